@@ -1,4 +1,4 @@
-// How many locations the pure analysis takes in a CPU second: recorded cases, or made-up days.
+// Measures how many locations the pure analysis processes in a second of CPU, on recorded or simulated days.
 import { analyse } from '../dist/analysis/analyse.js';
 import { caseNames, observationsOf, readCase } from '../dist/evaluate/cases.js';
 import { simulateDays } from '../dist/index.js';
@@ -8,7 +8,7 @@ const rounds = 7;
 
 /** Prints the rate of each kind of phone; `folder` holds recorded cases (see docs/quality.md). */
 export function analysis({ folder }) {
-  console.log(`\nanalysis: the pure analysis in process, ${rounds} rounds, after one that counts for nothing`);
+  console.log(`\nanalysis: the pure analysis in process, ${rounds} rounds after one warm-up`);
   const kinds = folder
     ? { 'recorded cases': caseNames(folder).map((name) => readCase(folder, name)) }
     : { 'simulated Android days': simulated('android'), 'simulated iOS days': simulated('ios') };

@@ -1,5 +1,5 @@
-// Strangers and one hostile caller, who send bombs and misuse connections, against a server with a small heap: the puts
-// of others meanwhile, and which processes end.
+// Measures puts of other people while strangers and one hostile caller send bombs and misuse connections, on a server with
+// a small heap; and reports processes that end.
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
@@ -12,11 +12,11 @@ import { against, bodyOf, createClient, inFolder, line, locations, ms, quantile,
 const heap = 700; // MiB of heap for each process
 const target = 20; // times the idle p99
 const mebibyte = 1024 * 1024;
-const pause = 500; // ms of an attacker between two requests
+const pause = 500; // ms between two requests of an attacker
 const patience = 30_000; // ms after which a put counts as refused
 const silent = 4_000; // connections that send nothing; more need a higher limit of open files
 
-/** 63 MiB of a repeated piece within `{"user":…,"phone_to_server":[`; small once compressed. */
+/** A body `{"user":…,"phone_to_server":[` with a piece repeated up to 63 MiB. It is small when compressed. */
 const bombs = ['0,', '{},', '[],', 'NaN,', '{"a":1},', '[', '\u0001'];
 
 function bombOf(piece, user, size) {
@@ -37,9 +37,9 @@ export async function attack({ heapMiB = heap, duration = 30 } = {}) {
     await store.close();
     const env = { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` };
     const server = await startServer(folder, { workers: 2, env, limits: true });
-    // Strangers send from a thread of their own, so that what they cost here does not count as the server's.
+    // Strangers send from their own thread, so that their CPU is not counted for the server.
     const attackers = new Worker(new URL(import.meta.url), { workerData: { port: server.port } });
-    await once(attackers, 'message'); // everything is packed
+    await once(attackers, 'message'); // the bombs are compressed
     const idle = await putsFor(server.port, duration / 2, 1_700_000_000);
     attackers.postMessage('go');
     const attacked = await putsFor(server.port, duration, 1_800_000_000);
@@ -61,7 +61,7 @@ export async function attack({ heapMiB = heap, duration = 30 } = {}) {
   });
 }
 
-/** Puts of 100 entries, one after the other with a pause, for so many seconds. */
+/** Sends puts of 100 entries one after another, with a pause, for some seconds. */
 async function putsFor(port, length, from) {
   const client = createClient(port, 2);
   const times = [];
@@ -77,13 +77,13 @@ async function putsFor(port, length, from) {
         refused += 1;
       },
     );
-    await setTimeout(25); // so that their caller meets no limit
+    await setTimeout(25); // stay below the rate limit of a caller
   }
   client.close();
   return { times, refused };
 }
 
-/** In the thread of the attackers: packs bombs, waits for a message, and sends until the next one. */
+/** Runs in the thread of the attackers: compresses bombs, waits for a message, and sends until the next message. */
 async function attackUntilStopped({ port }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   let [isOver, sent] = [false, 0];
@@ -96,7 +96,7 @@ async function attackUntilStopped({ port }) {
         response.on('close', resolve);
       });
       call.on('error', resolve);
-      // A server that refuses a body closes while it is still being sent, also when no call holds the socket any more.
+      // A server that refuses a body closes the connection while the body is being sent; the error may come after the call.
       call.on('socket', (socket) => socket.listenerCount('error') < 3 && socket.on('error', () => {}));
       call.setTimeout(patience, () => call.destroy());
       call.end(body);
@@ -128,7 +128,7 @@ async function attackUntilStopped({ port }) {
   parentPort.postMessage(sent + sockets.opened());
 }
 
-/** Calls that are sent ahead: read or not, with a token or without, of fixed length or in chunks. */
+/** Calls sent ahead: with answers read or not, with a token or without, of fixed length or in chunks. */
 function pipelines() {
   const head = (path, more) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
@@ -141,8 +141,8 @@ function pipelines() {
 }
 
 /**
- * Keeps connections open that ask for too much, and opens each again when it is closed: answers that nobody reads,
- * uploads that hardly go on, calls that are sent ahead, and connections that send nothing.
+ * Opens hostile connections, and opens each again when it is closed: unread answers, slow uploads, calls sent ahead, and
+ * silent connections.
  */
 function connectionsOf(port, isOver) {
   const body = JSON.stringify({ user: 'mallory', start_time: 0, end_time: 4e9 });
@@ -154,7 +154,7 @@ function connectionsOf(port, isOver) {
   const kinds = [
     ...[unread, slow, chunked.repeat(500)].map((text) => ({ count: 30, text })),
     ...[answers, profiles].flatMap((call) => [
-      { count: 30, text: call.repeat(8) }, // as many as a connection may send ahead
+      { count: 30, text: call.repeat(8) }, // the most that a connection may send ahead
       { count: 10, text: call.repeat(1_600) },
       { count: 4, text: call.repeat(8), reads: true },
     ]),

@@ -20,9 +20,9 @@ import {
 } from './kit.js';
 
 const days = 14;
-const entries = 10_000; // as many as a phone sends in one push
+const entries = 10_000; // the most that a phone sends in one push
 const phones = 64;
-const pause = 25; // ms between two small calls, so that their caller meets no limit
+const pause = 25; // ms between two small calls, to stay below the rate limit of a caller
 const latencyTarget = 0.15; // s, beside one push at a time, and beside a pipeline
 const memoryTarget = 600; // MiB of all processes together
 
@@ -94,7 +94,7 @@ async function besidePipeline(workers) {
   });
 }
 
-/** Seconds that each call took, one after the other. */
+/** Sends calls one after another. Returns the seconds of each. */
 async function tripsFor(port, length) {
   const client = createClient(port, 4);
   const body = bodyOf('ada', []);
@@ -113,7 +113,7 @@ async function tripsFor(port, length) {
   return { times, refused };
 }
 
-/** Pushes from a thread, so that its own work does not delay the calls that are measured. */
+/** Pushes from its own thread, so that this work does not delay the measured calls. */
 function pushUntilStopped(port, lanes) {
   const pusher = new Worker(new URL(import.meta.url), { workerData: { port, lanes } });
   return {
@@ -126,7 +126,7 @@ function pushUntilStopped(port, lanes) {
   };
 }
 
-/** In the thread: every push is new; the phones push in turns, so that none of them meets a limit. */
+/** Runs in the thread. Every push has new entries; the phones push in turn, to stay below their rate limits. */
 async function push({ port, lanes }) {
   const client = createClient(port, lanes);
   let [isRunning, made, pushed, refused] = [true, 0, 0, 0];

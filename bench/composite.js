@@ -1,4 +1,4 @@
-// What a week of 40 composite trips costs the server, with and without labels from which others are suggested.
+// CPU of the server for a week of 40 composite trips, with and without labels from which others are suggested.
 import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { against, createClient, inFolder, line, ms, seconds, startServer } from './kit.js';
 
@@ -8,9 +8,9 @@ const calls = 100;
 const limit = 0.05; // s of CPU
 const zone = 'Europe/Berlin';
 
-/** Prints the CPU of the server's processes for one call, all in. */
+/** Prints the CPU of all processes of the server for one call. */
 export async function composite() {
-  console.log(`\ncomposite: find_entries of ${trips} composite trips, ${calls} calls one after the other`);
+  console.log(`\ncomposite: find_entries of ${trips} composite trips, ${calls} calls in sequence`);
   await inFolder(async (folder) => {
     const store = await openStore(folder);
     const { user } = await store.users.register('ada', { now: 1 });

@@ -6,7 +6,7 @@ import { against, inFolder, line, median, ms } from './kit.js';
 
 const target = 0.5; // s of CPU
 
-/** Prints what the first run of a process takes, and what later ones take. `file`: entries of a recorded day, JSON. */
+/** Prints the CPU of the first run of a process and of later runs. `file`: entries of a recorded day, JSON. */
 export async function day({ rounds = 9, file } = {}) {
   const entries = file ? read(file) : [...simulateDays({ platform: 'ios', day: '2024-03-11', seed: 'ada' }, 2)].flat();
   console.log(`\nday: ${entries.length} entries of ${file ?? 'two working days of a simulated iPhone'}`);
@@ -38,6 +38,7 @@ async function measure(store, entries, name) {
   const report = await runPipeline(store, user.uuid, { log: silentLog, now: () => Date.now() / 1000 });
   const wall = (performance.now() - began) / 1000;
   const { user: own, system } = process.cpuUsage(before);
-  if (report.status !== 'done') throw new Error(`the run ended as ${report.status}: ${report.message}`);
+  if (report.status !== 'done')
+    throw new Error(`expected a run that ends as done, found ${report.status}: ${report.message}`);
   return { cpu: (own + system) / 1e6, wall, report };
 }

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 
 const [build, place, casesFile, segmenterName] = process.argv.slice(2);
 const program = await import(pathToFileURL(join(build, 'dist', 'index.js')).href);
-// As the command line does, in builds that have it.
+// The command line does the same, in builds that have it.
 const heap = join(build, 'dist', 'cli', 'heap.js');
 if (existsSync(heap)) (await import(pathToFileURL(heap).href)).growFreely();
 const cases = JSON.parse(readFileSync(casesFile, 'utf8'));
@@ -16,7 +16,7 @@ const segmenter = segmenterName === 'plain' ? await plainSegmenter() : undefined
 const users = [];
 const now = () => Date.now() / 1000;
 
-/** The segmenter without a model that the contract of segmenters is tested with, translated from its source. */
+/** The segmenter without a model from the tests, compiled to JavaScript. */
 async function plainSegmenter() {
   const { default: ts } = await import('typescript');
   const source = await readFile(new URL('../test/support/hourly-segmenter.ts', import.meta.url), 'utf8');
@@ -54,7 +54,8 @@ async function run(i) {
   const options = { log: program.silentLog, now, onStage, ...(segmenter && { segmenter }) };
   const report = await program.runPipeline(store, users[i], options);
   const end = cpu();
-  if ((report.status ?? 'done') !== 'done') throw new Error(`the run ended as ${report.status}: ${report.message}`);
+  if ((report.status ?? 'done') !== 'done')
+    throw new Error(`expected a run that ends as done, found ${report.status}: ${report.message}`);
   const analysis = report.stages?.find(({ stage }) => stage === 'analyse trips');
   return {
     cpu: end - before,
@@ -67,7 +68,7 @@ async function run(i) {
 const answers = { put, run, close: () => store.close() };
 let last = cpu();
 process.on('message', async ({ ask, i }) => {
-  const late = cpu() - last; // by helper threads, since the answer before: compiling and collecting garbage
+  const late = cpu() - last; // of helper threads since the last answer: compilation and garbage collection
   const answer = await answers[ask](i);
   last = cpu();
   process.send({ ...answer, late });

@@ -1,14 +1,14 @@
-// How long puts wait while a person of a year is erased from a store of half a gigabyte.
+// The longest wait of a put while a person with a year of data is erased from a store of 0.5 GB.
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { against, inFolder, line, locations, ms, putsBeside, quantile, run, startServer } from './kit.js';
 
-const bytes = 0.5e9; // of the store
+const bytes = 0.5e9; // size of the store
 const target = 0.5; // s, the longest wait of a put
 
-/** Prints the longest wait of a put of 50 beside `mobility erase`. `days` of the person who is erased. */
+/** Prints the longest wait of a put of 50 beside `mobility erase`. `days`: of data of the erased person. */
 export async function erase({ days = 365 } = {}) {
   console.log(`\nerase: one person of ${days} days from a store of ${bytes / 1e6} MB, puts of 50 beside it`);
   await inFolder(async (folder) => {
@@ -26,7 +26,7 @@ export async function erase({ days = 365 } = {}) {
   });
 }
 
-/** The person who is erased first, so that their pages lie before those of others, who only have waiting entries. */
+/** Stores the erased person first, so that the pages of the others come after theirs. The others have pending entries only. */
 async function fill(store, file, days) {
   const { user } = await store.users.register('ada', { now: 1 });
   for (const entries of simulateDays({ platform: 'android', day: '2023-01-01', seed: 'ada' }, days)) {

@@ -1,4 +1,4 @@
-// How costs grow with the history of a person and with the people of the server: each as a ratio of CPU, long to short.
+// How CPU grows with the history of a person and with the number of people on the server, as ratios of long to short.
 
 import { readPlaces } from '../dist/diary/places.js';
 import { readDays } from '../dist/diary/read-days.js';
@@ -40,7 +40,7 @@ async function ofHistory(folder, days) {
 
 const hoursUnderWay = { long: 96, short: 6 };
 
-/** A trip that never rests: an hour's put and run, as its beginning moves away. */
+/** A trip without an end: an hour's put and run, early and late in the trip. */
 async function ofRestlessTrip(folder) {
   const store = await openStore(folder);
   const traveller = async (name, hours) => {
@@ -63,12 +63,12 @@ async function ofRestlessTrip(folder) {
   const long = await traveller('long', hoursUnderWay.long);
   const short = await traveller('short', hoursUnderWay.short);
   const what = `an hour of a trip that never rests, after ${hoursUnderWay.long} h against ${hoursUnderWay.short} h`;
-  const proportion = hoursUnderWay.long / hoursUnderWay.short; // the open trip is analysed as a whole
+  const proportion = hoursUnderWay.long / hoursUnderWay.short; // the whole open trip is analysed in each run
   await inTurns(what, proportion, 24, long, short, (person, i) => person.hour(i));
   await store.close();
 }
 
-/** Puts in the order of recording against the newest first: of one entry each, then of a day each with its run. */
+/** Compares puts in the order of recording with the newest first: puts of one entry, then of a day with a run. */
 async function ofOrder(folder) {
   const store = await openStore(folder);
   const orders = { newest: (list) => list.toReversed(), oldest: (list) => list };
@@ -93,7 +93,7 @@ async function ofOrder(folder) {
 
 const simulated = (day) => ({ platform: 'android', day, seed: 'ada', zone });
 
-/** A person whose history ends on the same day, whatever its length. */
+/** Stores a person with a history of `days`. All histories end on the same day. */
 async function personWith(store, name, days) {
   const { user } = await store.users.register(name, { now: 1 });
   const first = new Date(Date.parse('2024-04-01') - days * 86_400_000).toISOString().slice(0, 10);
@@ -158,7 +158,7 @@ function report(what, limit, long, short) {
   );
 }
 
-/** CPU of this process for one call, s: the median of some. */
+/** CPU of this process for one call, s; the median of several calls. */
 async function cpuOf(work, rounds) {
   const costs = [];
   for (let i = 0; i < rounds; i++) {

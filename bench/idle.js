@@ -5,7 +5,7 @@ import { against, inFolder, line, median, ms, run, seconds } from './kit.js';
 const users = 1000;
 const target = 2; // s
 
-/** Prints the wall time of the command, and of the run alone. */
+/** Prints the wall time of the command and of the run without the start of the process. */
 export async function idle({ rounds = 5 } = {}) {
   console.log(`\nidle: pipeline --all over ${users} users with nothing new, ${rounds} rounds`);
   await inFolder(async (folder) => {
@@ -22,7 +22,8 @@ export async function idle({ rounds = 5 } = {}) {
       const began = seconds();
       const report = await runAll(store, options);
       alone.push(seconds() - began);
-      if (report.nothing_new !== users) throw new Error(`expected nothing new, found ${JSON.stringify(report)}`);
+      if (report.nothing_new !== users)
+        throw new Error(`expected ${users} users with nothing new, found ${JSON.stringify(report)}`);
     }
     await store.close();
     const commands = [];

@@ -1,4 +1,4 @@
-// What the measurements share: folders, servers, the floor, figures as text.
+// Functions that several benchmarks use: folders, servers, the floor, and output.
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -21,7 +21,7 @@ const own = fileURLToPath(new URL('..', import.meta.url));
 const programOf = (root) => join(root, 'bin', 'mobility.js');
 const program = programOf(own);
 
-/** Gives `work` a new folder, and removes it afterwards. */
+/** Calls `work` with a new folder, and removes the folder afterwards. */
 export async function inFolder(work) {
   const folder = mkdtempSync(join(tmpdir(), 'mobility-bench-'));
   try {
@@ -33,7 +33,7 @@ export async function inFolder(work) {
 
 export const seconds = () => performance.now() / 1000;
 
-/** The value below which a share `q` of the values lies. */
+/** Quantile `q` (0 to 1) of the values. */
 export function quantile(values, q) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
@@ -41,12 +41,12 @@ export function quantile(values, q) {
 
 export const median = (values) => quantile(values, 0.5);
 
-/** One line of a result: what, figure, and how it stands to its target, if it has one. */
+/** Prints a result: its name, the figure, and the target if there is one. */
 export function line(what, figure, target = '') {
   console.log(`  ${what.padEnd(58)} ${figure.padStart(18)}  ${target}`);
 }
 
-/** `within` or `MISSED`, with the target; `better` is the smaller one. */
+/** `within` or `MISSED`, with the target. Smaller figures are better. */
 export function against(value, limit, text) {
   return `${value <= limit ? 'within' : 'MISSED:'} ${text}`;
 }
@@ -93,7 +93,7 @@ export const bodyOf = (user, entries) => Buffer.from(JSON.stringify({ user, phon
 export function openFloor(folder) {
   const file = openSync(join(folder, 'floor'), 'a');
   return {
-    /** s for JSON.parse of the body, append and fsync: the least that any durable put must do. */
+    /** Returns s for JSON.parse of the body, append and fsync: the minimal work of a durable put. */
     measure(body) {
       const began = seconds();
       JSON.parse(body.toString());
@@ -107,7 +107,7 @@ export function openFloor(folder) {
 
 // ---------------------------------------------------------------- processes
 
-/** One caller does the work of many days in most measurements. */
+/** Settings without limits per day: in most benchmarks one caller sends the entries of many days. */
 const noLimits = { MOBILITY_MIB_PER_DAY: '0', MOBILITY_WAITING_ENTRIES: '0' };
 
 /**
@@ -190,7 +190,7 @@ function cpuOf(pid) {
 
 // ---------------------------------------------------------------- HTTP
 
-/** Posts bytes over kept connections; rejects unless the answer is 200. */
+/** Posts bytes over connections that stay open. Rejects unless the answer is 200. */
 export function createClient(port, connections = 8) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const send = (method, path, body) =>
@@ -215,7 +215,7 @@ export function createClient(port, connections = 8) {
   };
 }
 
-/** `count` times `work(i)`, `lanes` at once; resolves with the seconds of each. */
+/** Calls `work(i)` `count` times, `lanes` at the same time. Resolves with the seconds of each. */
 export async function inLanes(count, lanes, work) {
   const times = [];
   let next = 0;
@@ -244,7 +244,7 @@ export async function putsBeside(port, user, work) {
     const began = seconds();
     await client.post('/usercache/put', body);
     times.push(seconds() - began);
-    await setTimeout(5); // so that the caller does not fill a core
+    await setTimeout(5); // otherwise the caller uses a whole core
   };
   for (const end = seconds() + 0.5; seconds() < end; ) await put(); // warms up
   times.length = 0;

@@ -1,4 +1,4 @@
-// Peak memory of server and pipeline with a user of five years: everything at once, then one more day.
+// Peak memory of server and pipeline for a user with five years of data: all in one run, then one more day.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore, simulateDays } from '../dist/index.js';
@@ -7,7 +7,7 @@ import { against, bodyOf, createClient, inFolder, line, run, seconds, startServe
 const target = 300; // MiB
 const entriesOfPut = 10_000;
 
-/** Prints peaks of the resident set. `years` of one simulated phone. */
+/** Prints the peak resident memory. `years`: of data of one simulated phone. */
 export async function memory({ years = 5 } = {}) {
   const days = Math.round(years * 365);
   console.log(

@@ -1,5 +1,5 @@
-// A durable put of 10,000 entries over HTTP as a ratio to JSON.parse, append and fsync of the same bytes, in time and
-// in CPU; with another build, in turns with the same put by that one.
+// Time and CPU of a durable put of 10,000 entries over HTTP, as ratios to the floor: JSON.parse, append and fsync of the
+// same bytes. With MOBILITY_BENCH_PEER, each put goes to both builds in turn.
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -19,12 +19,12 @@ import {
   startServer,
 } from './kit.js';
 
-const entries = 10_000; // as many as a phone sends in one push
+const entries = 10_000; // the most that a phone sends in one push
 const warmUp = 10; // rounds
-const people = 10; // who push in turn, so that none of them meets a limit
+const people = 10; // they push in turn, to stay below the rate limit of a caller
 const target = 3.5; // times the floor
 
-/** Prints what one put of 10,000 new entries takes. `peer`: the folder of another commit, built, to compare with. */
+/** Prints the results. `peer`: the folder of another commit, built. */
 export async function put({ rounds = 40, peer } = {}) {
   console.log(`\nput: ${entries} new entries in one push, ${rounds} rounds, floor and put in turns`);
   for (const workers of [1, 2]) await inFolder((folder) => measure(folder, { workers, rounds, peer }));
@@ -97,12 +97,12 @@ async function startSide(folder, { workers, root }) {
   };
 }
 
-/** CPU of a server so far, s, once it has finished the work that it leaves for after its answers. */
+/** CPU of a server so far, s. Waits until the server has finished the work that follows its answers. */
 async function restingCpu(server) {
   for (let last = Number.NaN; ; ) {
     const cpu = server.cpu();
     if (cpu === last || Number.isNaN(cpu)) return cpu;
     last = cpu;
-    await setTimeout(200); // of rest
+    await setTimeout(200); // ms without work
   }
 }

@@ -1,6 +1,6 @@
-// What people cost: CPU of hourly runs in processes as a timer starts them, bytes on disk an entry, CPU of a day with
-// the model and without, of a day in hourly parts, of a day after a long history, of small pushes; or of `pipeline
-// --all` for as many users as are asked for.
+// Costs per person: CPU of hourly runs in new processes, bytes on disk per entry, CPU of a day with and without the models,
+// of a day in hourly parts, of a day after a long history, and of small pushes. With MOBILITY_BENCH_USERS: only `pipeline
+// --all` for that many users.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -25,13 +25,12 @@ import {
 } from './kit.js';
 
 const ownBuild = fileURLToPath(new URL('..', import.meta.url));
-const dayOfEntries = 1_064; // of a recorded day, on average
+const dayOfEntries = 1_064; // mean of the recorded days
 
 /**
- * `folder`: recorded days, `*.put.json.gz` with the body of a put each; without it some simulated ones. They are copied
- * to `users` users; in the runs of the first half the program is compiled, and figures of a day come from the others.
- * `days`: of the long history. `peer`: the folder of another commit, built, to compare a day with, and nothing else.
- * `everybody`: so many users go through the command, and nothing else.
+ * `folder`: recorded days, `*.put.json.gz` with the body of a put each; simulated days if undefined. They are copied to
+ * `users` users; the first half of the runs is warm-up. `days`: length of the long history. `peer`: the folder of another
+ * commit, built: compares a day of both builds only. `everybody`: runs the command for that many users only.
  */
 export async function scale({ folder, users = 800, days = 365, peer, everybody } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
@@ -76,14 +75,15 @@ function startCpu() {
 
 async function run(store, userId, options = {}) {
   const report = await runPipeline(store, userId, { log: silentLog, now, ...options });
-  if (report.status !== 'done') throw new Error(`the run ended as ${report.status}: ${report.message}`);
+  if (report.status !== 'done')
+    throw new Error(`expected a run that ends as done, found ${report.status}: ${report.message}`);
   return report;
 }
 
-/** How many of the runs warm up: enough to compile the program for all cases, where there are as many. */
+/** Number of warm-up runs: enough to compile the program for all cases, if there are enough users. */
 const warmUpOf = (users) => Math.floor(users / 2);
 
-/** `build`, the folder of a commit, in a process of its own with a store in `place`, see days.js. */
+/** Starts days.js for the build in the folder `build`, with a store in `place`. */
 async function startDays(place, cases, build, ...options) {
   const casesFile = join(place, 'cases.json');
   writeFileSync(casesFile, JSON.stringify(cases));
@@ -105,7 +105,7 @@ async function startDays(place, cases, build, ...options) {
     store,
     /** `{ entries, cpu }` */
     put: (i) => ask('put', i),
-    /** `{ cpu, stages, locations, kept }`; its CPU grows until the next call by what helper threads do late. */
+    /** `{ cpu, stages, locations, kept }`. The next call adds the late CPU of helper threads to `cpu`. */
     run: (i) => ask('run', i),
     close: () => ask('close'),
   };
@@ -113,7 +113,7 @@ async function startDays(place, cases, build, ...options) {
 
 const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
 
-/** `segmenter`: `plain` for one without a model; without it the shipped one, and everything else that is measured. */
+/** `segmenter`: `plain` is one without a model; undefined: the shipped one, and all other measurements. */
 async function measureUsers(place, cases, users, segmenter) {
   const days = await startDays(place, cases, ownBuild, ...(segmenter ? [segmenter] : []));
   const puts = [];
@@ -152,8 +152,8 @@ async function measureUsers(place, cases, users, segmenter) {
 }
 
 /**
- * The same days by this build and by the one in `peer`, each in a process of its own, in turns: the ratio holds on a
- * busy machine and between machines, the times do not. `segmenter` as above; the plain one is the same for both.
+ * Runs the same days by this build and by the one in `peer` in turns, each in its own process. The ratio can be compared
+ * between machines, also busy ones; the times cannot. `segmenter` as above; both builds use the same plain one.
  */
 async function compare(place, cases, users, peer, segmenter) {
   const sides = [];
@@ -176,7 +176,7 @@ async function compare(place, cases, users, peer, segmenter) {
   const stageOf = ({ stages }) => stages.find(([name]) => name === 'analyse trips');
   const parts = [
     ['usercache to document', ({ runs }) => runs],
-    // Older builds may not report their stages.
+    // Older builds do not report stages.
     ...(sides.every(({ runs }) => runs.every(stageOf))
       ? [['of it the analysis as a stage', ({ runs }) => runs.map((run) => ({ cpu: stageOf(run)[1] }))]]
       : []),
@@ -197,7 +197,7 @@ async function compare(place, cases, users, peer, segmenter) {
 
 const dayLength = 86_400; // s
 
-/** The same entries some days before. Texts of local times in them stay: nothing reads those. */
+/** The entries, moved some days back. Texts of local times are not changed: the program does not read them. */
 function earlier(entries, days) {
   const by = days * dayLength;
   const times = ['ts', 'start_ts', 'end_ts'];
@@ -210,7 +210,7 @@ function earlier(entries, days) {
   });
 }
 
-/** Days that come in 24 parts, with a run after each, behind two such days of each user; two thirds warm up. */
+/** Days in 24 parts with a run after each, after two such days of each user. Two thirds of the users are warm-up. */
 async function measureHourly(place, cases, users = 64, parts = 24) {
   const store = await openStore(place);
   const spent = new Map();
@@ -247,7 +247,7 @@ async function measureHourly(place, cases, users = 64, parts = 24) {
   line('  bytes on disk an entry, after such days, as left', (bytes / kept).toFixed(1));
 }
 
-/** CPU of the processes that ended, with those that they started, s; Linux only. */
+/** CPU of ended child processes and their children, s; Linux only. */
 function endedCpu() {
   const text = readFileSync('/proc/self/stat', 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -255,8 +255,8 @@ function endedCpu() {
 }
 
 /**
- * A run of the command each hour, in a process of its own, after each of `people` pushed the entries of an hour: what
- * an operator's timer costs, with the start of the process. The first hours are not measured: they are a history.
+ * Runs the command each hour in a new process, as a timer does, after each of `people` pushed the entries of an hour. The
+ * CPU includes the start of the process. The first hours are not measured: they make a history.
  */
 async function measureCold(place, cases, people, hours = 8, history = 4) {
   const anHour = 57; // entries of a recorded day and hour, on average
@@ -268,7 +268,7 @@ async function measureCold(place, cases, people, hours = 8, history = 4) {
     for (let i = 0; i < people; i++) {
       uuids[i] ??= (await store.users.register(`user ${i}`, { now: 1 })).user.uuid;
       const day = days[i % days.length];
-      const from = Math.floor((day.length - hours * anHour) / 2) + hour * anHour; // people move in the middle of a day
+      const from = Math.floor((day.length - hours * anHour) / 2) + hour * anHour; // most trips are in the middle of a day
       await putBatch(uuids[i], day.slice(from, from + anHour), { store, now });
     }
     await store.close();
@@ -279,7 +279,7 @@ async function measureCold(place, cases, people, hours = 8, history = 4) {
   line(`an hourly run of ${people} people, ${anHour} entries each: CPU a person`, ms(median(perPerson)));
 }
 
-/** A day of each of many users through the command with two processes; then with news of few, and of nobody. */
+/** Runs the command with two processes for a day of each of many users, then with new data of few users, then of none. */
 async function measureEverybody(place, cases, name, users) {
   console.log(`\nscale: ${name}, copied to ${users} users; CPU of all processes, from their start to their end`);
   const few = Math.ceil(users / 100);
@@ -300,7 +300,7 @@ async function measureEverybody(place, cases, name, users) {
     const store = await openStore(place);
     const left = (await store.pipeline.withWork(uuids, now())).size;
     await store.close();
-    if (left > 0) throw new Error(`expected nobody to wait after the run, found ${left}`);
+    if (left > 0) throw new Error(`expected no user with pending entries after the run, found ${left}`);
     line(
       what,
       `${cpu.toFixed(1)} s of CPU`,
@@ -351,13 +351,11 @@ async function measureHistory(place, lengths) {
   }
 }
 
-/**
- * Pushes of 100 entries over HTTP, each line of the log written: CPU of the server, as entries a second of two cores.
- */
+/** Pushes of 100 entries over HTTP with all log lines: CPU of the server, as entries per second on two cores. */
 async function measurePushes(place) {
   const size = 100;
   const store = await openStore(place);
-  const people = 20; // who push in turn, so that none of them meets a limit
+  const people = 20; // they push in turn, to stay below the rate limit of a caller
   for (let i = 0; i < people; i++) await store.users.register(`user${i}`, { now: 1 });
   await store.close();
   const server = await startServer(place, { workers: 2 });

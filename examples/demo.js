@@ -1,4 +1,4 @@
-// The whole service in some seconds: two made-up phones push a day to a server, the pipeline runs, the diary comes out.
+// Shows the whole service in some seconds: two simulated phones push a day to a server, and the pipeline makes the diary.
 //
 //   npm run demo
 //   npm run demo -- --pages   makes a study of 12 people, and serves its pages until Ctrl-C
@@ -21,7 +21,7 @@ const people = [
   { name: 'ben@example.org', uuid: 'be00be00-0000-4000-8000-000000000002', platform: 'ios', seed: 'ben' },
 ];
 
-// A colour per mode, as maps that know the simple style of GeoJSON show it.
+// A colour per mode in the form of simplestyle-spec, which many GeoJSON viewers read.
 const colours = { walking: '#2b8a3e', on_foot: '#2b8a3e', bicycling: '#e8590c', in_vehicle: '#1c7ed6' };
 
 try {
@@ -101,13 +101,13 @@ function step(text) {
   console.log(`\n── ${text} ${'─'.repeat(Math.max(0, 76 - text.length))}`);
 }
 
-/** `PredictedModeTypes.BUS` and the like as a colour. */
+/** The colour of a mode such as `PredictedModeTypes.BUS`. */
 function colourOf(mode = '') {
   const word = mode.slice(mode.indexOf('.') + 1).toLowerCase();
   return colours[word] ?? '#495057';
 }
 
-/** Runs `mobility ...args` on the demo's store and shows what it says. */
+/** Runs `mobility ...args` on the store of the demo and shows its output. */
 async function mobility(...args) {
   await run(args, 'inherit');
 }
@@ -135,15 +135,15 @@ async function startServer() {
   const closed = new Promise((resolve) => child.once('close', resolve));
   process.once('exit', () => child.kill());
   const url = await new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     child.stderr.setEncoding('utf8').on('data', (text) => {
-      said += text;
-      const found = /listens on (http\S+)/.exec(said);
+      output += text;
+      const found = /listens on (http\S+)/.exec(output);
       if (found) resolve(found[1]);
     });
-    void closed.then((code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+    void closed.then((code) => reject(new Error(`the server ended with ${code}: ${output}`)));
   });
-  console.log(`it listens on ${url}`);
+  console.log(`the server listens on ${url}`);
   return {
     url,
     stop: async () => {

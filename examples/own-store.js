@@ -1,5 +1,5 @@
-// A store is an interface: whatever keeps its promises can take its place. Here one that counts what the pipeline asks
-// of another.
+// A store is an interface: any object that keeps its promises can be used. This one counts the calls that the pipeline makes
+// to another store.
 //
 //   node examples/own-store.js
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, putBatch, runPipeline, silentLog, simulateDay } from 'mobility';
 
-/** `store` with every call of a method counted under `part.method`. */
+/** A store that counts each call of a method as `part.method`. */
 function counting(store, counts) {
   const counted = (part, name) =>
     new Proxy(part, {

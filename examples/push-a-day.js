@@ -1,5 +1,4 @@
-// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls what the server has for
-// the phone.
+// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls the documents of the server.
 //
 //   node examples/push-a-day.js http://127.0.0.1:8080 ada@example.org
 import { simulateDay } from 'mobility';
@@ -8,7 +7,7 @@ const [server = 'http://127.0.0.1:8080', user = 'ada@example.org'] = process.arg
 
 const phone_to_server = simulateDay({ platform: 'android', day: '2024-03-12', seed: user });
 console.log('put:', await call('/usercache/put', { user, phone_to_server }));
-// A phone that got no answer pushes the same again: nothing is there twice.
+// A phone that got no answer pushes the same entries again. The server stores each once.
 console.log('put:', await call('/usercache/put', { user, phone_to_server }));
 
 const { server_to_phone } = await call('/usercache/get', { user });

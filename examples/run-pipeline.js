@@ -1,4 +1,4 @@
-// The core without server and command line: entries in, trips out, on a store in a temporary folder.
+// Uses the core without server and command line: stores entries in a temporary store and prints the trips.
 //
 //   node examples/run-pipeline.js
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,17 +1,17 @@
-// The browser in which pages are tested: `node tools/browser.mjs` prints where it is, or ends with 1; with --install a
-// pinned Chromium comes from the npm registry into `.browser` where the system has none.
+// Finds the browser that the tests of pages use: `node tools/browser.mjs` prints its path, or ends with 1. With --install, if
+// the system has none, it installs a pinned Chromium from the npm registry into `.browser`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** A package that carries the program itself, for Linux on x64: nothing else is downloaded. */
+/** A package that contains Chromium for Linux on x64. Nothing else is downloaded. */
 const pinned = '@sparticuz/chromium@153.0.0';
 const folder = fileURLToPath(new URL('../.browser', import.meta.url));
 const own = `${folder}/chromium`;
 
-/** Where the browser is: $CHROMIUM, the first name that the path knows, or the pinned one. */
+/** The path of the browser: $CHROMIUM, the first known name on the PATH, or the pinned one. */
 function find() {
   const { CHROMIUM: named } = process.env;
   for (const name of named ? [named] : names) {
@@ -26,7 +26,7 @@ function run(program, args, env = {}) {
   return spawnSync(program, args, { stdio, env: { ...process.env, ...env } }).status === 0;
 }
 
-/** Installs the pinned package; it unpacks its program into the folder for temporary files, so that is `folder`. */
+/** Installs the pinned package. It unpacks Chromium into the folder for temporary files, so `folder` is used as this folder. */
 function installPinned() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return;
   mkdirSync(folder, { recursive: true });

@@ -1,14 +1,14 @@
-// Writes what docs/cli.md says of each command from the command itself: `npm run docs`. Text between the blocks is
-// written by hand and stays. `--check` changes nothing and fails if the page is out of date.
+// Writes the blocks of docs/cli.md from the commands: `npm run docs`. Text between the blocks is written by hand and is not
+// changed. `--check` changes nothing and fails if the page is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const path = fileURLToPath(new URL('../docs/cli.md', import.meta.url));
 
-/** Flags that choose users mean the same in every command: the page explains them once. */
+/** Flags that select users. They are the same in every command, so the page explains them once. */
 const common = ['--user', '--study', '--subgroup', '--all'];
 
-/** The page with the block of every command as it is now. Throws if a block is missing or belongs to no command. */
+/** The page with new blocks. Throws if a command has no block, or a block no command. */
 export function cliPage(text, program) {
   const commands = new Map(commandsIn(program).map((command) => [command.name, command]));
   const explained = new Set();
@@ -33,7 +33,7 @@ function commandsIn(command, path = []) {
   return [{ name: own.join(' '), depth: own.length, command }, ...children.flatMap((child) => commandsIn(child, own))];
 }
 
-/** Heading, sentence and flags of a command. A flag that was explained before with the same words is only named. */
+/** Heading, sentence and flags of a command. A flag that an earlier command explains with the same words is only named. */
 function block({ name, depth, command }, explained) {
   const args = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join('');
   const all = command.options.filter((option) => !option.hidden);

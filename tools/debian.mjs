@@ -7,24 +7,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Versions of Debian 12; `*` takes its security updates, since the archive keeps only the last of them. */
+/** Versions of Debian 12. `*` accepts security updates, because the archive keeps only the last one. */
 const pinned = ['nginx=1.22.1-9*', 'caddy=2.6.2-5*', 'prometheus=2.42.0*'];
 /** The programs that tests run, and how each prints its version. */
 const programs = { 'usr/sbin/nginx': '-v', 'usr/bin/caddy': 'version', 'usr/bin/promtool': '--version' };
 const folder = fileURLToPath(new URL('../.debian', import.meta.url));
 
-/** Runs a command; null if it succeeds, otherwise what it says. */
+/** Runs a command. Returns null if it succeeds, else its output. */
 function failure(command, args, cwd) {
   const { status, error, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
   return status === 0 ? null : (error?.message ?? stderr.trim());
 }
 
-/** Downloads and unpacks all programs; null, or why that failed. */
+/** Downloads and unpacks all programs. Returns null, or the reason of a failure. */
 function unpack() {
   const packages = mkdtempSync(join(tmpdir(), 'mobility-debian-'));
   try {
     const download = () => failure('apt-get', ['download', '--quiet', ...pinned], packages);
-    // A container image has no lists of packages until they are fetched.
+    // Container images come without package lists.
     const failed = download() && (failure('apt-get', ['update', '--quiet']) ?? download());
     if (failed) return failed;
     rmSync(folder, { recursive: true, force: true });
@@ -36,7 +36,7 @@ function unpack() {
   }
 }
 
-/** Null if each program prints its version; they need libraries of the system. */
+/** Returns null if each program prints its version. The programs need libraries of the system. */
 function failsToRun() {
   const failures = Object.entries(programs).map(([name, flag]) => failure(join(folder, name), [flag]));
   return failures.find((text) => text !== null) ?? null;

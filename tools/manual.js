@@ -10,7 +10,7 @@ export function commandsIn(command, path = []) {
 
 const flagsOf = (command) => command.options.filter((option) => !option.hidden);
 
-/** A text of roff: backslashes and leading points and quotes have a meaning there. */
+/** Escapes a text for roff: backslashes, and points and quotes at the start of a line. */
 const roff = (text) =>
   text
     .replace(/\\/g, '\\e')
@@ -45,7 +45,7 @@ ${sections.join('')}.SH EXIT STATUS
 `;
 }
 
-/** Completes commands and flags; values and files are left to the shell. */
+/** The completion of commands and flags. The shell completes values and files. */
 export function completion(program) {
   const cases = commandsIn(program).map(({ words, command }) => {
     const names = command.commands.map((child) => child.name());

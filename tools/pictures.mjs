@@ -13,8 +13,8 @@ const browser = execFileSync(process.execPath, [join(top, 'tools/browser.mjs')],
 const work = mkdtempSync(join(tmpdir(), 'mobility-pictures-'));
 const largest = 60_000; // bytes of a picture
 
-/** What a command line says on a terminal. */
-async function said(...args) {
+/** The output of a command on a terminal. */
+async function outputOf(...args) {
   let text = '';
   const sink = {
     isTTY: true,
@@ -34,7 +34,7 @@ async function said(...args) {
   return text;
 }
 
-/** The colours of a terminal with 256 of them. */
+/** The 256 colours of a terminal. */
 function rgb(colour) {
   const level = (n) => (n === 0 ? 0 : 55 + 40 * n);
   const cube = colour - 16;
@@ -42,14 +42,14 @@ function rgb(colour) {
   return `rgb(${(colour >= 232 ? Array(3).fill(8 + 10 * (colour - 232)) : parts).join()})`;
 }
 
-/** A mark of a terminal as HTML. */
+/** An escape sequence of a terminal as HTML. */
 function tag(mark) {
   if (mark.startsWith('38;5;')) return `<span style="color:${rgb(Number(mark.slice(5)))}">`;
   if (mark === '1') return '<span style="font-weight:bold;color:#fff">';
   return mark === '2' ? '<span style="color:#a8a8a8">' : '</span>';
 }
 
-/** Text with marks of a terminal as HTML. */
+/** Text with escape sequences as HTML. */
 function screen(text) {
   const pieces = text.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`).split('\u001b[');
   const marked = pieces.map((piece, i) => (i === 0 ? piece : piece.replace(/^([\d;]+)m/, (_, mark) => tag(mark))));
@@ -70,10 +70,10 @@ function picture(page, name, size) {
 try {
   const of = ['diary', '--user', 'ben@example.org', '--day', '2024-03-12'];
   const page = join(work, 'day.html');
-  await said(...of, '--html', page);
+  await outputOf(...of, '--html', page);
   picture(page, 'day-page.png', '640,800');
   const terminal = join(work, 'terminal.html');
-  writeFileSync(terminal, screen(await said(...of)));
+  writeFileSync(terminal, screen(await outputOf(...of)));
   picture(terminal, 'day-terminal.png', '700,446');
 } finally {
   rmSync(work, { recursive: true, force: true, maxRetries: 5 });

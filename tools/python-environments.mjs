@@ -1,10 +1,10 @@
-// Makes the Python environments that tests and tools use, each from its list of pinned packages: `node
-// tools/python-environments.mjs NAME`. Does nothing when an environment is there already.
+// Makes a Python environment that tests and tools use, from its list of pinned packages: `node
+// tools/python-environments.mjs NAME`. Does nothing if the environment exists.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** By name: its folder, its list of packages, the oldest Python, and a command of it that shows that it works. */
+/** By name: folder, list of packages, oldest Python version, and a command that checks the environment. */
 const environments = {
   servers: {
     folder: '.servers',
@@ -52,7 +52,7 @@ function run(program, args) {
   if (status !== 0) fail(`\`${[program, ...args].join(' ')}\` failed: ${error?.message ?? `exit code ${status}`}`);
 }
 
-/** The first Python that is new enough, among $PYTHON, python3 and python. */
+/** The first of $PYTHON, python3 and python that is new enough. */
 function findPython(oldest) {
   const check = `import sys, venv; sys.exit(0 if sys.version_info >= (${oldest.join(', ')}) else 1)`;
   for (const program of [process.env.PYTHON, 'python3', 'python']) {
@@ -71,7 +71,7 @@ if (existsSync(done) && readFileSync(done, 'utf8') === wanted) {
 const python = findPython(environment.python);
 rmSync(done, { force: true });
 run(python, ['-m', 'venv', folder]);
-// Python compiles what is used when it is used first; compiling everything takes longer than the rest.
+// Python compiles modules at their first use; compiling all of them here takes longer than the installation.
 const options = ['--quiet', '--disable-pip-version-check', '--no-compile'];
 run(`${programs}/pip`, ['install', ...options, '--requirement', list]);
 const [program, ...args] = environment.works;

@@ -16,7 +16,7 @@ export function releasedCitation(text, version, date) {
   return dated.replace(/^version: .*$/m, `version: ${version}\ndate-released: ${date}`);
 }
 
-/** Whether `next` is a version of three numbers after `last`. */
+/** True if `next` has three numbers and comes after `last`. */
 export function isLater(next, last) {
   if (!/^\d+\.\d+\.\d+$/.test(next)) return false;
   const [a, b] = [next, last].map((one) => one.split('.').map(Number));

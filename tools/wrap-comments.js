@@ -17,7 +17,7 @@ function fill(text, prefix) {
   return [...lines, prefix + line];
 }
 
-/** The source with its long comment lines wrapped; a paragraph is filled from its first long line on. */
+/** Wraps the long comment lines of a source, from the first long line of a paragraph to its end. */
 function wrapped(source) {
   const lines = source.split('\n');
   const out = [];

@@ -1,9 +1,9 @@
-// The small changes that are tried on a source file: each is one that a test should notice.
+// The small changes that mutation testing makes in a source file. A test should fail for each.
 import ts from 'typescript';
 
 const { SyntaxKind: Kind } = ts;
 
-/** Operators and what takes their place. */
+/** Operators and their replacements. */
 const operators = new Map([
   [Kind.LessThanToken, '<='],
   [Kind.LessThanEqualsToken, '<'],
@@ -20,7 +20,7 @@ const operators = new Map([
   [Kind.SlashToken, '*'],
 ]);
 
-/** All mutations of a TypeScript source: from where to where what is put, and on which line. */
+/** All mutations of a TypeScript source: start, end, new text and line. */
 export function mutationsOf(text) {
   const file = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
   const found = [];
@@ -36,7 +36,7 @@ export function mutationsOf(text) {
     found.push({ ...place(from), to, before: text.slice(from, to), after });
   };
   const visit = (node) => {
-    // Types and imports are no behaviour.
+    // Types and imports have no effect at run time.
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) return;
     if (isErrorOrProse(node)) return;
     if (ts.isBinaryExpression(node) && operators.has(node.operatorToken.kind) && !isTextSum(node)) {
@@ -63,15 +63,15 @@ export function mutationsOf(text) {
 const isTextSum = (node) =>
   node.operatorToken.kind === Kind.PlusToken && [node.left, node.right].some((side) => ts.isStringLiteralLike(side));
 
-/** What an error says, and other texts for people, which have blanks: tests of promises do not read them. */
+/** Texts of errors and other texts for people, which contain blanks: tests of promises do not read them. */
 const isErrorOrProse = (node) =>
   (ts.isNewExpression(node) && /Error$/.test(node.expression.getText())) ||
   (ts.isStringLiteral(node) && node.text.includes(' '));
 
-/** True for a text that names a property or a module: changing it changes no value. */
+/** True for the name of a property or of a module. */
 const isName = (node) => ts.isExportDeclaration(node.parent) || node.parent.name === node;
 
-/** Neighbours that may have an order which matters: two statements that only do something. */
+/** Neighbouring statements whose order may matter: both are calls or assignments. */
 const swappable = (statements) =>
   statements.slice(1).flatMap((second, i) => {
     const pair = [statements[i], second];

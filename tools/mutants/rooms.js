@@ -1,5 +1,5 @@
-// The rooms that carry promises: their sources, and the tests that must notice a fault in them. docs/promises.md has a
-// figure of each.
+// The rooms that keep promises: their sources, and the tests that must fail for a fault in them. docs/promises.md has the
+// result for each room.
 export const rooms = {
   tokens: {
     sources: ['src/server/auth.ts', 'src/server/authenticator.ts', 'src/store/rules/people.ts'],

@@ -1,6 +1,6 @@
 // Mutation testing: `npm run mutants -- ROOM` or `src/FILE.ts [test files…]`, with [--most N] [--seed N], changes the
-// sources in small ways, one at a time, and runs the tests of the room, or those that reach the file. A change that no
-// test notices is a missing test, or makes no difference. StrykerJS needs a newer Node than the project supports.
+// sources in small ways, one at a time, and runs the tests of the room, or the tests that import the file. If no test
+// fails, a test is missing or the change has no effect. StrykerJS needs a newer Node than the project supports.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { mutationsOf } from './mutations.js';
 import { rooms } from './rooms.js';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-const slackSeconds = 20; // beyond three times the usual: such a mutant has stopped the tests, which notices it too
+const slackSeconds = 20; // added to three times the usual duration; a mutant that takes longer counts as noticed
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,7 +27,7 @@ if (!room.sources.every((path) => /^src\/.*\.ts$/.test(path)) || !(most > 0)) {
   process.exit(2);
 }
 
-/** A copy of the project without what was installed and built: nobody's files change, however this ends. */
+/** A copy of the project without installed and built files. The project itself is never changed. */
 function copyProject() {
   const copy = mkdtempSync(join(tmpdir(), 'mobility-mutants-'));
   const left = /^(?:node_modules|dist|\.git|\.servers|\.readers|\.browser|\.debian|\.api-tests)$/;
@@ -38,12 +38,12 @@ function copyProject() {
   return copy;
 }
 
-/** A process that runs tests in the copy and keeps what it compiled: a mutant takes seconds. */
+/** A process that runs tests in the copy. It keeps compiled modules, so a mutant takes seconds. */
 let worker = null;
 
 /**
- * Runs the tests in the copy, or only some of them, after `changed` was written: `survived`, `killed` or `stopped`
- * after too long, how long it took, and the files of tests that failed.
+ * Runs tests in the copy after `changed` was written. Returns the outcome (`survived`, `killed`, or `stopped` if it took
+ * too long), its duration, and the test files that failed.
  */
 async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}) {
   worker ??= fork(fileURLToPath(new URL('worker.js', import.meta.url)), [], {
@@ -68,17 +68,17 @@ async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}
     return { outcome: 'stopped', failed: [], seconds: limitSeconds };
   } finally {
     clearTimeout(timer);
-    limit.abort(); // ends both waits
+    limit.abort(); // ends both timers
   }
 }
 
-/** Ends the process with all that it started. */
+/** Ends the process and its child processes. */
 function endWorker() {
   if (worker?.exitCode === null) process.kill(-worker.pid, 'SIGKILL');
   worker = null;
 }
 
-/** `count` of them, spread evenly over the files; the seed shifts which. */
+/** `count` mutations, spread evenly over the files; the seed selects which. */
 function chosen(mutations, count) {
   if (mutations.length <= count) return mutations;
   const step = mutations.length / count;
@@ -99,7 +99,7 @@ const all = room.sources.flatMap((path) => {
 });
 const usual = await runTests(copy, 1800);
 if (usual.outcome !== 'survived') {
-  console.error('expected tests that pass before anything is changed; they failed or did not end');
+  console.error('expected that the tests pass without a change; they failed or did not end');
   process.exit(1);
 }
 const limit = 3 * usual.seconds + slackSeconds;
@@ -108,7 +108,7 @@ const picked = chosen(all, most);
 for (const { path, text, from, to, line, before, after } of picked) {
   writeFileSync(join(copy, path), text.slice(0, from) + after + text.slice(to));
   let { outcome, failed } = await runTests(copy, limit, { changed: path });
-  // A test that fails by chance has noticed nothing.
+  // Run the failed tests again: a failure by chance does not count.
   if (outcome === 'killed' && (await runTests(copy, limit, { tests: failed })).outcome === 'survived')
     outcome = 'flaky';
   writeFileSync(join(copy, path), text);

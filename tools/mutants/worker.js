@@ -7,18 +7,18 @@ process.on('disconnect', () => process.exit());
 
 /** How many tests of each file passed in the first run, by path. */
 let usual;
-let last; // the source that was changed before
+let last; // the source of the last mutation
 process.on('message', async ({ tests, sources, changed }) => {
   for (const path of [last, changed]) if (path !== undefined) vitest.invalidateFile(join(process.cwd(), path));
   last = changed ?? last;
   const specifications = await specificationsOf(tests, sources);
-  // The end of a run after its first failure can reach into the next run, which then skips tests.
+  // A run that ends at its first failure can still cancel tests of the next run.
   let found;
   do found = await filesAfter(specifications);
   while (failedOf(found).length === 0 && specifications.some(({ moduleId }) => isLess(moduleId, found)));
   usual ??= new Map(found.map((file) => [file.filepath, passed(file)]));
   const names = failedOf(found).map(({ filepath }) => relative(process.cwd(), filepath));
-  // An error outside every test belongs to no file.
+  // An error outside of all tests belongs to no file.
   process.send(names.length > 0 || vitest.state.getUnhandledErrors().length === 0 ? names : tests);
 });
 
@@ -39,7 +39,7 @@ async function filesAfter(specifications) {
   return vitest.state.getFiles();
 }
 
-/** The tests in these files and folders; without any, the quick tests that reach the sources. */
+/** The tests in these files and folders; if none are named, the quick tests that import the sources. */
 async function specificationsOf(tests, sources) {
   if (tests.length > 0) return vitest.globTestSpecifications(tests);
   vitest.config.related = sources.map((path) => join(process.cwd(), path));

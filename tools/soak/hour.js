@@ -1,6 +1,6 @@
-// Mixed load for a while, `npm run soak -- hour [minutes]`: phones push and read while operators' commands run, one
-// after another. At the end every acknowledged entry must be there, once; memory and descriptors of the server must not
-// have grown.
+// Mixed load, `npm run soak -- hour [minutes]`: phones push and read while commands of an operator run one after another.
+// At the end, every acknowledged entry must be stored once, and the server must not use more memory or file descriptors
+// than before.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,12 @@ import { program, startServer } from './server.js';
 
 const index = new URL('../../dist/index.js', import.meta.url);
 
-const phones = 6; // that push all the time
-const pauseSeconds = 0.2; // of a phone between two pushes
+const phones = 6; // they push all the time
+const pauseSeconds = 0.2; // between two pushes of a phone
 const sampleSeconds = 5;
-const victim = 'victim@example.org'; // erased and registered again, all the time
+const victim = 'victim@example.org'; // is erased and registered again and again
 
-/** Runs the load for so many minutes; resolves with the exit code. */
+/** Runs the load for some minutes. Resolves with the exit code. */
 export async function hour(minutes) {
   const folder = mkdtempSync(join(tmpdir(), 'mobility-soak-'));
   const problems = [];
@@ -49,13 +49,13 @@ export async function hour(minutes) {
     rmSync(folder, { recursive: true, force: true });
   }
   for (const problem of problems) console.log(`PROBLEM  ${problem}`);
-  console.log(problems.length === 0 ? 'nothing lost, nothing twice, nothing grew' : `${problems.length} problems`);
+  console.log(problems.length === 0 ? 'no entry lost or stored twice, no growth' : `${problems.length} problems`);
   return problems.length === 0 ? 0 : 1;
 }
 
 // ---------------------------------------------------------------- the server
 
-/** Resident MiB and descriptors of the server's processes together; null where the system does not tell. */
+/** Resident MiB and file descriptors of all processes of the server; null if the system has no /proc. */
 function figures(pid) {
   const pids = [pid, ...childrenOf(pid)];
   try {
@@ -87,7 +87,7 @@ async function sample({ server, end }, samples) {
   }
 }
 
-// ---------------------------------------------------------------- who calls
+// ---------------------------------------------------------------- callers
 
 async function call(load, path, body) {
   const began = performance.now();
@@ -98,14 +98,14 @@ async function call(load, path, body) {
   });
   const text = await response.text();
   load.calls[path] ??= { times: [], statuses: {} };
-  const told = load.calls[path];
-  told.times.push(performance.now() - began);
-  told.statuses[response.status] = (told.statuses[response.status] ?? 0) + 1;
+  const counted = load.calls[path];
+  counted.times.push(performance.now() - began);
+  counted.statuses[response.status] = (counted.statuses[response.status] ?? 0) + 1;
   if (response.status >= 500 && response.status !== 503) load.problems.push(`${path}: ${response.status} ${text}`);
   return { status: response.status, text };
 }
 
-/** Days of one phone, again and again later: pushed in batches, some twice, then asked for. */
+/** Days of one phone, repeated with later times: pushed in batches, some of them twice, then read. */
 async function phone(load, name, n) {
   const { addDays, simulateDay } = await import(index.href);
   const sent = new Map();
@@ -126,7 +126,7 @@ async function phone(load, name, n) {
   }
 }
 
-/** Pushes whether or not it is registered at the moment: 200 or 403. */
+/** Pushes for the user who is erased and registered again: the answer is 200 or 403. */
 async function phoneOfVictim(load) {
   const { simulateDay } = await import(index.href);
   const batch = simulateDay({ platform: 'android', day: '2023-03-06', seed: victim }).slice(0, 2000);
@@ -137,26 +137,26 @@ async function phoneOfVictim(load) {
   }
 }
 
-// ---------------------------------------------------------------- who works beside them
+// ---------------------------------------------------------------- operator
 
-/** Runs a command. Exit code 1 is a problem unless `mayFail`, as where another one works on the user. */
+/** Runs a command. Exit code 1 is a problem unless `mayFail`: another command may hold the lease of the user. */
 async function command(load, args, { mayFail = false } = {}) {
   const child = spawn(process.execPath, [program, ...args, '--store', load.server.store], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
-  let said = '';
+  let output = '';
   child.stdout.on('data', (text) => {
     out += text;
   });
   child.stderr.on('data', (text) => {
-    said += text;
+    output += text;
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   load.commands[args[0]] ??= {};
-  const told = load.commands[args[0]];
-  told[code] = (told[code] ?? 0) + 1;
-  if (code !== 0 && code !== 3 && !(mayFail && code === 1)) load.problems.push(`${args.join(' ')}: ${code} ${said}`);
+  const counted = load.commands[args[0]];
+  counted[code] = (counted[code] ?? 0) + 1;
+  if (code !== 0 && code !== 3 && !(mayFail && code === 1)) load.problems.push(`${args.join(' ')}: ${code} ${output}`);
   return { code, out };
 }
 
@@ -182,7 +182,7 @@ function expectNothingLeft({ problems }, { users }) {
   if (left.length > 0) problems.push(`rows of an erased user: ${JSON.stringify(left)}`);
 }
 
-// ---------------------------------------------------------------- what must hold
+// ---------------------------------------------------------------- checks
 
 async function verify({ server, sent, problems }, people) {
   const { everyEntry, openStore } = await import(index.href);
@@ -227,9 +227,9 @@ function report({ calls, commands, sent }, samples) {
   }
 }
 
-/** The first quarter is for warming up; from the second to the last nothing should grow. */
+/** Compares the last quarter of the samples with the second; the first quarter is warm-up. */
 function judgeGrowth(samples, problems) {
-  if (samples.length < 16) return console.log('too short to judge growth');
+  if (samples.length < 16) return console.log('expected at least 16 samples to judge growth: run it longer');
   const quarter = Math.floor(samples.length / 4);
   const [second, last] = [samples.slice(quarter, 2 * quarter), samples.slice(-quarter)];
   for (const [what, factor, more] of [

@@ -1,6 +1,6 @@
-// Malformed requests on misused connections, `npm run soak -- requests [number]`, against a server with a small heap:
-// each is answered, none with a 5xx but where an app must keep its data, no process ends, and a phone beside them can
-// push all the time.
+// Malformed requests and misused connections, `npm run soak -- requests [number]`, against a server with a small heap. Checks
+// that each request is answered, that no answer is a 5xx except the documented 503s, that no process ends, and that a
+// phone can push all the time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,12 @@ import { startServer } from './server.js';
 const heap = 700; // MiB for each process
 const lanes = 24; // connections that send at the same time
 const silent = 4_000; // connections that send nothing, opened again when they are closed
-const patience = 120; // s for all answers of a connection: more is a hang
+const patience = 120; // s; a connection without all answers by then is a problem
 const mostAhead = 8; // requests that a connection may send ahead
 const slowGap = 20; // ms between the pieces of a slow request
 const phonePause = 200; // ms between two pushes of the phone beside them
 
-/** Texts that are no request. */
+/** Texts that are not HTTP requests. */
 const broken = [
   'GET\r\n\r\n',
   'GET / HTTP/9.9\r\n\r\n',
@@ -31,16 +31,16 @@ const broken = [
   '\n'.repeat(1_000),
 ];
 
-/** Sends so many requests; resolves with the exit code. */
+/** Sends the requests. Resolves with the exit code. */
 export async function requests(count) {
   const seed = Number(process.env.MOBILITY_TEST_SEED ?? 20161117);
   const folder = mkdtempSync(join(tmpdir(), 'mobility-soak-'));
   const store = join(folder, 'store');
-  // Many callers, so that the limits of one do not answer instead of the routes.
+  // Many callers: otherwise the limits per caller would answer in place of the routes.
   const users = Array.from({ length: 1_000 }, (_, n) => `ada${n}`);
   await register(store, [...users, 'phone']);
   const server = await startServer(store, { NODE_OPTIONS: `--max-old-space-size=${heap}` });
-  const run = { port: Number(new URL(server.url).port), problems: [], statuses: {}, games: {}, left: count, pushes: 0 };
+  const run = { port: Number(new URL(server.url).port), problems: [], statuses: {}, ways: {}, left: count, pushes: 0 };
   run.isOver = false;
   try {
     const { paths } = await (await fetch(`${server.url}/openapi.json`)).json();
@@ -59,10 +59,10 @@ export async function requests(count) {
     run.isOver = true;
     const code = await server.stop();
     if (code !== 0) run.problems.push(`the server ended with ${code}`);
-    for (const told of server.said().match(/.*ended with.*/g) ?? []) run.problems.push(told);
+    for (const line of server.output().match(/.*ended with.*/g) ?? []) run.problems.push(line);
     rmSync(folder, { recursive: true, force: true });
   }
-  console.log(`seed ${seed}: ${count} requests, of which by game ${JSON.stringify(run.games)}`);
+  console.log(`seed ${seed}: ${count} requests, of which by way ${JSON.stringify(run.ways)}`);
   const answers = Object.values(run.statuses).reduce((sum, n) => sum + n, 0);
   console.log(
     `${answers} answers by status ${JSON.stringify(run.statuses)}; ${run.pushes} pushes of a phone beside them`,
@@ -79,34 +79,34 @@ async function register(address, names) {
   await store.close();
 }
 
-/** One connection after the other, each with a game. */
+/** Opens one connection after another, each with one of `ways`. */
 async function lane(run, seed, users) {
   const random = seeded(seed);
   const source = malformedRequests(seed, run.paths, users);
   while (run.left > 0) {
-    const game = random.pick(Object.keys(games));
-    const most = game === 'ahead' ? 2 + random.below(10) : game === 'turns' ? 1 + random.below(10) : 1;
+    const way = random.pick(Object.keys(ways));
+    const most = way === 'ahead' ? 2 + random.below(10) : way === 'turns' ? 1 + random.below(10) : 1;
     const calls = Array.from({ length: Math.min(most, run.left) }, () => source.next().value);
     run.left -= calls.length;
-    run.games[game] = (run.games[game] ?? 0) + calls.length;
-    const problem = await games[game](run, calls, random);
-    if (problem !== undefined) run.problems.push(`${game}: ${problem}`);
+    run.ways[way] = (run.ways[way] ?? 0) + calls.length;
+    const problem = await ways[way](run, calls, random);
+    if (problem !== undefined) run.problems.push(`${way}: ${problem}`);
   }
 }
 
-/** What a connection does with its requests. Each resolves with what is wrong, or nothing. */
-const games = {
-  /** One request after the answer to the other. */
+/** Ways to use a connection. Each resolves with a problem, or undefined. */
+const ways = {
+  /** Sends each request after the answer to the one before. */
   turns: async (run, calls) => judge(run, calls, await exchange(run.port, calls, oneByOne)),
-  /** All requests at once, often more than a connection may send ahead. */
+  /** Sends all requests at once, often more than a connection may send ahead. */
   ahead: async (run, calls) =>
     judge(run, calls, await exchange(run.port, calls, (socket, texts) => socket.write(Buffer.concat(texts)))),
-  /** The body in chunks of any size. */
+  /** Sends the body in chunks of random sizes. */
   chunked: async (run, calls, random) => judge(run, calls, await exchange(run.port, calls, writeAll, random)),
-  /** Piece by piece. */
+  /** Sends in pieces with pauses. */
   slow: async (run, calls, random) =>
     judge(run, calls, await exchange(run.port, calls, (socket, [text]) => inPieces(socket, text, 2 + random.below(5)))),
-  /** Cut off somewhere, at once or after a while. */
+  /** Closes the connection within a request, at once or after a pause. */
   cut: async (run, [call], random) => {
     const text = textOf(call, true);
     const socket = connect(run.port, '127.0.0.1').on('error', () => {});
@@ -115,7 +115,7 @@ const games = {
     if (random.below(2) === 0) socket.destroy();
     else socket.resetAndDestroy();
   },
-  /** Not even a request. */
+  /** Sends a text that is not a request. */
   broken: async (run, _calls, random) => {
     const { ended, answers } = await exchange(run.port, [], (socket) => socket.end(random.pick(broken)));
     for (const { status } of answers) count(run, status);
@@ -128,27 +128,27 @@ function count({ statuses }, status) {
   statuses[status] = (statuses[status] ?? 0) + 1;
 }
 
-/** Other apps also send to the bare server, and a path such as `/configs/%2e%2e` is that address. */
+/** True for the address of the server without a path, such as `/configs/%2e%2e`: other apps send there, too. */
 function isOfOtherApp(path) {
   const { pathname } = new URL(path.replace(/^\/+/, '/'), 'http://localhost');
   return pathname === '/' || /^\/(?:pub|overland|traccar)\b/.test(pathname);
 }
 
-/** What is wrong with the answers to requests that are each complete; undefined if nothing. */
+/** The problem with the answers to complete requests; undefined if there is none. */
 function judge(run, calls, { ended, answers }) {
   for (const { status } of answers) count(run, status);
-  const said = (i) =>
+  const describe = (i) =>
     `${calls[i].method} ${calls[i].path} ${JSON.stringify(calls[i].body?.toString())} ${answers[i]?.status} ${answers[i]?.text}`;
   const bad = answers.findIndex((answer, i) => !isRefusal(answer, isOfOtherApp(calls[i].path)));
-  if (bad !== -1) return said(bad);
-  if (!ended) return `no answer after ${patience} s: ${said(answers.length)}`;
+  if (bad !== -1) return describe(bad);
+  if (!ended) return `no answer after ${patience} s: ${describe(answers.length)}`;
   const mayEnd = answers.at(-1)?.isLast === true || calls.length > mostAhead;
-  if (answers.length < calls.length && !mayEnd) return `no answer: ${said(answers.length)}`;
+  if (answers.length < calls.length && !mayEnd) return `no answer: ${describe(answers.length)}`;
 }
 
 // ---------------------------------------------------------------- connections
 
-/** A request as bytes; the last of its connection asks for its end. */
+/** A request as bytes. The last request of a connection has `Connection: close`. */
 function textOf({ method, path, headers, body }, isLast, chunks = null) {
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: localhost', ...(isLast ? ['Connection: close'] : [])];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
@@ -181,7 +181,7 @@ function writeAll(socket, texts) {
   for (const text of texts) socket.write(text);
 }
 
-/** Sends each text when the one before has its answer. */
+/** Sends each text after the answer to the one before. */
 function oneByOne(socket, texts, answers) {
   let sent = 0;
   const send = () => {
@@ -191,7 +191,7 @@ function oneByOne(socket, texts, answers) {
   send();
 }
 
-/** Opens a connection, lets `write` send, and reads until the server closes it: the answers, and whether it did. */
+/** Opens a connection, calls `write`, and reads until the server closes it. Returns the answers, and whether it closed. */
 function exchange(port, calls, write, chunks = null) {
   const texts = calls.map((call, i) => textOf(call, i === calls.length - 1, chunks));
   const methods = calls.map(({ method }) => method);

@@ -1,4 +1,4 @@
-// Tests that run longer than a build may take: `npm run soak -- NAME [NUMBER]`. CONTRIBUTING.md says when to run which.
+// Tests that take longer than a build: `npm run soak -- NAME [NUMBER]`. CONTRIBUTING.md says when to run each.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ function program(...command) {
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }
 
-/** What there is: its usual number, what the number means, and the work. */
+/** The tests by name: the default number, the meaning of the number, and the function. */
 const soaks = {
   kills: {
     usual: 1000,

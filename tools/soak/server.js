@@ -1,4 +1,4 @@
-// The server that a soak works against.
+// The server under test.
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,17 +13,17 @@ export async function startServer(store, env = {}) {
     env: { ...process.env, ...env },
   });
   const exit = new Promise((resolve) => child.once('exit', resolve));
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    said = (said + text).slice(-20_000);
+    output = (output + text).slice(-20_000);
   });
-  while (!/listens on (\S+)/.test(said)) {
-    if (child.exitCode !== null) throw new Error(`the server did not start: ${said}`);
+  while (!/listens on (\S+)/.test(output)) {
+    if (child.exitCode !== null) throw new Error(`the server did not start: ${output}`);
     await sleep(50);
   }
   const stop = async () => {
     if (child.exitCode === null) child.kill('SIGTERM');
     return exit;
   };
-  return { store, url: /listens on (\S+)/.exec(said)[1], pid: child.pid, stop, said: () => said };
+  return { store, url: /listens on (\S+)/.exec(output)[1], pid: child.pid, stop, output: () => output };
 }
