@@ -190,6 +190,23 @@ it('each ride of a trip has its own question, and one save corrects the rides th
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
+it('a split of a labelled trip asks for the mode of both parts again, and the same answer counts for one part', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'train' });
+  const split = formWith(html, 'Split it in two');
+  await state('/me/correct', { ...split, kind: 'split', ts: split.trip_ts! });
+  const after = await page(`/me/day/${day}`);
+  expect(trips(after)).toHaveLength(trips(before).length + 1);
+  expect(after.match(/class="legend".*?<\/ul>/)![0]).not.toContain('train');
+  expect(after).not.toContain('Your label');
+  const part = await page(`/me/day/${day}?correct=${trips(after)[0]}`);
+  expect(part).not.toContain('value="train" checked');
+  await state('/me/label', { ...formWith(part, 'How did you travel?'), mode: 'train' });
+  expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train.*id="stated".*: Train or tram</s);
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+});
+
 it('a preview shows the day as it would be and saves nothing; a wrong time is shown again as it was typed', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);

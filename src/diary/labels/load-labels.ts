@@ -1,14 +1,14 @@
 // Loads the user input about the trips and stays of a time range. Inputs are matched whenever the diary is read.
 
-import { plainMode } from '../../model/modes.ts';
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
+import { holding, readCorrections } from '../corrections/read-corrections.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';
 import type { Input } from './input-keys.ts';
-import { coversSeveral, findSpan, type Span } from './match-inputs.ts';
+import { findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
 import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
@@ -18,7 +18,7 @@ export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** Input about a stay. null: open. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
-  /** The trip in the mode of its label, see `inLabelledMode`. A label of several trips leaves walks as they are. */
+  /** The trip in the mode of its label, see `inLabelledMode`. */
   stated<T extends Pick<Trip, 'start_ts' | 'sections'>>(trip: T): T;
   /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
@@ -46,8 +46,22 @@ export async function readLabels(
   if (inputs.length === 0) return noLabels;
   const study = (await store.users?.byUuid(userId))?.study;
   const record = study === undefined ? null : await store.studies?.byName(study);
-  return matchInputs(inputs, await spansAround(store, userId, inputs), labelModes(record?.config));
+  const spans = await spansAround(store, userId, inputs);
+  return matchInputs(await withoutSplit(store, userId, inputs), spans, labelModes(record?.config));
 }
+
+/** Leaves out modes of trips that the user split later: such a label says the mode of neither part. */
+export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {
+  const stated = holding(await readCorrections(store, userId));
+  const splits = stated.flatMap((one) => (one.kind === 'split' ? [one] : []));
+  return inputs.filter(
+    ({ of, start, end, entry }) =>
+      !modeNames.includes(of.name) ||
+      !splits.some(({ ts, write_ts }) => (start ?? ts) < ts && ts < (end ?? ts) && write_ts > entry.metadata.write_ts),
+  );
+}
+
+const modeNames = ['mode_confirm', 'replaced_mode'];
 
 /** The trips that inputs may belong to: all trips that they touch, and one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
@@ -79,11 +93,7 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
     },
     ofTrip,
     stated: (trip) => {
-      const own = byStart.get(trip.start_ts) ?? [];
-      const isWalk = trip.sections.every(({ sensed_mode }) => plainMode(sensed_mode) === 'walking');
-      // A label of several trips may mean another of them.
-      const counting = isWalk ? own.filter((input) => !coversSeveral(input, tripSpans)) : own;
-      const { mode_confirm: label } = combineInputs(counting).user_input;
+      const { mode_confirm: label } = ofTrip(trip.start_ts).user_input;
       return typeof label === 'string' ? inLabelledMode(trip, modeOf(label)) : trip;
     },
     ofStay: (enterTs, exitTs) => {

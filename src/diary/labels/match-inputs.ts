@@ -48,13 +48,6 @@ export function findSpan<Of extends Span>(
   return best;
 }
 
-/** True if the input covers most of several spans: since it was written, a split has made several trips of one. */
-export function coversSeveral({ start, end }: Pick<Input, 'start' | 'end'>, spans: readonly Span[]): boolean {
-  const [from, to] = [start ?? end!, end ?? start!];
-  const near = spans.slice(firstEndingAfter(spans, from), firstEndingAfter(spans, to) + 1);
-  return near.filter((span) => coverage(span, from, to) > 0.5).length > 1;
-}
-
 /** True if the input begins within the span; without a start, if it ends there. */
 function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;

@@ -2,7 +2,7 @@
 
 import { day, type TimeRange } from '../../model/time.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
-import { matchInputs, spansAround } from './load-labels.ts';
+import { matchInputs, spansAround, withoutSplit } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
 import { type LabelledTraits, type LabelSet, suggestedLabels, type TripTraits, toTraits } from './suggest.ts';
 
@@ -21,7 +21,7 @@ export function habitsReader(store: LabelStore, userId: string) {
     const inputs = await readLastLabels(store, userId, range, mostLabels);
     if (inputs.length === 0) return [];
     const spans = await spansAround(store, userId, inputs);
-    const labels = matchInputs(inputs, spans);
+    const labels = matchInputs(await withoutSplit(store, userId, inputs), spans);
     const labelled = spans
       .flatMap(({ chain_ts, start_ts }) => {
         const given = labelsIn(labels.ofTrip(start_ts).user_input);

@@ -6,7 +6,6 @@ import { matchInputs, spansAround } from '../../../src/diary/labels/load-labels.
 import { findSpan } from '../../../src/diary/labels/match-inputs.ts';
 import { combineInputs } from '../../../src/diary/labels/user-labels.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import type { Section } from '../../../src/model/trip.ts';
 
 let writeTs = 1_000_000;
 function later(): number {
@@ -87,21 +86,6 @@ describe('input about a trip', () => {
         expect(labelsBy(shuffled)).toEqual(expected);
       }),
     );
-  });
-
-  it('leaves walks as they are if the label was for a trip that is now several', () => {
-    const modesAfter = (...inputs: Input[]): string =>
-      [
-        { start_ts: 20_000, sections: [{ sensed_mode: 'WALKING', distance: 900 } as Section] },
-        { start_ts: 21_500, sections: [{ sensed_mode: 'BUS', distance: 900 } as Section] },
-      ]
-        .map((one) => matchInputs(inputs, trips).stated(one).sections[0]!.sensed_mode.replace(/.*\./, ''))
-        .join(' ');
-    expect(modesAfter(mode(20_000, 22_500, 'train'))).toBe('WALKING BUS');
-    expect(modesAfter(mode(20_000, 22_001, 'train'))).toBe('WALKING BUS');
-    expect(modesAfter(mode(20_000, 22_000, 'train'))).toBe('TRAIN BUS');
-    expect(modesAfter(mode(20_000, 21_000, 'bike'), mode(20_000, 22_500, 'train'))).toBe('BICYCLING BUS');
-    expect(modesAfter(mode(21_500, 22_500, 'train'))).toBe('WALKING TRAIN');
   });
 
   it('counts trips with a label or survey, none with a note alone', () => {
