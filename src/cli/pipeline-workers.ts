@@ -1,13 +1,11 @@
 // Worker processes of `pipeline --all --workers N`: the parent sends each process one user at a time and gets a report.
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { errorText, usageError } from '../model/mobility-error.ts';
 import { withoutChanges } from '../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { CommandContext } from './context.ts';
+import { forkProgram, leaveSignalsToParent } from './fork-program.ts';
 import { pipelineOptions } from './pipeline-options.ts';
-
-const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
 /** Processes that run the pipeline for users. */
 export interface WorkerPool {
@@ -78,13 +76,7 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
 }
 
 function startWorker(context: CommandContext, words: readonly string[]): Worker {
-  // Settings travel as variables: all accounts of the host can see arguments, and an address may hold a password.
-  const { store, logDir } = context.config();
-  const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
-  const child = fork(program, ['pipeline', '--all', '--worker', ...words], {
-    env,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
+  const child = forkProgram(context, ['pipeline', '--all', '--worker', ...words]);
   const exit = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(errorText(error)));
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
@@ -114,12 +106,11 @@ async function unfinished(context: CommandContext, userId: string, how: string):
 }
 
 /**
- * Works for a parent process until the parent disconnects or ends. Ignores signals: the parent gets them too, and lets
- * this process finish the user in work.
+ * Works for a parent process until the parent disconnects or ends. The parent lets it finish the user in work.
  */
 export async function workForParent(context: CommandContext): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  leaveSignalsToParent();
   const store = await context.store();
   const options = await pipelineOptions(context);
   const send = (message: string | UserReport): void => void process.send!(message, undefined, undefined, () => {});

@@ -1,5 +1,6 @@
 // The parts that an app is built from.
 import type { Config } from '../config.ts';
+import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { Act } from '../log/audit-log.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
@@ -27,6 +28,8 @@ export interface AppParts {
   checks?: () => Promise<Check[]>;
   /** Claims work that one process at a time may do. Default: within this process. */
   claim?: (work: string) => { release(): void } | null;
+  /** Makes the archive of a study. Default: within this process. */
+  makeArchive?: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   /** The program's version, shown to the operator. Default: none. */
   version?: string;
   /** Background tiles for the maps of pages. Default: none. */

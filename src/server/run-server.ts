@@ -34,6 +34,7 @@ export interface RunServerOptions {
    */
   openLog: (threadId: string) => Promise<FileLog>;
   version: string;
+  makeArchive: NonNullable<AppParts['makeArchive']>;
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
@@ -139,6 +140,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     audit: (act) => audit(config.logDir, act),
     checks: () => checkEverything({ config: () => config, env: process.env, now, zone: hostZone() }, store),
     claim: (work) => tryLock(config.logDir, work),
+    makeArchive: options.makeArchive,
     tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),
     console: output.write,

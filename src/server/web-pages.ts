@@ -3,6 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
+import { type ArchiveRequest, studyArchive } from '../export/study-archive.ts';
 import { type Taken, takeEntry } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
@@ -67,6 +68,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     turns: new ImportTurns(now),
     passwordCost: parts.passwordCost,
     kept: new KeptReadings(),
+    makeArchive: parts.makeArchive ?? ((request: ArchiveRequest) => studyArchive(store, request)),
     claim: parts.claim ?? claimWithin(new Set()),
     zone: hostZone(),
     tiles: parts.tiles ?? null,

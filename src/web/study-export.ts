@@ -1,10 +1,6 @@
 // Sends the tables of a study as a ZIP archive that is made while it is sent. No file is left on the disk.
-import type { Kind } from '../export/columns.ts';
-import { exportTables } from '../export/export-tables.ts';
-import { zipStream } from '../export/zip-stream.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
-import type { UserRecord } from '../model/user.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
@@ -23,8 +19,6 @@ import {
 /** The most person-days of an export from a page: one process makes them in some minutes. */
 const mostPersonDays = 2000;
 const usualDays = 30;
-/** The tables of the export: without texts that people wrote, and without guessed homes. */
-const kinds: readonly Kind[] = ['days', 'trips', 'sections', 'places', 'points'];
 /** m; sizes of the cells that hide exact places */
 const cellSizes = ['250', '500', '1000'];
 
@@ -117,29 +111,21 @@ async function send(call: StudyCall): Promise<WebAnswer> {
 }
 
 async function* archive(
-  { store, now }: StudyCall,
+  { makeArchive, now }: StudyCall,
   { from, to, coarse, hasNames }: Asked,
   people: readonly StudyPerson[],
   pseudonymKey: string,
   lock: { release(): void },
 ): AsyncGenerator<Uint8Array> {
-  async function* users(): AsyncGenerator<UserRecord> {
-    for (const { user } of people) yield user;
-  }
   try {
-    yield* zipStream((file) =>
-      exportTables({
-        store,
-        people: users,
-        kinds,
-        format: 'csv',
-        days: async () => ({ from, to }),
-        now,
-        file,
-        ...(!hasNames && { pseudonymKey }),
-        ...(coarse !== null && { coarse }),
-      }),
-    );
+    yield* makeArchive({
+      people: people.map(({ user }) => user.uuid),
+      from,
+      to,
+      now,
+      ...(!hasNames && { pseudonymKey }),
+      ...(coarse !== null && { coarse }),
+    });
   } finally {
     lock.release();
   }

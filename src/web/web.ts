@@ -1,5 +1,6 @@
 // Types and helpers of the server's pages. The room `server` handles HTTP.
 
+import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { Taken } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
@@ -64,6 +65,8 @@ export interface WebCall {
   kept: KeptReadings;
   /** Reserves heavy work, which the server does once at a time; null: it is in progress. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
+  /** The bytes of the archive of a study. Made in a process of low priority if the server runs as a program. */
+  makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   /** The time zone of the server, for times that belong to no person. */
   zone: string;
   tiles: Tiles | null;

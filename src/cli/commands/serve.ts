@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { Command, Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
+import { archiveForParent, archiveFromProcess } from '../archive-process.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
 
 export function command(context: CommandContext) {
@@ -16,6 +17,7 @@ export function command(context: CommandContext) {
       ).choices(['token', 'dev']),
     )
     .option('--open-registration', 'with dev: /profile/create registers any name (MOBILITY_OPEN_REGISTRATION)')
+    .addOption(new Option('--archive', 'make an archive for a parent process').hideHelp())
     .addHelpText(
       'after',
       `
@@ -27,7 +29,11 @@ START and END lines of calls go to standard output, everything else to the log f
 At SIGTERM or Ctrl-C, the server finishes the running calls.`,
     )
     .action(
-      context.run(async (flags: SettingFlags) => {
+      context.run(async ({ archive, ...flags }: SettingFlags & { archive?: true }) => {
+        if (archive) {
+          await archiveForParent(context);
+          return {};
+        }
         const config = context.config(flags);
         // Loaded here, because other commands need no server and would start later.
         const { runServer } = await import('../../server/run-server.ts');
@@ -36,6 +42,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`,
           // If the folder is missing when a worker is replaced, the new worker must not create an empty store.
           openStore: (options) => context.store({ ...options, make: cluster.isPrimary }),
           openLog: (threadId) => context.logFiles('server', threadId),
+          makeArchive: (request) => archiveFromProcess(context, request),
           signal: context.interruptible(),
           now: context.now,
           version: packageVersion(),

@@ -12,6 +12,7 @@ import { parseFileLine } from '../../../src/log/line-format.ts';
 import { isLoopback } from '../../../src/server/loopback.ts';
 import { urlOf } from '../../../src/server/run-server.ts';
 import { openStore } from '../../../src/store/open.ts';
+import { freshProgram } from '../../cli/kit.ts';
 import { type RunningServer, start, startServer } from '../../faults/program.ts';
 import { androidLocation } from '../../server/kit.ts';
 import { buildProgram } from '../../support/build.ts';
@@ -140,6 +141,58 @@ describe('several workers', () => {
       expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
         true,
       );
+    },
+  );
+
+  // Priorities are read from /proc.
+  it.skipIf(process.platform !== 'linux')(
+    'makes the archive of a study in a process of low priority, which ends with its reader',
+    async () => {
+      const { address: store, run } = await freshProgram();
+      const words = async (line: string): Promise<string> => {
+        const said = await run(line.split(' '));
+        expect(said, said.stderr).toMatchObject({ code: 0 });
+        return said.stdout.trim();
+      };
+      await words('study create sunny');
+      await words('simulate --study sunny --users 3 --days 7');
+      await words('pipeline --all');
+      const password = await words('managers add mira --study sunny --may-export');
+      const server = await startServer(store, { env: { MOBILITY_WORKERS: '1' } });
+      const send = (path: string, body: Record<string, string>, Cookie = '') =>
+        fetch(`${server.url}${path}`, {
+          method: 'POST',
+          redirect: 'manual',
+          headers: { Cookie },
+          body: new URLSearchParams(body),
+        });
+      const cookie = (await send('/sign-in/study', { name: 'mira', password })).headers
+        .get('set-cookie')!
+        .split(';')[0]!;
+      const page = await fetch(`${server.url}/study/sunny/export`, { headers: { Cookie: cookie } });
+      const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())![1]!;
+      const children = () =>
+        readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').match(/\d+/g) ?? [];
+      const nice = (pid: string) =>
+        readFileSync(`/proc/${pid}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ')[16];
+      await until(async () => {
+        const download = send('/study/sunny/export.zip', { csrf }, cookie);
+        let isDone = false;
+        void download.finally(() => (isDone = true));
+        let found = false;
+        while (!isDone) {
+          found ||= children().some((pid) => nice(pid) === '10');
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        const bytes = Buffer.from(await (await download).arrayBuffer());
+        expect(bytes.readUInt32LE(bytes.length - 22)).toBe(0x06054b50); // the end of a whole archive
+        return found;
+      });
+      await (await send('/study/sunny/export.zip', { csrf }, cookie)).body!.cancel();
+      await until(() => children().length === 0);
+      expect((await server.stop()).code).toBe(0);
     },
   );
 

@@ -1,0 +1,37 @@
+// Makes the archive that a manager downloads: the tables of people of a study as a ZIP.
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import type { Kind } from './columns.ts';
+import { exportTables } from './export-tables.ts';
+import { zipStream } from './zip-stream.ts';
+
+/** What an archive contains. A process can send it to another one as JSON. */
+export interface ArchiveRequest {
+  /** UUIDs */
+  people: readonly string[];
+  /** Local days, both included. */
+  from: string;
+  to: string;
+  /** Seconds since the epoch. */
+  now: number;
+  /** m, size of the cells that hide exact places; absent: exact places */
+  coarse?: number;
+  /** The secret of the pseudonyms; absent: names. */
+  pseudonymKey?: string;
+}
+
+/** The tables of an archive: without texts that people wrote, and without guessed homes. */
+const kinds: readonly Kind[] = ['days', 'trips', 'sections', 'places', 'points'];
+
+/** The bytes of the archive, as they become ready. */
+export function studyArchive(store: Store, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
+  const { people, from, to, ...treatment } = request;
+  async function* users(): AsyncGenerator<UserRecord> {
+    for (const uuid of people) {
+      const user = await store.users.byUuid(uuid);
+      if (user !== null) yield user;
+    }
+  }
+  const days = async () => ({ from, to });
+  return zipStream((file) => exportTables({ store, people: users, kinds, format: 'csv', days, file, ...treatment }));
+}
