@@ -42,8 +42,9 @@ export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[]
   for (const { paths, columns, count, rows } of value.shapes) {
     const isNeeded = (_: unknown, i: number): boolean => !fields || paths[i]!.some((name) => fields.has(name));
     const lists = columns.filter(isNeeded).map((column) => valuesOf(column, count));
-    const tree = fieldsOf(paths.filter(isNeeded));
-    for (let row = 0; row < count; row++) list[rows === undefined ? row : rows[row]!] = objectOf(tree, lists, row);
+    const objects = objectsOf(fieldsOf(paths.filter(isNeeded), lists), count);
+    if (rows === undefined) return objects;
+    for (let i = 0; i < count; i++) list[rows[i]!] = objects[i]!;
   }
   return list;
 }
@@ -186,27 +187,31 @@ function valuesOf(column: Column, count: number): JsonValue[] {
 
 // ---------------------------------------------------------------- objects
 
-/** The fields of an object in their order. Value: the index of a column, or the fields of an inner object. */
-type Fields = Map<string, number | Fields>;
+/** The fields of objects in their order. Value: a column, or the fields of inner objects. */
+type Fields = Map<string, readonly JsonValue[] | Fields>;
 
-function fieldsOf(paths: readonly (readonly string[])[]): Fields {
+function fieldsOf(paths: readonly (readonly string[])[], columns: readonly JsonValue[][]): Fields {
   const root: Fields = new Map();
-  for (const [column, path] of paths.entries()) {
+  for (const [i, path] of paths.entries()) {
     let fields = root;
     for (const name of path.slice(0, -1)) {
       const inner = (fields.get(name) ?? new Map()) as Fields;
       fields.set(name, inner);
       fields = inner;
     }
-    fields.set(path.at(-1)!, column);
+    fields.set(path.at(-1)!, columns[i]!);
   }
   return root;
 }
 
-function objectOf(fields: Fields, columns: readonly JsonValue[][], row: number): JsonObject {
-  const object: JsonObject = {};
-  for (const [name, part] of fields) {
-    object[name] = typeof part === 'number' ? columns[part]![row]! : objectOf(part, columns, row);
+function objectsOf(fields: Fields, count: number): JsonObject[] {
+  const names = [...fields.keys()];
+  const columns = [...fields.values()].map((part) => (part instanceof Map ? objectsOf(part, count) : part));
+  const objects = new Array<JsonObject>(count);
+  for (let row = 0; row < count; row++) {
+    const object: JsonObject = {};
+    for (let i = 0; i < names.length; i++) object[names[i]!] = columns[i]![row]!;
+    objects[row] = object;
   }
-  return object;
+  return objects;
 }

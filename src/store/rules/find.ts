@@ -75,7 +75,7 @@ function compare(one: StoredEntry, time: number, other: EntryCursor): number {
 
 function orderOf({ time, descending }: EntryQuery): Order {
   const order: Order = (a, b) =>
-    compare(a, a[time]!, { time: b[time]!, key: b.entry.metadata.key, write_ts: b.write_ts });
+    a[time]! - b[time]! || compareTexts(a.entry.metadata.key, b.entry.metadata.key) || a.write_ts - b.write_ts;
   return descending ? (a, b) => order(b, a) : order;
 }
 
@@ -91,10 +91,11 @@ function matcherOf(query: EntryQuery): (one: StoredEntry) => boolean {
   };
 }
 
-/** Merges two lists into one in order. `found` must be in order already. */
+/** Merges two lists into one in order. `found` must be in order already, and is changed. */
 function merged(found: StoredEntry[], some: StoredEntry[], order: Order): StoredEntry[] {
-  some.sort(order);
-  const all = found.concat(some);
-  const isOrdered = found.length === 0 || some.length === 0 || order(found.at(-1)!, some[0]!) <= 0;
-  return isOrdered ? all : all.sort(order);
+  const [first] = some.sort(order);
+  let before = found.length;
+  while (before > 0 && first !== undefined && order(found[before - 1]!, first) > 0) before -= 1;
+  const behind = found.splice(before);
+  return found.concat(behind.length === 0 ? some : behind.concat(some).sort(order));
 }
