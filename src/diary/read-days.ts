@@ -9,6 +9,7 @@ import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/tim
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
+import { heldTrips } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { concernedTime, readCorrections } from './corrections/read-corrections.ts';
@@ -36,6 +37,9 @@ export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'toke
 /** The most days whose trips are in memory at one time. */
 const daysAtOnce = 31;
 
+/** The days whose trips are read for one day. */
+const daysBeside = 6;
+
 /** The first and last day that is shown. The days before and after them must be in the years 1 to 9999. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
@@ -56,7 +60,15 @@ export async function* everyDay(
   now: number,
   beyond = false,
 ): AsyncGenerator<Day, undefined> {
-  const store = { ...source, corrections: await readCorrections(source, user.uuid) };
+  const state = await source.pipeline.get(user.uuid);
+  const mostDays = bounds.from === undefined && bounds.to === undefined ? daysAtOnce : daysBeside;
+  const isShort = state.observed !== null && state.observed.seen.ts - state.observed.from < mostDays * day;
+  const store = {
+    ...source,
+    corrections: await readCorrections(source, user.uuid),
+    pipeline: { ...source.pipeline, get: async () => state },
+    ...(isShort && { trips: await heldTrips(source.trips, user.uuid) }),
+  };
   const known = await readKnownRange(store, user.uuid, now);
   const within = known && {
     from: [known.from, bounds.from ?? known.from].sort()[1]!,

@@ -54,7 +54,8 @@ export async function readFlagInputs(
   };
   const fields = ['platform', 'origin', 'latitude', 'longitude', 'accuracy'];
   await read(timeseries, { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range, fields }, true);
-  await read(timeseries, { keys: [keys.transition], time: 'write_ts', from: range.from, to: range.to + 86_400 }, false);
+  const written = { time: 'write_ts', from: range.from, to: range.to + 86_400, fields: ['ts'] } as const;
+  await read(timeseries, { keys: [keys.transition], ...written }, false);
   await read(usercache, { time: 'write_ts', from: range.from }, false);
   fixes.sort((a, b) => a.ts - b.ts);
   return {
