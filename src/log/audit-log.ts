@@ -1,5 +1,6 @@
-// The audit log: who did what to whose data, with which result. It has its own file, separate from the logs of calls.
-// Lines are only added; the file is not rotated or compressed. It contains no coordinates, names or UUIDs of users.
+// The audit log: who did what to whose data, with which result. It has its own file, `audit.jsonl`, with one JSON
+// object a line. The file only grows: it is not rotated or compressed. It contains no coordinates, names or UUIDs of
+// users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../util/make-folders.ts';
@@ -8,20 +9,20 @@ import { makeFolders } from '../util/make-folders.ts';
 export interface Act {
   /** Seconds since the epoch. */
   ts: number;
-  /** The account of the host, or of the pages, that did it. */
+  /** The account that acted: of the host's operating system, or of the web pages. */
   who: string;
   /** The command or action, such as `export` or `users token`. */
   action: string;
   /** The `audit_key` of each user concerned. After an erasure deletes the key, the act identifies no one. */
   people: readonly string[];
-  /** Flags that describe the extent, such as `--study sunny`. */
+  /** The flags that limited the act, such as `--study sunny`. */
   how: string;
   outcome: 'done' | 'partly' | 'failed';
 }
 
 const fileName = 'audit.jsonl';
 
-/** Adds an act to the audit log in the folder of the log files. Throws errors of the file system. */
+/** Appends an act to the audit log in the folder of the log files. Throws errors of the file system. */
 export async function audit(logDir: string, act: Act): Promise<void> {
   makeFolders(logDir);
   await appendFile(join(logDir, fileName), `${JSON.stringify(act)}\n`, { mode: 0o600, flush: true });

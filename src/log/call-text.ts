@@ -4,7 +4,7 @@ import { createStamp, fileLine } from './line-format.ts';
 import type { PutCounts } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-/** Returns functions that format times in the zone. */
+/** Returns functions that format calls and lines, with times in `zone`. */
 export function createLogText(zone: string) {
   const stamp = createStamp(zone);
   const widths = [29, 8, 4, 7, 20, 24];
@@ -13,15 +13,15 @@ export function createLogText(zone: string) {
     return padded.join('  ').trimEnd();
   };
   return {
-    /** The column titles for `call`. */
+    /** The titles of the columns of `call`. */
     titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
     call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
       return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
     },
-    /** A put with its steps. */
+    /** A put over several lines: first the call, then each step and whether the log has it. */
     put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** A line as in the log file. */
+    /** A log line in the form that the log file has, with its time in `zone`. */
     line: ({ time, level, thread, message }: LogLine): string => fileLine(stamp(time), level, thread, message),
   };
 }
@@ -68,7 +68,7 @@ function failureText({ start_ts, end_ts, status }: LoggedCall): string {
   return end_ts === null && status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 
-/** A call for `--json`. A put has its steps. */
+/** A call as JSON. A put also gets its steps and the first missing one. */
 export function callJson(call: LoggedCall): object {
   const steps = isPut(call) ? { steps: putSteps(call), missing_step: missingStep(call) } : {};
   return { ...call, outcome: callOutcome(call), ...steps };

@@ -1,19 +1,25 @@
-// Combines log lines to calls. The lines of parallel calls are separated by thread id.
+// Groups log lines by call. Parallel calls mix their lines in a file; the thread id says to which call a line belongs.
+//
+//   w1-41: START POST /usercache/put   ┐
+//   w1-42: START POST /pipeline/run    │ one call, w1-41
+//   w1-41: Called userCache.put        │
+//   w1-41: END POST /usercache/put …   ┘
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-const maxOpen = 10_000; // calls without an END in memory
-const maxNotes = 5; // warnings per call in memory
+// Limits of memory. Of more open calls the oldest counts as unfinished; further warnings of a call are ignored.
+const maxOpen = 10_000; // calls without an END
+const maxNotes = 5; // warnings per call
 
-/** A call as its lines describe it. Times are seconds since the epoch. null: the line is missing. */
+/** A call as its lines describe it. Times are seconds since the epoch. A field is null if its line was not read. */
 export interface LoggedCall {
   source: string;
   thread: string;
-  /** The time of the first line. */
+  /** The time of the first line that was read. */
   seen_ts: number;
   start_ts: number | null;
   end_ts: number | null;
-  /** Empty until a START, END or answer was read; such a call is not shown. */
+  /** Empty until a line START, END or Answered was read. A call with an empty method is not shown. */
   method: string;
   path: string;
   user_id: string | null;
@@ -24,7 +30,7 @@ export interface LoggedCall {
   code: string | null;
   /** The handler, such as `userCache.put`. */
   handler: string | null;
-  /** The number of lines about single entries. */
+  /** The number of lines about single entries, stored or rejected. */
   entries: number;
   stored: PutCounts | null;
   /** The first warnings and errors, and why the call was refused. */
@@ -68,16 +74,17 @@ export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Combines lines to calls. Holds a limited number of calls in memory. */
+/** Groups lines by call, in the order in which they are read. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 
-  /** Takes the next line. Returns its call, if any, and the calls that are complete or will not get an END. */
+  /** Takes the next line. Returns its call, if any; `done` has the calls that are complete or will not get an END. */
   add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
     const id = `${line.source} ${line.thread}`;
-    // A new worker uses the thread ids of the one it replaces. An open call with this id ended with the old worker.
+    // A worker that replaces an ended one counts its calls from 1 again. An open call with the same thread id belongs
+    // to the ended worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
     if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
     if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
@@ -90,6 +97,7 @@ export class CallTracker {
     return { call, done };
   }
 
+  /** The calls without an END so far. */
   open(): LoggedCall[] {
     return [...this.#calls.values()].filter(({ method }) => method !== '');
   }

@@ -11,8 +11,9 @@ export interface ArchiveOptions {
   folder: string;
   /** The source of this process. */
   source: string;
-  /** The file that this process writes (empty: none) and the host's local day, asked for when files are listed. */
+  /** The name of the file that this process writes; empty: none. A function, because the file changes meanwhile. */
   current: () => string;
+  /** The host's local day, `YYYY-MM-DD`. */
   today: () => string;
   /** The number of compressed files to keep, for each kind. */
   maxFiles: number;
@@ -20,13 +21,13 @@ export interface ArchiveOptions {
 
 /**
  * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
- * If the process is killed, no line is lost. After an error it continues with the other files, then throws the first
- * error.
+ * If the process is killed, no line is lost. After an error it continues with the other files; at the end it throws the
+ * first error.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
   const errors: unknown[] = [];
-  await rewriting(folder, async () => {
+  await withArchiveLock(folder, async () => {
     for (const log of finishedFiles(logNames(await readdir(folder)), options)) {
       const claim = log.source === source ? null : tryLock(folder, log.source);
       if (claim === null && log.source !== source) continue; // another process writes it
@@ -43,10 +44,10 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
 }
 
 /**
- * Runs work that rewrites finished files. Only one process does so at a time. Before, removes drafts that killed
- * processes left.
+ * Runs work that rewrites finished files, under a lock: one process at a time does such work. Before the work, removes
+ * drafts of killed processes.
  */
-export async function rewriting<T>(folder: string, work: () => Promise<T>): Promise<T> {
+export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
     const drafts = (await readdir(folder)).filter((name) => name.endsWith('.draft'));
@@ -58,8 +59,8 @@ export async function rewriting<T>(folder: string, work: () => Promise<T>): Prom
 }
 
 /**
- * Plain files that are finished. The current file is not, nor is the last file of today of each source: its next
- * process continues it.
+ * Returns the uncompressed files that no process will append to. Two kinds of file are not finished: the current file
+ * of this process, and today's last file of each source, because the next process of the source continues it.
  */
 function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   const [own, current, today] = [options.source, options.current(), options.today()];
@@ -79,7 +80,7 @@ async function compress(path: string): Promise<void> {
   await rm(path);
 }
 
-/** Writes a compressed file. It gets its name when it is complete. */
+/** Compresses `content` into a draft, and gives the draft the name of the file when it is complete. */
 export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>): Promise<void> {
   const draft = `${path}.draft`;
   try {

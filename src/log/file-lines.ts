@@ -1,13 +1,15 @@
-// Reads the lines of a log file, plain or compressed, as bytes. Both reading a log and changing it in place need this.
+// Reads the lines of a log file, plain or compressed, without decoding characters. Used to read logs and to change
+// them.
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /**
- * The lines that begin at byte `start` or later, with their line breaks, many at a time. Each character is one byte, so
- * that a line can be written back unchanged. The last line may have no line break.
+ * Reads lines from byte `start` on and yields them in groups, with their line breaks. Each character is one byte (Latin
+ * 1), so the length of a line is its length in the file. The last line may have no line break. `start` must be the
+ * start of a line; for a compressed file it must be 0.
  */
-export async function* linesOf(path: string, start = 0): AsyncGenerator<string[]> {
+export async function* readLines(path: string, start = 0): AsyncGenerator<string[]> {
   const file = createReadStream(path, { start });
   const bytes = path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
   let rest = '';

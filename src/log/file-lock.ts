@@ -1,4 +1,5 @@
-// Locks in the log folder. They decide which process writes which log file, and which one may rewrite finished files.
+// Locks in the log folder. A process locks the source whose files it writes. One process at a time rewrites finished
+// files.
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,19 +7,19 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const busy = 5; // SQLITE_BUSY
 
-/** A lock of this process. It ends with the process at the latest. */
+/** A lock of this process. If the process is killed, the operating system ends the lock. */
 export interface Lock {
   release(): void;
 }
 
 /**
- * Locks `.<name>.claim` in the folder. Returns null if another process has the lock. Throws if the file cannot be
- * locked. It uses a lock of SQLite, because Node has no lock that always ends with its process and that works between
+ * Locks the file `.<name>.claim` in the folder. Returns null if another process has the lock. Throws if the file cannot
+ * be opened or locked. Uses a lock of SQLite: Node itself has no lock that ends with its process and works between
  * containers.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
-  // Only if the file does not exist: closing it would end the locks that this process has on it.
+  // Do not open and close an existing file: POSIX ends all locks of a process on a file when it closes the file once.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -31,14 +32,14 @@ export function tryLock(folder: string, name: string): Lock | null {
   }
 }
 
-/** Waits for a lock. Other processes hold it while they read the log files. */
+/** Waits until no other process has the lock, then locks. */
 export async function waitForLock(folder: string, name: string): Promise<Lock> {
   let lock = tryLock(folder, name);
   for (; lock === null; lock = tryLock(folder, name)) await sleep(50);
   return lock;
 }
 
-/** Locks the first source that no other process writes: `server`, `server-2`, … */
+/** Locks the first of the sources `server`, `server-2`, `server-3`, … (of kind `server`) that no process has locked. */
 export function claimSource(folder: string, kind: string): Lock & { source: string } {
   for (let number = 1; ; number += 1) {
     const source = number === 1 ? kind : `${kind}-${number}`;

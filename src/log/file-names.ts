@@ -16,15 +16,15 @@ export interface LogName {
   source: string;
   /** Local day of the host, `YYYY-MM-DD`. */
   day: string;
-  /** 1; higher for a process that started after files of the day were compressed. */
+  /** 1; each process that starts after files of the day were compressed uses the next number. */
   run: number;
-  /** 0; higher for a file that follows a full one. */
+  /** 0 for the first file; the file after a full one has the next number. */
   part: number;
 }
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** Parses the names of log files among `names`. Sorts them in the order in which a source writes them. */
+/** Parses `names` and leaves out files that are not logs. Sorts them in the order in which a source writes them. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -34,9 +34,10 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The name template for the transport of a process that starts today. Normally the process continues plain files of the
- * day. It gets a new name if some files are compressed, because the transport sees only plain files and would use the
- * old name again. It also gets one if a scrub requested a `fresh` file.
+ * The name template for the transport of a process that starts today; the transport replaces `%DATE%`. Normally the
+ * process continues the last plain file of the day. The template has a new run number in two cases: files of the last
+ * run are compressed (the transport sees only plain files and would use the old name again), or a scrub requested a new
+ * file (`fresh`).
  */
 export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);

@@ -16,16 +16,16 @@ export interface FileLog {
 }
 
 /**
- * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written. After that nothing throws:
- * lines that cannot be written, for example because the disk is full, are dropped and counted, and the log reports the
- * count when writing works again. In a worker the lines go to the primary process, which must have opened its log
- * before.
+ * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log
+ * never throws: lines that cannot be written, for example because the disk is full, are dropped and counted, and the
+ * log reports the count when writing works again. A worker sends its lines to the primary process, which must have
+ * opened its log before.
  */
 export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;
   const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not loaded in workers
   await files?.open().catch((error) => {
-    // If the disk is full, the program works without a log.
+    // The program also starts without a log, for example with a full disk. The log tries again with each batch.
     if (!transientCodes.has(error.code)) throw unwritable(options.logDir, error);
   });
   const write = files === null ? sendToPrimary : (lines: string) => files.write(lines);
@@ -44,6 +44,7 @@ export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
   return { log: queue.log, threadId, close: () => (closing ??= close()) };
 }
 
+// Errors that may end without a change of the settings.
 const transientCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);
 
 function unwritable(dir: string, error: unknown): MobilityError {

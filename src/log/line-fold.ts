@@ -1,15 +1,19 @@
-// Folds log lines for a screen: lines that differ only in the entry are shown once, and their number at the end.
+// Folds log lines for a screen: of lines that differ only in the entry, the first is shown. The end of the output has
+// the number of the others.
+//
+//   … key = a, write_ts = 1 = rejected (r)    shown
+//   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a = rejected (r)
 
-/** The part that differs between lines of one user, key and reason. */
+/** The part that differs between two lines with the same user, key and reason. */
 const entryTime = / write_ts = [-\d.e+]+/g;
-/** The time of a line, up to its level. */
+/** The time with which a line begins, up to its level. */
 const lineTime = /^\S+(?= |:[A-Z])/;
 
-/** Counts lines about entries. */
+/** Counts lines about entries that repeat each other. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** True if the line does not repeat an earlier one. */
+  /** Counts a line. Returns true if it does not repeat an earlier line. */
   isNew(text: string): boolean {
     if (!text.includes(' write_ts = ')) return true;
     const name = text
@@ -21,7 +25,7 @@ export class LineFold {
     return count === 0;
   }
 
-  /** `2,100 more like: …` for each line that was repeated. */
+  /** Returns `2,100 more like: …` for each line that was repeated. */
   rest(): string[] {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);

@@ -19,12 +19,12 @@ export function createStamp(zone: string): (ts: number) => string {
   };
 }
 
-/** One line of a log file, parsed. */
+/** A parsed line of a log file. */
 export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
   level: Level;
-  /** Process and call, such as `w1-42`. Letters, digits, `.`, `_` and `-`. */
+  /** The id of process and call, such as `w1-42`, of letters, digits, `.`, `_` and `-`. */
   thread: string;
   message: string;
 }

@@ -1,4 +1,4 @@
-// A log that formats messages as lines and passes them on as text.
+// A log that formats each message as a line and passes the lines to a receiver.
 import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
@@ -11,11 +11,11 @@ export interface LineLogOptions {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Receives lines. */
+  /** Receives the lines of one call of the log, in order. */
   emit: (lines: Lines) => void;
 }
 
-/** Several lines of a log. The receiver formats them when no call waits, since formatting many lines takes time. */
+/** Lines that are not formatted yet. Formatting many lines takes time, so the receiver decides when to do it. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
@@ -23,7 +23,7 @@ export interface Lines {
   text(): string;
 }
 
-const linesAtOnce = 500; // lines that are formatted at once; other work runs in between
+const linesAtOnce = 500; // most lines of one `Lines`; the receiver can do other work before the next ones
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 /** Creates a log whose lines go to `emit`. Lines below `level` are never formatted. */

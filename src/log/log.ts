@@ -1,15 +1,15 @@
-// The interface of a log for lower rooms. `files.ts` writes the log to files, tests collect it.
+// The interface of a log. `files.ts` writes lines to files; tests collect them.
 
 /** The level of a log line, lowest first. */
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** A list of messages: an array, or an object that makes each message when it is needed. */
+/** A list of messages: an array, or an object that makes a message when `at` is called. */
 export interface Messages {
   readonly length: number;
   at(index: number): string | undefined;
 }
 
-/** Receives log messages. */
+/** A log that messages are written to. */
 export interface Log {
   /** True if lines of this level are written. Call it before building many messages. */
   enabled(level: Level): boolean;
@@ -17,7 +17,7 @@ export interface Log {
   write(level: Level, message: string): void;
   /** Writes a line for each message, in order. The log may read the list later, so the caller must not change it. */
   writeAll(level: Level, messages: Messages): void;
-  /** Returns a log whose thread id is `<thread_id>-<suffix>`. Logs without threads do not have this. */
+  /** Returns a log whose thread id is `<thread_id>-<suffix>`. A log without thread ids has no `child`. */
   child?(suffix: string): Log;
 }
 

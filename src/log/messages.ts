@@ -1,8 +1,8 @@
-// The messages that operators search for. One function of `line` writes each of them. `parseMessage` parses the
-// messages about calls.
+// The messages that operators search for. Each message is made by a function of `line`. `parseMessage` parses the
+// messages about calls, for `mobility logs`.
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
-/** The numbers of entries of a put by result. */
+/** The numbers of entries of a put, by result. */
 export interface PutCounts {
   inserted: number;
   updated: number;
@@ -20,9 +20,10 @@ const about = (user: string, text: string): string => `UUID ${word(user)}: ${tex
 const userText = (user: string | null): string => (user === null ? '' : ` ${word(user)}`);
 
 /**
- * Makes messages. A text from outside cannot leave its field, whatever it contains. `user` is a UUID; times are seconds
- * since the epoch in full precision; durations are seconds; `since` is a timestamp. No function takes a payload, a
- * token or a coordinate. docs/logs.md lists the level and the occasion of each message.
+ * Makes messages. A text from outside is encoded so that it cannot imitate another field or a new line. `user` is a
+ * UUID; `writeTs` is in seconds since the epoch; durations are in seconds; `since` is an ISO 8601 timestamp. No
+ * function takes a payload, a secret token or a coordinate. docs/logs.md lists the level and the occasion of each
+ * message.
  */
 export const line = {
   serverStarted: (workers: number, address: string): string =>
@@ -34,14 +35,14 @@ export const line = {
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
   /**
-   * `state`: why the token is refused. The name comes last, because it may contain any characters and an erasure
-   * searches it there.
+   * `token`: the id of the token, not the secret. `state`: why it is refused, such as `not known`. The name comes last,
+   * because it may contain any characters; an erasure overwrites all that follows `of` or `sent as`.
    */
   refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
     `Refused token ${token}, ${state}, ${relation} ${email}`,
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
-  /** Null: the key or `write_ts` is unknown. */
+  /** `key` and `writeTs` are null if unknown. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
   entriesNotListed: (user: string, count: number): string =>
@@ -50,15 +51,14 @@ export const line = {
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
-  /** `code`: the code of the error. `reason`: a sentence that says why the call failed. */
+  /** `code`: the code of the error, such as `MOBILITY_CONFIG`. `reason`: why the call failed. */
   answered: (status: number, method: string, path: string, code?: string | null, reason?: string | null): string =>
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
-  /** The number of calls without a caller whose lines were left out, because they exceeded the limit. */
-  strangersLeftOut: (calls: number, since: string): string =>
+  /** `calls`: the number of unauthenticated calls without log lines, because a minute had too many of them. */
+  callsNotLogged: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
-  /** The run removed an account that joined a study and never sent data. */
   accountExpired: (user: string, study: string): string =>
     about(user, `account expired: joined study ${word(study)} and sent nothing`),
   manyJoined: (study: string, people: number, most: number): string =>
@@ -69,11 +69,12 @@ export const line = {
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
     about(user, `finished ${stage} in ${secondsText(seconds)} s: ${listOf(counts).join(', ') || 'nothing to do'}`),
   pipelineFailed: (user: string, error: string): string => about(user, `pipeline failed: ${error}`),
-  /** `error`: the message of the conversion error, which contains no part of the payload. */
+  /** `error`: the message of the conversion error. It contains no part of the payload. */
   entryFailed: (user: string, error: string, key: string, writeTs: number, reason: string): string =>
     about(user, `Got error ${error} while saving entry ${entryText(key, writeTs)} -> ${quoted(reason)}`),
   insertingError: (user: string, key: string, writeTs: number): string =>
     about(user, `Inserting entry ${entryText(key, writeTs)} into error timeseries`),
+  /** `bins`: days whose document was built. `empty`: how many of them have no trip. */
   binned: (user: string, bins: number, empty: number): string =>
     about(user, `After binning, we have ${bins} bins, of which ${empty} are empty`),
   addingTrips: (user: string, trips: number, day: string): string =>
@@ -81,18 +82,17 @@ export const line = {
   /** `result`: `inserted`, `updated` or `unchanged`. */
   documentUpdated: (user: string, key: string, result: string): string =>
     about(user, `Result = ${word(result)} after updating document ${quoted(key)}`),
-  /** The keys of the user's documents, and those that are valid. */
+  /** `current`: the keys of all documents of the user. `valid`: the keys that the diary still needs. */
   keyLists: (user: string, current: readonly string[], valid: readonly string[]): string =>
     about(user, `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`),
   obsoleteKeys: (user: string, keys: readonly string[]): string => about(user, `obsolete keys are: ${listText(keys)}`),
-  /** `result`: `removed`, or `missing` if it did not exist. */
+  /** `result`: `removed`, or `missing` if there was no such document. */
   documentRemoved: (user: string, key: string, result: string): string =>
     about(user, `Result of removing document with key ${quoted(key)} is ${word(result)}`),
   aboutUser: about,
 } as const;
 
-// The messages that `mobility logs` parses, the most frequent first. Each pattern can match in only one way, so it
-// takes linear time.
+// The messages that `mobility logs` parses, the most frequent first, because they are tried in order.
 const patterns = Object.entries({
   entryStored: /^Updated result for user = .* = (?:inserted|updated|rejected \(.*\))$/,
   startCall: /^START (?<method>\S+) (?<path>\S+)$/,
@@ -111,11 +111,11 @@ type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | '
 
 /** The fields of a parsed message, named as in `LoggedCall`. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
-  /** The function of `line` that wrote the message, or another one that writes the same form. */
+  /** The function of `line` that made the message; `entryStored` also for messages of `entryRejected`. */
   kind: string;
 }
 
-/** Parses a message. Returns null for messages that no command needs. */
+/** Parses a message. Returns null for a message that `patterns` does not have. */
 export function parseMessage(message: string): Message | null {
   for (const [kind, pattern] of patterns) {
     const match = pattern.exec(message);

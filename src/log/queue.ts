@@ -1,4 +1,4 @@
-// A log that collects the lines of a slice of the event loop, writes them in batches, and counts lost lines.
+// A log that collects lines in memory, writes them in batches, and counts the lines that could not be written.
 import { setImmediate as nextSlice } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
@@ -6,27 +6,27 @@ import { createStamp, fileLine } from './line-format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import { line } from './messages.ts';
 
-const mostQueued = 64 * 1024 * 1024; // characters that may wait to be written; further lines are dropped
+const mostQueued = 64 * 1024 * 1024; // characters in memory that are not written yet; further lines are dropped
 const batchSize = 64 * 1024; // characters per write
 
 /** Where lines are written, and what happens if that fails. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /** Writes lines that are joined by line breaks. Resolves when they are written, rejects if that failed. */
   write: (lines: string) => Promise<void>;
-  /** Called once per failure, when the first lines are dropped. */
+  /** Called when lines are dropped for the first time, and again only after the log has reported all lost lines. */
   warn: (text: string) => void;
 }
 
 /**
- * Creates a log with a queue. `push` adds lines that another process formatted. It never throws: lines that cannot be
- * written are dropped, counted, and reported in the log later.
+ * Creates a log with a queue. `push` adds lines that another process formatted. Log and `push` never throw: lines
+ * that cannot be written are dropped and counted, and the log reports the count before the next lines.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
   const queued: Lines[] = [];
   let size = 0;
-  // lost lines that the log has not reported yet
+  // The lost lines that the log has not reported yet.
   let dropped: { lines: number; since: string; reason: string } | null = null;
   let working: Promise<void> | null = null;
   let isClosed = false;
@@ -47,7 +47,7 @@ export function createQueue(options: QueueOptions) {
     return queued.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    // Urgent: otherwise, while other work runs, lines could arrive faster than they are written, and would be dropped.
+    // Urgent: beside other work, lines could otherwise arrive faster than they are written, until they are dropped.
     const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
     const report = dropped;
     const reported = report?.lines ?? 0;

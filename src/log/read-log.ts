@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { day } from '../model/time.ts';
-import { linesOf } from './file-lines.ts';
+import { readLines } from './file-lines.ts';
 import { type LogKind, type LogName, logNames } from './file-names.ts';
 import { type FileLine, parseFileLine } from './line-format.ts';
 
 const pollTime = 250; // ms between two searches for new lines
 
-/** A line and its source: `server`, `pipeline`, or with a number if several processes ran at once. */
+/** A line and its source: `server`, `pipeline`, or `server-2` if several processes of a kind ran at once. */
 export type LogLine = FileLine & { source: string };
 
 /** Selects the lines to read. */
@@ -19,37 +19,37 @@ export interface ReadOptions {
   dir: string;
   /** Default: all kinds. */
   kinds?: readonly LogKind[] | undefined;
-  /** Lines in `[since, until)`, seconds since the epoch. */
+  /** The time of the lines, in seconds since the epoch: `since` inclusive, `until` exclusive. */
   since?: number | undefined;
   until?: number;
-  /** Continues with new lines until the signal is aborted. Without `since`, returns only new lines. */
+  /** Waits for new lines until the signal is aborted. Without `since`, returns only lines written from now on. */
   follow?: AbortSignal | undefined;
 }
 
-/** Facts about the log files that were read. */
+/** Figures of the files that were read. */
 export interface ReadStats {
-  /** Lines that are not in the log's format, or that a crash or a full disk cut off. */
+  /** The number of lines that are not in the log's format, for example because a full disk cut them off. */
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
-  /** How often the files were searched for new lines. */
-  looks: number;
+  /** How many times all files were searched for new lines. */
+  polls: number;
 }
 
 /**
- * Reads the logs of a folder, file after file, by day. Lines of one source keep their order. A file that cannot be read
- * is recorded in `stats`. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be read.
+ * Reads the logs of a folder, file after file, by day. Lines of one source keep their order. `stats` lists files that
+ * cannot be read; it is complete when `lines` ends. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be read.
  */
 export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>; stats: ReadStats } {
-  const stats: ReadStats = { foreign: 0, unreadable: [], looks: 0 };
+  const stats: ReadStats = { foreign: 0, unreadable: [], polls: 0 };
   return { lines: readAll(options, stats), stats };
 }
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine> {
   const { dir, since = -Infinity, until = Infinity, follow } = options;
-  const ends = new Map<string, number>(); // bytes that were read, by name without `.gz`; Infinity: all
-  for (; follow?.aborted !== true; stats.looks += 1) {
-    const isSkipping = follow !== undefined && options.since === undefined && stats.looks === 0;
+  const ends = new Map<string, number>(); // bytes already read, by name without `.gz`; Infinity: the file is complete
+  for (; follow?.aborted !== true; stats.polls += 1) {
+    const isSkipping = follow !== undefined && options.since === undefined && stats.polls === 0;
     const logs = await listLogs(options);
     for (let log = logs.shift(); log !== undefined; log = logs.shift()) {
       const file = log.compressed ? `${log.name}.gz` : log.name;
@@ -60,7 +60,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
           yield* lines.filter(({ time }) => time >= since && time < until);
       } catch (error) {
         const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-        // another process compressed it meanwhile
+        // The server or pipeline compressed the file meanwhile.
         if (isMissing && !log.compressed) logs.unshift({ ...log, compressed: true });
         if (isMissing) continue;
         ends.set(log.name, Infinity);
@@ -72,16 +72,25 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** The lines of a file that were not read before. If reading `goesOn`, a line without its end is left for later. */
-async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
+/**
+ * Reads the lines of a file that were not read before. If the reader follows the log, a last line without a line break
+ * is left until it is complete.
+ */
+async function* newLines(
+  path: string,
+  log: LogName,
+  ends: Map<string, number>,
+  stats: ReadStats,
+  isFollowing: boolean,
+) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;
   let position = log.compressed ? 0 : before;
-  for await (const texts of linesOf(path, position)) {
+  for await (const texts of readLines(path, position)) {
     const lines: LogLine[] = [];
     for (const text of texts) {
       const isWhole = text.endsWith('\n');
-      if (!isWhole && goesOn) continue;
+      if (!isWhole && isFollowing) continue;
       position += text.length;
       if (position <= before) continue;
       const line = isWhole ? parseFileLine(Buffer.from(text, 'latin1').toString().slice(0, -1)) : null;
@@ -104,7 +113,7 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
     );
   });
   return logNames(names).filter((log) => {
-    const start = Date.parse(log.day) / 1000; // start of a local day; two more days on each side cover every zone
+    const start = Date.parse(log.day) / 1000; // the day in UTC; two more days on each side cover every zone
     return (kinds?.includes(log.kind) ?? true) && start + 3 * day >= since && start - 2 * day < until;
   });
 }

@@ -1,4 +1,4 @@
-// A log whose lines also go to standard error.
+// A log that also writes its lines to standard error.
 import type { LineFold } from './line-fold.ts';
 import { createLineLog, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
@@ -6,12 +6,12 @@ import type { Log } from './log.ts';
 interface Screen {
   /** Seconds since the epoch. */
   now: () => number;
-  /** The zone of the times of lines. */
+  /** The time zone of the timestamps. */
   zone: string;
   writeErr: (text: string) => void;
 }
 
-/** Returns a log that also writes its lines to standard error. Lines that differ only in the entry are written once. */
+/** Returns a log that writes to `log` and to standard error. There, `fold` decides which lines are shown. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
   const emit = (lines: Lines): void => {
     for (const text of lines.text().split('\n')) if (fold.isNew(text)) writeErr(`${text}\n`);

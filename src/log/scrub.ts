@@ -1,16 +1,16 @@
-// Removes people from log files: overwrites name and UUID in every line, also in compressed and current files.
+// Removes people from log files: overwrites their names and UUIDs, also in compressed files and in files in use.
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keyTable } from '../model/keys.ts';
 import { errorText } from '../model/mobility-error.ts';
-import { replaceByGzip, rewriting, unlessMissing } from './compress-files.ts';
-import { linesOf } from './file-lines.ts';
+import { replaceByGzip, unlessMissing, withArchiveLock } from './compress-files.ts';
+import { readLines } from './file-lines.ts';
 import { tryLock } from './file-lock.ts';
 import { logNames, newFileRequest } from './file-names.ts';
 import { oneLine, word } from './text.ts';
 
-const mostRounds = 5; // further rounds are needed if other processes write lines meanwhile
+const mostRounds = 5; // rounds over all files; more than one if other processes add lines meanwhile
 const queueTime = 500; // ms that a process may take to write its queued lines
 
 /** The result of a scrub, for the receipt. */
@@ -18,10 +18,11 @@ export interface ScrubReceipt {
   folder: string;
   /** Files that were searched. */
   files: number;
-  /** The number of files with changed lines, and of changed lines. */
+  /** The number of files with changed lines. */
   rewritten: number;
+  /** The number of changed lines. */
   lines: number;
-  /** Files that still contain the name or UUID, or that could not be read. */
+  /** Files that may still contain a name or UUID, for example because they could not be read. */
   left: { file: string; reason: string }[];
 }
 
@@ -35,17 +36,22 @@ export interface ErasedPerson {
 
 /**
  * Overwrites names and UUIDs with `erased---…` in all log files of a folder. The length stays the same, so that a file
- * can be changed while a process writes it. A name is overwritten where the server logged it as the caller. An e-mail
- * address is also overwritten wherever it is a separate word, percent-encoded, in upper case, or a part of a path or
- * key. Keys that a phone chose are overwritten in lines about its user. Can be killed and repeated. A missing folder
- * counts as empty.
+ * can be changed while a process writes it. Overwrites
+ * - a UUID everywhere,
+ * - a name where the server logged it as the caller,
+ * - a name that is an e-mail address also where it is a separate word or a part of a path or key, and also
+ *   percent-encoded or in upper case,
+ * - unknown keys of entries in lines with the UUID, because a phone may have put a name into a key.
+ * If it is killed, repeat it. A missing folder counts as empty.
+ *
+ *   Found user email ann@example.com    →    Found user email erased---------
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
   if ((await readdir(folder).catch(unlessMissing)) === undefined) return receipt;
   const replace = replacer(people);
   await requestNewFiles(folder);
-  await rewriting(folder, async () => {
+  await withArchiveLock(folder, async () => {
     for (let round = 1, before = -1; receipt.lines > before && round <= mostRounds; round += 1) {
       before = receipt.lines;
       await scrubOnce(receipt, replace);
@@ -55,8 +61,8 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
 }
 
 /**
- * Requests that each process that writes a log file starts a new one, and waits for its queued lines. After that the
- * old files get no more lines. A process that logs nothing meanwhile starts its new file with its next line.
+ * Requests a new log file from each process that writes logs, and waits until the processes have written their queued
+ * lines. Then the old files get no more lines. A process without queued lines starts its new file with its next line.
  */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
@@ -71,7 +77,10 @@ async function requestNewFiles(folder: string): Promise<void> {
   if (isWritten) await sleep(queueTime);
 }
 
-/** One round over all files. A file with changed lines needs another round, since its process may have added lines. */
+/**
+ * Scrubs all files once. A file with changed lines counts as left until another round changes none, because its process
+ * may have added lines.
+ */
 async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void> {
   const logs = logNames(await readdir(receipt.folder));
   receipt.files = logs.length;
@@ -94,8 +103,8 @@ type Replace = (line: string) => string;
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
 /**
- * Returns the function that changes a line. It looks up each possible UUID and name in a set, so that many people take
- * no longer than one.
+ * Returns the function that scrubs a line. It finds each part that looks like a UUID or name and looks it up in a set,
+ * so that the time does not grow with the number of people.
  */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
@@ -103,7 +112,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   const bytes = new Set(names.map((name) => Buffer.from(name).toString('latin1')));
   const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
   const scrubName = (name: string): string =>
-    bytes.has(name) || bytes.has(decoded(name).toLowerCase()) ? filler(name) : name;
+    bytes.has(name) || bytes.has(decodePercent(name).toLowerCase()) ? filler(name) : name;
   const scrubAll = (line: string): string =>
     line
       .replace(uuidPattern, scrubUuid)
@@ -117,7 +126,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   };
 }
 
-/** Begins only where a word begins: a search from every letter takes minutes for long words without an address. */
+/** An e-mail address. Matches only from the start of a word: from each letter, a long word would take minutes. */
 const addressPattern = /(?<![^\s,;:"()<>[\]])[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g;
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
@@ -127,7 +136,7 @@ const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));
 
 /** Decodes the percent-encoding of a part of a path. */
-const decoded = (part: string): string =>
+const decodePercent = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /** Overwrites lines in place. Returns the number of changed lines. */
@@ -135,7 +144,7 @@ async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];
   try {
-    for await (const lines of linesOf(path)) {
+    for await (const lines of readLines(path)) {
       for (const line of lines) {
         const scrubbed = replace(line);
         if (scrubbed !== line) {
@@ -155,9 +164,9 @@ async function scrubPlain(path: string, replace: Replace): Promise<number> {
 /** Writes the file again if lines change. Returns the number of changed lines. */
 async function scrubCompressed(path: string, replace: Replace): Promise<number> {
   let count = 0;
-  for await (const lines of linesOf(path)) count += lines.filter((line) => replace(line) !== line).length;
+  for await (const lines of readLines(path)) count += lines.filter((line) => replace(line) !== line).length;
   const scrubbed = async function* (): AsyncGenerator<Buffer> {
-    for await (const lines of linesOf(path)) yield Buffer.from(lines.map(replace).join(''), 'latin1');
+    for await (const lines of readLines(path)) yield Buffer.from(lines.map(replace).join(''), 'latin1');
   };
   if (count > 0) await replaceByGzip(path, scrubbed());
   return count;

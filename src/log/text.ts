@@ -1,17 +1,16 @@
-// Makes texts from outside (paths, names, keys) safe for a log line: they can neither start a new line nor imitate a
-// field.
+// Makes texts from outside (paths, names, keys) safe for a log line: they cannot start a new line or imitate a field.
 
-// The most characters of a message, and of a field. Longer texts are cut off.
-const maxMessage = 16_000;
-const maxField = 300;
+// Longer texts are cut off.
+const maxMessage = 16_000; // characters of a message
+const maxField = 300; // characters of a field
 
-// Line breaks, other control characters, marks that reorder text on a screen, and lone surrogates.
+// Line breaks, other control characters, marks that change the direction of text, and lone surrogates.
 const special = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 const breaks = /\r\n|[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]/gu;
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 const loneSurrogates = /\p{Cs}/gu;
 
-// Most texts are plain; these checks are much faster.
+// Most texts are plain ASCII, and these checks are faster than the replacements.
 const plainText = /^[ -~]*$/;
 const plainWord = /^[!-~]+$/;
 const plainField = /^[!#-'*+\--~]+$/; // no quotation mark, bracket or comma
@@ -31,13 +30,13 @@ export function oneLine(text: string): string {
 }
 
 /**
- * `text` for a screen. Control characters and marks that reorder text become text such as `\u001b`. Line breaks and
- * tabs stay. JSON keeps its meaning.
+ * `text` for a screen. Control characters and marks that change the direction of text become text such as `\u001b`.
+ * Line breaks and tabs stay. JSON keeps its meaning, because `\u001b` in a JSON string is the same character.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
 /**
- * `text` as one word. Blanks and control characters become `%20` and the like, an empty text becomes `-`. Cut off at
+ * `text` as one word. Blanks and control characters are percent-encoded (`%20`), an empty text becomes `-`. Cut off at
  * 300 characters.
  */
 export function word(text: string): string {
@@ -51,8 +50,8 @@ export function word(text: string): string {
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
 /**
- * A text as a field: a word of plain ASCII stays as it is, other texts become JSON, null becomes `null`. Cut off at 300
- * characters.
+ * A text as a field. A word of ASCII without quotes, brackets and commas stays as it is, other texts become a JSON
+ * string, null becomes `null`. Cut off at 300 characters.
  */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
@@ -69,7 +68,7 @@ export const listText = (texts: readonly string[]): string =>
 /** Seconds with six decimals, never below zero. */
 export const secondsText = (seconds: number): string => Math.max(seconds, 0).toFixed(6);
 
-/** `1 trip`, `2 trips`. */
+/** A number with its noun: `1 trip`, `2 trips`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }

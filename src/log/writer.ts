@@ -13,11 +13,11 @@ import { claimSource } from './file-lock.ts';
 import { type LogKind, nameTemplate, newFileRequest } from './file-names.ts';
 import { hostZone } from './line-format.ts';
 
-const retryAfter = 1000; // ms between attempts to write again after a failure
+const retryAfter = 1000; // ms after a failure in which further lines are dropped without an attempt to write
 
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   kind: LogKind;
-  /** Thread id of the lines. Default: `p` and the process number. */
+  /** Thread id of the lines. Default: `p` and the process id. */
   threadId?: string | undefined;
   /** MiB after which a new file starts. Default: 100. */
   maxSizeMiB?: number;
@@ -25,7 +25,7 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   warn: (text: string) => void;
 }
 
-/** The log files of one process, under a name that no other process uses. */
+/** The log files of one process, under a source that no other process uses. */
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;
@@ -41,7 +41,7 @@ export class LogFiles {
   async open(): Promise<void> {
     const { logDir, kind } = this.#options;
     makeFolders(logDir);
-    this.#claim?.release(); // the file of the lock may have been removed
+    this.#claim?.release(); // lock again: an operator may have removed the locked file with the folder
     this.#claim = claimSource(logDir, kind);
     const names = fs.readdirSync(logDir);
     const isAsked = names.includes(newFileRequest(this.#claim.source));
@@ -51,7 +51,7 @@ export class LogFiles {
     this.#archive();
   }
 
-  /** Writes lines that are joined by line breaks. Resolves when they are on disk. Do not call it again before that. */
+  /** Writes lines that are joined by line breaks. Resolves when they are on disk; do not call it again before then. */
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
     try {
@@ -73,7 +73,7 @@ export class LogFiles {
     this.#claim?.release();
   }
 
-  /** True if the operator removed the current file, or a scrub requested a new one. */
+  /** True if the current file was removed, or a scrub requested a new file. */
   #mustEnd(path: string): boolean {
     return !fs.existsSync(path) || fs.existsSync(this.#requestPath());
   }
@@ -101,9 +101,9 @@ export class LogFiles {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens the transport, which starts a new file each day and after a full one. `compress-files.ts` replaces its options
- * `zippedArchive` and `maxFiles`: everyone can read the files that these compress, they ignore files of killed
- * processes, and they forget which files to delete when the disk is full.
+ * Opens winston's transport, which starts a new file each day and after a full one. Its options `zippedArchive` and
+ * `maxFiles` are not used; `compress-files.ts` does their work. They would make compressed files readable for every
+ * account, ignore files of killed processes, and forget which files to delete when the disk is full.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;
@@ -111,8 +111,8 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   let failure: unknown = null;
   let settle = (): void => {};
   let path = '';
-  // The transport does not report when lines are on disk, and does not limit how many wait. But its stream accepts
-  // functions of the file system as an option: this one counts the written bytes.
+  // The transport does not report when lines are on disk. But its stream accepts functions of the file system as an
+  // option, and this one counts the written bytes.
   const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
     fs.write(to, data, offset, length, at, (error, bytes) => {
       if (error === null) missing -= bytes;
@@ -143,7 +143,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   const close = async (): Promise<void> => {
     const closed = failure === null ? once(stream, 'close') : null;
     logger.close();
-    await closed?.catch(() => {}); // every line was written or reported as lost
+    await closed?.catch(() => {}); // the write that failed has reported the error
   };
   const [fd] = await once(stream, 'open');
   let lineBreak = endsWithinLine(fd) ? '\n' : '';
@@ -165,7 +165,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
 
 const today = (): string => localDay(Date.now() / 1000, hostZone());
 
-/** True if a crash or a full disk cut off the last line. Then the next line must begin with a line break. */
+/** True if the file does not end with a line break, because a crash or a full disk cut off its last line. */
 function endsWithinLine(fd: number): boolean {
   const { size } = fs.fstatSync(fd);
   const last = Buffer.alloc(1);

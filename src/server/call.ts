@@ -79,7 +79,7 @@ export const mostStrangers = 60;
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   const strangers = new StrangerCount((calls, since) => {
-    log.write('INFO', line.strangersLeftOut(calls, stamp(since)));
+    log.write('INFO', line.callsNotLogged(calls, stamp(since)));
   });
   let count = 0;
   return function startCall(

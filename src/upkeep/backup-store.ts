@@ -1,4 +1,4 @@
-// Copies an embedded store while others write to it, and compares the checksums of the copy.
+// Copies an embedded store while other processes write to it, and compares the checksums of the copy.
 import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -10,15 +10,17 @@ import { checkRows } from './check-store.ts';
 /** The result of a backup. */
 export interface BackupReport {
   bytes: number;
-  /** Rows of the copy whose checksums were compared. */
+  /** The number of rows of the copy. The checksum of each was compared. */
   rows: number;
 }
 
 /**
- * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`. Compares the checksums of
- * all rows of the copy, which can be opened as a store. Throws `MOBILITY_STORE_ADDRESS` if there is no store, or if the
- * target is not empty or lies in the store; `_DAMAGED` if the store is damaged; `_FULL` if the copy does not fit; the
- * reason of `signal` once it is aborted. Then it leaves nothing behind.
+ * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and compares the checksums
+ * of all rows of the copy. The copy is a complete store. Throws, and removes the incomplete copy:
+ * - `MOBILITY_STORE_ADDRESS` if there is no store, or if the target is not empty or lies in the store,
+ * - `MOBILITY_STORE_DAMAGED` if a row is damaged,
+ * - `MOBILITY_STORE_FULL` if the copy does not fit on the disk,
+ * - the reason of `signal` once it is aborted.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
@@ -27,13 +29,13 @@ export async function backupStore(folder: string, target: string, signal?: Abort
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
     await checkOutside(target, folder, 'the backup');
-    await checkFree(target);
+    await checkEmpty(target);
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
     await syncFolder(partial);
     const report = await compareSums(partial, folder, signal);
     await rename(partial, target).catch(async (error) => {
-      await checkFree(target); // another backup has filled it meanwhile
+      await checkEmpty(target); // another backup may have filled the folder meanwhile
       throw error;
     });
     await syncFolder(dirname(resolve(target)));
@@ -57,29 +59,31 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal): 
   });
 }
 
-/** Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, since it would be lost together with the store. */
+/**
+ * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store: then it would be lost together with the store.
+ * `what` names the target in the message, such as `the backup`.
+ */
 export async function checkOutside(target: string, folder: string, what: string): Promise<void> {
-  const [copy, store] = [await realPlace(target), await realPlace(folder)];
-  const way = relative(store, copy);
-  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return;
+  const path = relative(await resolveLinks(folder), await resolveLinks(target));
+  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) return;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',
     `expected a folder outside the store ${folder} for ${what}, found ${target}, ` +
-      `${way === '' ? 'the store itself' : 'which lies in it'}: name another folder, best on another disk`,
+      `${path === '' ? 'the store itself' : 'which lies in the store'}: name another folder, best on another disk`,
   );
 }
 
-/** The path with its links resolved. The path need not exist. */
-async function realPlace(path: string): Promise<string> {
+/** Resolves the symbolic links of a path. The path need not exist. */
+async function resolveLinks(path: string): Promise<string> {
   const whole = resolve(path);
   const above = dirname(whole);
   return realpath(whole).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || above === whole) throw error;
-    return join(await realPlace(above), basename(whole));
+    return join(await resolveLinks(above), basename(whole));
   });
 }
 
-async function checkFree(target: string): Promise<void> {
+async function checkEmpty(target: string): Promise<void> {
   const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;

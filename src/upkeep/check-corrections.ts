@@ -1,12 +1,12 @@
-// Counts corrections that an earlier version stored with times beyond the bounds. Readers move these times into the
-// bounds.
+// Counts stored corrections with times beyond the bounds of `stated-times.ts`. The program rejects such corrections
+// when they arrive; earlier versions stored them. When the diary is read, their times are moved into the bounds.
 import { beyondBounds } from '../intake/stated-times.ts';
 import { keys } from '../model/keys.ts';
 import { entryPages } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from './check-installation.ts';
 
-/** The number of a user's corrections with a time beyond the bounds. */
+/** Counts the corrections of a user with a time beyond the bounds. */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
   for await (const { entries, received_ts } of entryPages(timeseries, userId, {
@@ -17,11 +17,11 @@ export async function countBeyondBounds({ timeseries }: Store, userId: string): 
   return count;
 }
 
-/** The result that `doctor` shows. `found`: counts by user name. */
+/** The result for `mobility doctor`. `found`: the number of such corrections by user name. */
 export function checkCorrections(found: ReadonlyMap<string, number>): Check {
   const name = 'stated';
   if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };
   const people = [...found].map(([user, count]) => `${user}: ${count}`).join(', ');
-  const text = `corrections with times before 1990, in the future, or longer than 7 days (used as if within): ${people}`;
+  const text = `corrections before 1990, in the future, or longer than 7 days; only the part within these bounds applies: ${people}`;
   return { name, ok: false, text, next: 'mobility correct list --user NAME, then mobility correct undo' };
 }

@@ -5,7 +5,7 @@ import type { Lease, Store } from '../store/store.ts';
 import { checkCorrections, countBeyondBounds } from './check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, type Host, isDead } from './check-installation.ts';
 
-/** Runs `checkInstallation`, and checks runs, corrections and the status of all people of the store. */
+/** Runs all checks. `url`: the address that phones use; if it is given, the server behind it is checked too. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];
@@ -21,7 +21,11 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
     if (count > 0) stated.set(user.user_email, count);
   }
   checks.push(...checkRuns(dead, newest, host), checkCorrections(stated));
-  if ((await store.unfinished()).length + behind === 0) return checks;
-  const text = `${counted(behind, 'person is', 'people are')} behind`;
-  return [...checks, { name: 'people', ok: false, text, next: 'mobility status' }];
+  const unfinished = (await store.unfinished()).length;
+  const problems = [
+    ...(behind > 0 ? [`${counted(behind, 'person is', 'people are')} behind`] : []),
+    ...(unfinished > 0 ? [`${counted(unfinished, 'erasure or copy', 'erasures or copies')} did not end`] : []),
+  ];
+  if (problems.length === 0) return checks;
+  return [...checks, { name: 'people', ok: false, text: problems.join('; '), next: 'mobility status' }];
 }

@@ -1,7 +1,10 @@
-// Finds what an operator may do about the transit feeds of a store.
+// Finds problems of the transit feeds of a store, for the operator.
 //
-//   feeds     A Transit until 2020 and until 2030, B Rail until 2020        today: 2024-03-08
-//   findings  B Rail ended on 2020-12-31; 40 of its 52 stops are in areas that no person visited
+//   today: 2024-03-08
+//   feed 1  A Transit until 2020-12-31   no finding: feed 2 of the same agency is newer
+//   feed 2  A Transit until 2030-12-31   no finding
+//   feed 3  B Rail    until 2020-12-31   "ended on 2020-12-31: add the current feed of B Rail"
+//                                        "40 of its 52 stops are in areas (0.5 degrees) that no person visited"
 import type { FeedFacts } from '../import/add-feed.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
@@ -11,14 +14,16 @@ import { coarseCell } from '../transit/network.ts';
 /** A feed as `mobility transit` lists it. */
 export type ListedFeed = { id: string } & FeedFacts;
 
-/** Something to do about a feed, or to know about it. */
+/** A problem of a feed. */
 export interface FeedFinding {
   id: string;
   name: string;
   problem: string;
 }
 
-/** What the feeds lack, on a day such as `2024-03-08`. About people it contains counts only. */
+/**
+ * Finds problems of the feeds. `today`: a day such as `2024-03-08`. The findings reveal no area that a person visited.
+ */
 export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], today: string): Promise<FeedFinding[]> {
   const visited = new Set<string>();
   for await (const { uuid } of everyUser(store))
@@ -41,14 +46,14 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
   return findings;
 }
 
-/** What the index of a feed lacks, with counts. */
+/** Lists what is missing in the index of a feed, with counts. */
 export function lacksOf(notes: FeedFacts['notes']): string[] {
   const counts = [
     [notes.no_shape, 'patterns without a shape: only their stops show the path'],
     [notes.no_times, 'patterns without times'],
-    [notes.stops_left_out, 'stops without a position or with an id that comes again'],
-    [notes.trips_left_out, 'trips without two stops'],
-    [notes.routes_left_out, 'routes of other kinds'],
+    [notes.stops_left_out, 'stops left out: without a position, or with the id of another stop'],
+    [notes.trips_left_out, 'trips left out: with fewer than two stops'],
+    [notes.routes_left_out, 'routes left out: of a kind that the analysis does not use'],
     [notes.patterns_left_out, 'rare patterns left out'],
   ] as const;
   return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);

@@ -5,12 +5,13 @@ import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
 import { agoText, minuteText } from '../diary/number-text.ts';
 import { readActs } from '../log/audit-log.ts';
+import { counted } from '../log/text.ts';
 import { folderIn, isMongoAddress } from '../model/address.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { day } from '../model/time.ts';
 import type { Lease, Store } from '../store/store.ts';
 
-/** The settings, variables, clock and zone of the host that is checked. */
+/** Settings, environment variables, clock and time zone of the checked host. */
 export interface Host {
   config(): Config;
   env: Readonly<Record<string, string | undefined>>;
@@ -27,12 +28,12 @@ export interface Check {
   next?: string;
 }
 
-/** s by which the clocks of servers may differ. */
+/** s by which two clocks may differ without a finding. */
 const clockSlack = 30;
 /** A backup that is older than this many days is reported as missing. */
 const backupDays = 7;
 
-/** Checks the installation. `url`: the address that phones use, through the proxy. */
+/** Checks the installation, but no runs and people. `url`: the address that phones use, through the proxy. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   const checks = [
@@ -56,7 +57,10 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/** The folders can be written, and belong to the account that runs this: files of another account stop the service. */
+/**
+ * Checks that the account of this process can write the folders and owns them. Files that another account creates there
+ * would stop the service.
+ */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
@@ -83,7 +87,7 @@ function checkRights(host: Host, logDir: string): Check {
 
 async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   const { free } = await store.disk();
-  if (free === null) return sound('disk', 'the server of the store does not report it');
+  if (free === null) return sound('disk', 'the database server does not report its free space');
   const text = `${Math.floor(free / 2 ** 20).toLocaleString('en-US')} MiB free`;
   if (free >= leastMiB * 2 ** 20) return sound('disk', text);
   return wrong(
@@ -93,7 +97,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   );
 }
 
-/** Months after which time zone data count as old. Time zones change several times a year. */
+/** Months after which time zone data may be old: countries change their zones several times a year. */
 const oldMonths = 6;
 
 function checkZones({ env, zone, now }: Host): Check {
@@ -115,7 +119,7 @@ function checkZones({ env, zone, now }: Host): Check {
   };
 }
 
-/** Checks the last backup and the last check of all rows in the audit log. */
+/** Looks in the audit log for the last backup and the last `store check`. */
 async function checkActs(host: Host): Promise<Check[]> {
   const { store, logDir } = host.config();
   const now = host.now();
@@ -152,7 +156,10 @@ export function isDead({ owner }: Lease): boolean {
   }
 }
 
-/** Leases of killed runs, and whether the host's clock went back. `newest`: when the last put arrived. */
+/**
+ * Reports leases of killed runs, and a clock that was set back: then the last put arrived later than now. `newest`:
+ * when the last put arrived, seconds since the epoch.
+ */
 export function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
   const { zone } = host;
   const now = host.now();
@@ -160,23 +167,26 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
     newest !== null && newest > now + clockSlack
       ? wrong(
           'clock',
-          `a put came ${minuteText(newest, zone)}, later than now`,
+          `the last put arrived ${minuteText(newest, zone)}, later than now`,
           'set the clock of the host, and keep it by NTP',
         )
       : sound('clock', minuteText(now, zone));
   const [first] = dead;
   if (first === undefined) return [clock, sound('leases', 'no run was killed')];
-  const text = `${first.owner} no longer runs and holds ${dead.length}, until ${minuteText(first.expires_ts, zone)} at most`;
-  return [clock, wrong('leases', text, 'nothing to do: the next run after that takes over')];
+  const text = `${first.owner} was killed and still holds ${counted(dead.length, 'lease')}, until ${minuteText(first.expires_ts, zone)}`;
+  return [clock, wrong('leases', text, 'nothing to do: the first run after that time takes over')];
 }
 
-const patience = 10_000; // ms
+const timeout = 10_000; // ms for an answer of the server
 const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes several MiB
 
-/** Checks the address that phones use: whether the server answers, its clock, and a body of some MiB. */
+/**
+ * Checks the address that phones use: whether the server answers, its clock, and whether the proxy accepts large
+ * bodies.
+ */
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>
-    fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(patience) });
+    fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
   const isOurs = (answer: Response): boolean => answer.headers.has('X-Request-Id');
   try {
     const ready = await ask('/readyz');
@@ -184,8 +194,8 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
       return [
         wrong(
           'proxy',
-          `${url} answers ${ready.status}, and not this server`,
-          'correct the address, or what the proxy passes on',
+          `expected an answer of mobility at ${url}, found ${ready.status} of another server`,
+          'correct the address, or the path that the proxy forwards',
         ),
       ];
     if (ready.status !== 200)
@@ -200,16 +210,13 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
     // Without a token the server refuses the body in any case. The answer shows whether it came from this server.
     if (!isOurs(put)) {
-      const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it comes to the server`;
+      const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it reaches the server`;
       return [
         ...clock,
         wrong('proxy', text, 'let the proxy take 64 MiB: `client_max_body_size 64m` of nginx; docs/operations.md'),
       ];
     }
-    return [
-      ...clock,
-      sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB come to it`),
-    ];
+    return [...clock, sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB reach it`)];
   } catch (error) {
     return [
       wrong(

@@ -1,5 +1,5 @@
-// Finds problems of one person beyond their status, for `mobility doctor`: refused tokens, killed runs, and gaps in a
-// day.
+// Finds problems of one person that their status does not show, for `mobility doctor`: refused tokens, killed runs, and
+// gaps in a day.
 import { clockText, durationText } from '../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../diary/observed-time.ts';
 import type { StepName } from '../diary/status/breakages.ts';
@@ -10,7 +10,7 @@ import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { isDead } from './check-installation.ts';
 
-/** Why a study refuses a token; null: it is not the token of a study. */
+/** Explains why a study has no account for the token `name`. null: `name` is not a token of a study. */
 export async function checkJoin(store: Store, name: string): Promise<Remedy | null> {
   const token = readStudyToken(name);
   if (token === null) return null;
@@ -29,7 +29,10 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
   return { why, next: `mobility study show ${study.name}` };
 }
 
-/** Finds a killed run whose lease has not ended. null: there is none, or an earlier step is broken. */
+/**
+ * Finds a killed run whose lease has not expired: until then no other run can work on the user. null: there is none, or
+ * an earlier step of the status is broken, so that a run would not help.
+ */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
   if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
@@ -38,19 +41,21 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
   return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
 }
 
-/** s without observation in the waking hours that count as a long gap. `waking`: s from the start of the day. */
+/** s without observation that count as a long gap. */
 const longGap = 2 * 3600;
+/** The hours in which gaps count, s from the start of the day. At night, a phone at rest records nothing for hours. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
 /** Time before the first location and after the last one is not a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
-/** The long gaps of a day, with the entries that the phone sent for that time; null: there are none. */
+/**
+ * Explains the long gaps of a day, with the entries that the phone sent for that time. null: there are no long gaps.
+ */
 export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
   const {
     days: [observed],
   } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
-  // Gaps at night do not count: a phone at rest normally records nothing for hours.
   const [from, to] = [observed!.from + waking.from, observed!.from + waking.to];
   const isGap = (span: TimeSpan): boolean =>
     span.reason !== null && !outside.has(span.reason) && Math.min(span.to, to) - Math.max(span.from, from) >= longGap;

@@ -1,4 +1,4 @@
-// Reads all rows of a store and reports the damaged ones by user and row. It works for every engine.
+// Reads all rows of a store, on every engine, and reports damaged rows by user.
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { entriesIn, readHeader } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
@@ -12,12 +12,14 @@ import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** A damaged row or structure. Never contains data of users. */
 export interface Finding {
-  /** The UUID of the user of the row; null: it concerns no single user. */
+  /** The UUID of the user whose row it is; null: it is not a row of a user. */
   user_id: string | null;
+  /** Empty: the problem concerns the whole store. */
   table: string;
+  /** The name of the row; empty: the problem concerns the whole table. */
   row: string;
   problem: string;
-  /** The action that corrects it. */
+  /** What to do about it. */
   cure: string;
 }
 
@@ -26,18 +28,18 @@ export interface CheckReport {
   findings: Finding[];
   /** Rows that were read. */
   rows: number;
-  /** False: the check was interrupted. */
+  /** False: the check was interrupted, or the store could not be opened. */
   complete: boolean;
 }
 
 export interface CheckOptions {
-  /** Checks only the rows of this user, and not the file. */
+  /** Checks only the rows of this user, and not the files of the store. */
   userId?: string;
   /** Compares only checksums: does not unpack the contents of rows, and does not check the engine's own structures. */
   sumsOnly?: boolean;
   /** When aborted, the check ends with the findings so far. */
   signal?: AbortSignal;
-  /** Called with the number of rows that were read. */
+  /** Called after each 100 rows, with the number of rows so far. */
   onProgress?: (rows: number) => void;
 }
 
@@ -45,7 +47,7 @@ const restore = 'keep the store as it is and restore a backup beside it';
 
 const tables = allTables as unknown as readonly AnyTable[];
 
-/** Checks the store at `address` and changes nothing. Damage is reported; other errors of `openStore` are thrown. */
+/** Checks the store at `address` and changes nothing. Reports damage; throws other errors. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
   return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
@@ -74,10 +76,10 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
 
   async function checkTable(table: AnyTable): Promise<string[]> {
     for await (const key of everyKey(engine, table, userId)) {
-      // an embedded store answers at once, so without a pause no signal would arrive
+      // An embedded store answers synchronously. Without a pause no other event, such as the signal, would be handled.
       if (slices.isOver()) await slices.next();
       if (signal?.aborted === true) return [];
-      const problem = await problemOf(engine, table, key, sumsOnly);
+      const problem = await findProblem(engine, table, key, sumsOnly);
       if (problem !== null) report.findings.push(findingOf(table, key, problem));
       report.rows += 1;
       if (report.rows % 100 === 0) onProgress?.(report.rows);
@@ -87,7 +89,7 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
   }
 }
 
-/** The text of an error about damage. It ends one part of the check; other errors are thrown. */
+/** Returns the message of an error about damage, so that the other parts of the check continue. Throws other errors. */
 function damageOf(error: unknown): string[] {
   if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [error.message];
   throw error;
@@ -99,7 +101,7 @@ export async function leaveOut(address: string, userId: string): Promise<Finding
     const removed: Finding[] = [];
     for (const table of tables.filter(canBeLeftOut)) {
       for await (const key of everyKey(engine, table, userId)) {
-        const problem = await problemOf(engine, table, key, false);
+        const problem = await findProblem(engine, table, key, false);
         if (problem === null) continue;
         await engine.write(userId, (rows) => rows.remove(table, key));
         removed.push(findingOf(table, key, problem));
@@ -109,7 +111,7 @@ export async function leaveOut(address: string, userId: string): Promise<Finding
   });
 }
 
-/** True for tables with rows of users, except the accounts. */
+/** True for tables with rows of users, except the accounts, without which a user's other rows are unusable. */
 const canBeLeftOut = ({ user, name }: AnyTable): boolean => user !== null && name !== accounts.name;
 
 function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
@@ -131,8 +133,8 @@ async function* everyKey(engine: Engine, table: AnyTable, userId?: string): Asyn
     yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
-/** The damage of a row; null: it has none, or it was removed meanwhile. */
-async function problemOf(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
+/** Describes the damage of a row; null: it has none, or it was removed meanwhile. */
+async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
     const [row] = await engine.read((rows) => rows.find(table, { where: key }));
     if (row !== undefined && !sumsOnly) decode(table.name, row);
@@ -160,7 +162,7 @@ function decode(table: string, row: AnyRow): void {
 async function checkOwners(engine: Engine, table: AnyTable, column: string, report: CheckReport): Promise<void> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
-    // Both are read in one snapshot, since other processes register, push and erase meanwhile.
+    // One snapshot for the row and its account, because other processes register, push and erase meanwhile.
     const [user, owners] = await engine.read(async (rows) => {
       const found = (await rows.find(table, query, [column]))[0]?.[column] as string | undefined;
       if (found === undefined) return [undefined, 1];

@@ -27,15 +27,15 @@ import { settleMissing } from './missing-people.ts';
 export interface CopyOptions {
   /** Seconds since the epoch. */
   now: () => number;
-  /** Only compares and counts. */
+  /** Compares and counts, and writes nothing. */
   dryRun?: boolean;
   /** Replaces people whose data in the target differ. */
   overwrite?: boolean;
   /** Allows people in the target who are not in the source. */
   merge?: boolean;
-  /** Erases people who are not in the source, unless one of them sent data to the target itself. */
+  /** Erases people of the target who are not in the source. Refused if one of them sent data to the target itself. */
   eraseMissing?: boolean;
-  /** When aborted, the copy finishes the current person and throws the reason. */
+  /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
   /** Called after each person. */
   onUser?: (copied: CopiedUser) => void;
@@ -45,36 +45,37 @@ export interface CopiedUser {
   user_id: string;
   user_email: string;
   /**
-   * `same`: source and target were equal. `differs`: the target has other data, which must not be replaced. `busy`:
+   * `same`: source and target were equal. `differs`: the target has other data, and `overwrite` is not set. `busy`:
    * another process holds the lease in the source. `failed`: see `message`.
    */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** Rows that were written and removed in the target; in a dry run: would be. */
+  /** The number of rows that were written in the target; in a dry run: would be. */
   written: number;
+  /** The number of rows that were removed in the target; in a dry run: would be. */
   removed: number;
 }
 
-/** How many people a copy has copied, and who is not equal. */
+/** The result of a copy: counts of people and rows, and the people whose data still differ. */
 export interface CopyReport {
   users: number;
   copied: number;
   same: number;
   written: number;
   removed: number;
-  /** People who are only in the target, also if they were erased now. */
+  /** The number of people who were only in the target when the copy began. */
   others: number;
-  /** People who are not equal in source and target now, with the reason. */
+  /** The people whose data in source and target differ after the copy, with the reason. */
   reports: CopiedUser[];
-  /** True if every person of the source is equal in the target. */
+  /** True if the target has the same data of every person of the source. */
   equal: boolean;
   seconds: number;
 }
 
-/** Tables with rows of one person, except the account and the registry. */
+/** The tables with rows of a person, except `accounts` and `people`, which `copyUser` writes itself. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
 
-/** Copies all people between the stores at two addresses, see `copyStore`. */
+/** Copies all people between the stores at two addresses; see `copyStore`. */
 export async function copyBetween(
   from: string,
   to: string,
@@ -85,35 +86,40 @@ export async function copyBetween(
     onEngine(to, opening, (target) => copyStore(source, target, options)).catch((error) => {
       if (options.dryRun !== true || !(error instanceof NoStore)) throw error;
       options.onWarning?.(`there is no store at ${withoutCredentials(to)}: without --dry-run it is created`);
-      return copyStore(source, withoutRows(to), options);
+      return copyStore(source, emptyEngine(to), options);
     }),
   );
 }
 
 /**
- * Copies one user to a store that does not have them; the store is created if it does not exist. Throws if a run holds
- * the user, or if the copy fails.
+ * Copies one user to a store that does not have this user, and creates the store if it does not exist. Throws
+ * `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   await onEngine(from, { make: false }, (source) =>
     onEngine(to, { make: true }, async (target) => {
       await copyFeeds(source, target);
       const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, {});
-      if (status !== 'copied') throw new MobilityError('MOBILITY_LEASE_HELD', `expected a free user, found ${message}`);
+      if (status !== 'copied')
+        throw new MobilityError(
+          'MOBILITY_LEASE_HELD',
+          `expected a user whose data do not change: ${message}; try again later`,
+        );
     }),
   );
 }
 
-/** An engine without rows, in place of a store that does not exist. */
-const withoutRows = (address: string): Engine =>
+/** An engine without rows, for a dry run whose target does not exist. */
+const emptyEngine = (address: string): Engine =>
   ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
     Engine,
     'address' | 'read'
   > as Engine;
 
 /**
- * Copies all people. After an interruption, a repetition continues: rows that were copied are not written again. Does
- * not change the source. Throws `MOBILITY_USER_EXISTS` if the target has other people and `merge` does not allow them.
+ * Copies all people, one after another. Does not change the source. To continue an interrupted copy, repeat it: equal
+ * rows are not written again. Throws `MOBILITY_USER_EXISTS` if the target has people who are not in the source, unless
+ * `merge` or `eraseMissing` is set.
  */
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
   const started = options.now();
@@ -135,19 +141,19 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   }
   for await (const person of everyRow(from, people, 'uuid')) {
     options.signal?.throwIfAborted();
-    const one = await copyUser(from, to, person, options).catch((error) => damaged(person, error));
+    const result = await copyUser(from, to, person, options).catch((error) => reportDamage(person, error));
     report.users += 1;
-    report.written += one.written;
-    report.removed += one.removed;
-    if (one.status === 'copied' || one.status === 'same') report[one.status] += 1;
-    else report.reports.push(one);
-    options.onUser?.(one);
+    report.written += result.written;
+    report.removed += result.removed;
+    if (result.status === 'copied' || result.status === 'same') report[result.status] += 1;
+    else report.reports.push(result);
+    options.onUser?.(result);
   }
   const equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
   return { ...report, equal, seconds: options.now() - started };
 }
 
-/** Copies transit feeds part by part. The row that makes a feed visible is copied last. */
+/** Copies transit feeds part by part. Rows of `feeds` make a feed visible, so they are copied after all parts. */
 async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
     for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
@@ -157,8 +163,8 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   }
 }
 
-/** The result for a person with a damaged row; the copy of other people continues. Throws other errors. */
-function damaged({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
+/** The result for a person with a damaged row, so that the copy of other people continues. Throws other errors. */
+function reportDamage({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
 }
@@ -182,18 +188,19 @@ async function copyUser(
     return end('busy', `${account.owner} works on this user`);
   const namesake = await personAt(to, { user_email });
   if (namesake !== null && namesake.uuid !== user_id)
-    return end('failed', `the target has the name with the UUID ${namesake.uuid}`);
-  const there = await to.read((rows) => accountOf(rows, user_id));
+    return end(
+      'failed',
+      `the target has a user of the same name with another UUID, ${namesake.uuid}: erase that user there`,
+    );
+  const targetAccount = await to.read((rows) => accountOf(rows, user_id));
   const differences = await compare(from, to, user_id);
   const target = await personAt(to, { uuid: user_id });
-  const [here, copy] = [
-    JSON.stringify([person, released(account)]),
-    JSON.stringify([target, there && released(there)]),
-  ];
-  if (here === copy && differences.length === 0) return result;
-  if (there?.stage === 'active' && !options.overwrite)
+  const isSamePerson =
+    JSON.stringify([person, released(account)]) === JSON.stringify([target, targetAccount && released(targetAccount)]);
+  if (isSamePerson && differences.length === 0) return result;
+  if (targetAccount?.stage === 'active' && !options.overwrite)
     return end('differs', 'the target has other data of this user: --overwrite replaces them');
-  if (options.dryRun !== true) await beginArrival(to, person, there);
+  if (options.dryRun !== true) await beginArrival(to, person, targetAccount);
   for (const difference of differences) {
     result.written += difference.write.length;
     result.removed += difference.remove.length;
@@ -212,28 +219,30 @@ async function copyUser(
 }
 
 /** Registers the person in the target with the stage `arriving`, so that no other process writes their rows. */
-async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
-  await to.write(there === null ? null : person.uuid, async (rows) => {
+async function beginArrival(to: Engine, person: PersonRow, account: AccountRow | null): Promise<void> {
+  await to.write(account === null ? null : person.uuid, async (rows) => {
     await rows.put(people, [person]);
     await rows.put(accounts, [
-      there === null
+      account === null
         ? newAccount(person.uuid, person.update_ts, 'arriving')
-        : { ...released(there), stage: 'arriving' },
+        : { ...released(account), stage: 'arriving' },
     ]);
   });
 }
 
+/** The difference between source and target in one table. */
 interface Difference {
   table: AnyTable;
-  /** Keys of rows to write: missing or different in the target. `remove`: keys of rows that only the target has. */
+  /** The keys of rows that are missing or different in the target. */
   write: AnyRow[];
+  /** The keys of rows that only the target has. */
   remove: AnyRow[];
 }
 
 async function compare(from: Engine, to: Engine, user: string): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const table of copiedTables) {
-    const [source, target] = [await sumsOf(from, table, user), await sumsOf(to, table, user)];
+    const [source, target] = [await readSums(from, table, user), await readSums(to, table, user)];
     const write = [...source.keys()].filter((key) => target.get(key) !== source.get(key)).map(parseKey);
     const remove = [...target.keys()].filter((key) => !source.has(key)).map(parseKey);
     if (write.length + remove.length > 0) differences.push({ table, write, remove });
@@ -243,8 +252,8 @@ async function compare(from: Engine, to: Engine, user: string): Promise<Differen
 
 const parseKey = (text: string): AnyRow => JSON.parse(text) as AnyRow;
 
-/** The checksums of a person's rows in a table, by their keys as JSON. */
-async function sumsOf(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
+/** Reads the checksums of a person's rows in a table, by the row's key as JSON. */
+async function readSums(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
   const columns = [...table.key, 'sum'] as 'sum'[];
   const where = { [table.user ?? 'user']: user };
   const heads = await engine.read((rows) => rows.find(table, { where }, columns));

@@ -13,13 +13,13 @@ import type { Store } from '../store/store.ts';
 export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_ts'>): string =>
   entryId(userId, { key: keys.correction, write_ts });
 
-/** A correction, its effect, and the local day that it concerns. */
+/** A correction, its effect, and the local day that it concerns: the day on which its time range begins. */
 export type DatedCorrection = CorrectionStanding & { day: string };
 
-/** Reads the corrections of a user, oldest first. An exclusion that matches no entry is `without effect`. */
+/** Reads the corrections of a user, oldest first. An exclusion of data that excludes no entry is `without effect`. */
 export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {
   const days = new Map<number, string>();
-  const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
+  const addDay = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
     const from = one.kind === 'undo' ? one.write_ts : concernedTime(one).from;
     const zone = await readZoneOn(store, userId, localDay(from, 'UTC'));
     const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
@@ -28,7 +28,7 @@ export async function readCorrectionEffects(store: Store, userId: string): Promi
     return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
   };
   const effects = [];
-  for (const one of await correctedTrips(store).corrections(userId)) effects.push(await complete(one));
+  for (const one of await correctedTrips(store).corrections(userId)) effects.push(await addDay(one));
   return effects;
 }
 
@@ -44,7 +44,10 @@ async function excludesAny(
   return false;
 }
 
-/** The zone in which the user ended the day, by their trips; UTC if there are none. */
+/**
+ * The time zone in which the user ended the day `day`: the end zone of the last trip before, else the start zone of the
+ * first trip after; UTC if there is no trip.
+ */
 export async function readZoneOn(store: Store, userId: string, day: string): Promise<string> {
   const midnight = startOfDay(addDays(day, 1), 'UTC');
   const trips = correctedTrips(store);

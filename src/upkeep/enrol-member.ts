@@ -6,14 +6,17 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Letters and digits for names that people type. */
+/** The letters and digits of names: lower case only, because people type names. */
 export const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A random text of the given letters. */
+/** Makes a random text of `letters`; default: letters of both cases and digits. */
 export const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** Creates an account of the study with a token for an app. `clock`: seconds since the epoch. */
+/**
+ * Creates an account of the study. `kind`: the app that the token is for; `study` is a token in the form of the study's
+ * link. `clock` returns seconds since the epoch.
+ */
 export async function enrolMember(
   { studies }: Pick<Store, 'studies'>,
   study: StudyRecord,

@@ -6,13 +6,13 @@ import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { type Collection, collections, type Store } from '../store/store.ts';
 import { eraseUser, totalOf, wipeTraces } from './erase-user.ts';
 
-/** A person to erase. Null: not in the store; for example, an unregistered name has no UUID. */
+/** A person to erase. A field is null if the store does not have it: an unregistered name has no UUID. */
 export interface PersonToErase {
   user_email: string | null;
   uuid: string | null;
 }
 
-/** Rows by collection. `remaining` is 0 everywhere, except for the user's record while a log file names them. */
+/** Counts of rows by collection. `remaining` counts the user's record as long as a log file may contain their name. */
 export interface ErasedUser extends PersonToErase {
   removed: Record<Collection, number>;
   remaining: Record<Collection, number>;
@@ -26,30 +26,29 @@ export interface Receipt {
   users: ErasedUser[];
   /** Users who are not erased, or who have remaining rows, with the reason. */
   failed: (PersonToErase & { message: string })[];
-  /** Log files in which names and UUIDs were replaced. */
+  /** The result for the log files, in which names and UUIDs are replaced. */
   logs: ScrubReceipt;
   /** Places that no command reaches and that may still contain names of the users. */
   not_reached: readonly string[];
-  /** The data that the store keeps, so that the phone cannot join again. */
+  /** A description of the data that the store keeps, so that the phone cannot join the study again. */
   kept: string;
 }
 
-/** The parts that an erasure needs. */
 interface ErasePeopleOptions {
   /** Seconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
   openLog: () => Promise<Log>;
-  /** The folder with the log files in which names are replaced. */
+  /** The folder of the log files. */
   logDir: string;
   onProgress: (text: string) => void;
 }
 
 /**
- * Erases the users one after another until `signal` is aborted. Then removes their names from log files. Removes their
- * records last, so that a repeated erasure after a kill still finds the name. Skips a user whose lease another process
- * holds; another error ends the work. Throws only if there is a single user: otherwise the receipt must list who was
- * erased.
+ * Erases the users one after another until `signal` is aborted, then removes their names from log files. Removes their
+ * records last: if the process is killed before, the repeated erasure still finds the names. Skips a user whose lease
+ * another process holds; stops at any other error. With a single user it throws these errors; with several users the
+ * receipt has them, because it must also list who was erased.
  */
 export async function erasePeople(
   store: Store,

@@ -3,24 +3,24 @@ import { isMobilityError } from '../model/mobility-error.ts';
 import { withLease } from '../pipeline/lease.ts';
 import type { Collection, Erasure, Store } from '../store/store.ts';
 
-/** All erasures have the same owner, so that the next one can continue a killed one at once. */
+/** All erasures have the same owner. So an erasure can take the lease of a killed erasure, and continues it at once. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
- * Removes all data of a user. Returns how many rows were removed from each collection. Continues an interrupted erasure
- * at once. Throws `MOBILITY_LEASE_HELD` if a run holds the user. `how`: as in `Store.erase`.
+ * Removes all data of a user, or continues an interrupted erasure. Returns how many rows were removed from each
+ * collection. Throws `MOBILITY_LEASE_HELD` if a run holds the user. `how`: see `Store.erase`.
  */
 export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Record<Collection, number>> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
-    // The store refuses every write about this user, so no lease is needed.
+    // No account: the store refuses every write about this user, so no lease is needed to remove the remaining rows.
     return store.erase(uuid, how);
   }
 }
 
-/** Rows in all collections together. */
+/** The sum of the counts of all collections. */
 export function totalOf(counts: Record<Collection, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

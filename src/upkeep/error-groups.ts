@@ -5,7 +5,7 @@ import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-/** Selects errors. A missing field selects all. */
+/** Selects rejected entries. A missing field does not restrict the selection. */
 export interface ErrorFilter {
   key?: string;
   reason?: string;
@@ -13,26 +13,28 @@ export interface ErrorFilter {
   appVersion?: string;
 }
 
-/** Errors with the same reason, key, platform and app version. */
+/** Rejected entries with the same reason, key, platform and app version. */
 export interface ErrorGroup {
   /** True: a converter failed. The program is wrong, not the pushed entry. */
   fault: boolean;
   reason: string;
   key: string | null;
   platform: string | null;
-  /** The app version, from the profile. */
+  /** The app version in the user's profile. */
   version: string | null;
   entries: number;
   people: number;
-  /** When the first and the last entry of the group failed, seconds since the epoch. */
+  /** When the first entry of the group failed, seconds since the epoch. */
   first_ts: number;
+  /** When the last entry of the group failed, seconds since the epoch. */
   last_ts: number;
-  /** The message and the id of one of the errors. */
+  /** The message of one of the errors, as an example. */
   message: string;
+  /** The id of the error with this message. */
   id: string;
 }
 
-/** Adds up the errors of several people. */
+/** Collects the rejected entries of several people into groups. */
 export class ErrorGroups {
   readonly #groups = new Map<string, ErrorGroup>();
 
@@ -48,7 +50,7 @@ export class ErrorGroups {
     for (const group of own) group.people += 1;
   }
 
-  /** The groups: faults of the program before all other groups, and large groups before small ones. */
+  /** Returns the groups: faults of the program first, then by size, the largest first. */
   sorted(): ErrorGroup[] {
     return [...this.#groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
   }
@@ -71,13 +73,15 @@ function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string 
   return group;
 }
 
-/** The version of a person's app, from their profile; null: it has none. */
+/** The app version in a person's profile; null: the profile has none. */
 function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | null {
   const { client_app_version: version } = profile;
   return typeof version === 'string' ? version : null;
 }
 
-/** The figures of a person who has errors and, if requested, the app version; else null. */
+/**
+ * Reads the figures of a person. Returns null if they have no rejected entries, or another app version than requested.
+ */
 export async function figuresWithErrors(
   store: Store,
   uuid: string,
@@ -88,7 +92,12 @@ export async function figuresWithErrors(
   return appVersion === undefined || appVersionOf(figures) === appVersion ? figures : null;
 }
 
-/** The parts of an entry that reveal no location: names and kinds of fields, and some metadata. */
+/**
+ * Replaces the values of an entry by their kinds, except some metadata, so that the result reveals no location:
+ *
+ *   { metadata: { key: 'background/location', … }, data: { latitude: 48.1, ts: 1 } }
+ *   { metadata: { key: 'background/location', … }, data: { latitude: 'number', ts: 'number' } }
+ */
 export function withoutValues(entry: JsonValue): JsonValue {
   if (!isJsonObject(entry)) return kindOf(entry);
   const { metadata, data, ...others } = entry;

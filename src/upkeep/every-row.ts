@@ -1,4 +1,4 @@
-// Reads the rows of any table, `pageSize` at a time.
+// Reads all rows of a table, 500 at a time.
 import type { ColumnValue, Engine, Table, Where } from '../store/rows/rows.ts';
 
 export type AnyRow = Record<string, ColumnValue>;
@@ -7,7 +7,10 @@ export type AnyTable = Table<AnyRow>;
 
 const pageSize = 500;
 
-/** Every row, in the order of a text column with unique values. `columns`: only these, without checksums. */
+/**
+ * Reads every row in the order of `by`, a text column with unique values. With `columns`, reads only these columns and
+ * does not compare checksums.
+ */
 export async function* everyRow<Row>(
   engine: Engine,
   table: Table<Row>,

@@ -12,9 +12,9 @@ export interface DayRange {
   to: string;
 }
 
-const daysBack = 31;
+const daysBack = 31; // days before the end of the last trip in which the day of its start is searched
 
-/** The last local day on which a trip begins. If there is no trip: today in UTC. */
+/** Finds the last local day on which a trip begins. If there is no trip: today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
   const draft = (await correctedTrips(store).drafts(userId)).at(-1);
   if (draft !== undefined) return { from: draft.day, to: draft.day };

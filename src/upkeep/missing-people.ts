@@ -1,5 +1,5 @@
-// Handles people who are only in the target of a copy: they were erased in the source between two copies, or come from
-// another store.
+// Handles missing people: they are in the target of a copy, but not in the source. Either the source erased them after
+// an earlier copy, or the target is the wrong store.
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { arrivals, type PersonRow, people, profiles } from '../store/rows/tables.ts';
@@ -11,7 +11,7 @@ import { everyRow } from './every-row.ts';
 /** The most names in a message. */
 const mostListed = 20;
 
-/** Whether these people stay or are erased. Without an option, the copy is refused. */
+/** What to do with missing people: `merge` keeps them, `eraseMissing` erases them. Without both the copy is refused. */
 export interface MissingOptions {
   merge?: boolean;
   overwrite?: boolean;
@@ -20,8 +20,8 @@ export interface MissingOptions {
 }
 
 /**
- * Finds these people and, if the options say so, erases them. Returns their number. Throws `MOBILITY_USER_EXISTS`, and
- * changes nothing, if the options allow neither.
+ * Counts the missing people and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS`, and changes
+ * nothing, if neither option is set, or if a person to erase sent data to the target itself.
  */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];
@@ -33,7 +33,7 @@ export async function settleMissing(from: Engine, to: Engine, options: MissingOp
   const live: PersonRow[] = [];
   for (const person of found) if (await hasSent(to, person.uuid)) live.push(person);
   if (live.length > 0) {
-    const text = `expected only people who were copied to ${to.address}, found ${live.length} who sent data to it: ${namesOf(live)}. Source and target may be swapped; nothing was changed`;
+    const text = `expected to erase only people who were copied to ${to.address}, found ${live.length} who sent data to it: ${namesOf(live)}; nothing was changed: source and target may be swapped`;
     throw new MobilityError('MOBILITY_USER_EXISTS', text);
   }
   if (options.dryRun) return found.length;
@@ -57,7 +57,7 @@ function namesOf(found: readonly PersonRow[]): string {
   return [...names, ...(found.length > mostListed ? [`and ${found.length - mostListed} more`] : [])].join(', ');
 }
 
-/** True for a person who sent data to this store itself, not only to a store from which they were copied. */
+/** True for a person who sent data to this store after they were copied to it, or who was never copied to it. */
 async function hasSent(store: Engine, user: string): Promise<boolean> {
   return store.read(async (rows) => {
     const [arrival] = await rows.find(arrivals, { where: { user } });

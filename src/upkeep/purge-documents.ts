@@ -1,11 +1,11 @@
-// Removes obsolete documents outside of a pipeline run, by the same rule as the pipeline.
+// Removes obsolete documents outside of a pipeline run. The pipeline decides by the same function which are obsolete.
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { documentWindow } from '../pipeline/document-window.ts';
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
-/** The result of `purge-keys` for a user. */
+/** The result of `mobility purge-keys` for a user. */
 export interface PurgeReport {
   user_id: string;
   /** Documents that were removed; in a dry run: would be. */
@@ -17,7 +17,7 @@ export interface PurgeOptions extends LeaseOptions {
   dryRun?: boolean;
 }
 
-/** Removes only obsolete documents of the user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
+/** Removes the obsolete documents of a user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);
   if (options.dryRun || found.length === 0) return { user_id: userId, obsolete: found };

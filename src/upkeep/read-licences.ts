@@ -19,11 +19,11 @@ interface Manifest {
   optionalDependencies?: Record<string, string>;
 }
 
-/** All packages by name and version, including this one. Optional packages that are not installed are left out. */
+/** Lists this package and its dependencies by name and version. Leaves out optional packages that are not installed. */
 export function installedLicences(): Licensed[] {
   const found = new Map<string, Licensed>();
   const folders = [fileURLToPath(new URL('../..', import.meta.url))];
-  // The loop appends to the list.
+  // The loop appends to the list that it reads.
   for (const folder of folders) {
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
     const { name, version, license, dependencies, optionalDependencies } = manifest;
@@ -38,7 +38,9 @@ export function installedLicences(): Licensed[] {
   return [...found.keys()].sort().map((id) => found.get(id)!);
 }
 
-/** The folder of a package's dependency: in its own `node_modules` or in one of a parent folder. */
+/**
+ * Finds a dependency of the package in `folder`: in its `node_modules`, else in the `node_modules` of a parent folder.
+ */
 function installedAt(folder: string, name: string): string | null {
   for (let from = folder; ; from = dirname(from)) {
     const candidate = join(from, 'node_modules', name);

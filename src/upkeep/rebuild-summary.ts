@@ -1,4 +1,4 @@
-// Adds up the changes of many users' rebuilds, by day and in total.
+// Adds up the changes that rebuilds make, by day of a user and over all users.
 import type { ByMode, TripChange } from '../pipeline/stage.ts';
 
 /** The changes of one local day of one user. */
@@ -8,7 +8,7 @@ export interface DayChange {
   added: number;
   removed: number;
   changed: number;
-  /** The sections of the changed trips, before and after. */
+  /** Distance and duration of the changed trips by mode, before the rebuild (`before`) and after it (`after`). */
   before: ByMode;
   after: ByMode;
 }
@@ -23,7 +23,7 @@ export interface RebuildSummary {
   changed: number;
   before: ByMode;
   after: ByMode;
-  /** The days with the most metres that were added, removed or got another mode; the largest change first. */
+  /** The 10 days with the most metres that were added, removed or got another mode; the largest change first. */
   worst: DayChange[];
 }
 
@@ -33,7 +33,7 @@ export function emptySummary(): RebuildSummary {
   return { ...none, before: {}, after: {}, worst: [] };
 }
 
-const longestList = 10;
+const mostDays = 10; // days in `worst`
 
 /** Adds the changed days of another user. */
 export function addUser(summary: RebuildSummary, days: readonly DayChange[]): void {
@@ -45,7 +45,7 @@ export function addUser(summary: RebuildSummary, days: readonly DayChange[]): vo
     addModes(summary.before, day.before);
     addModes(summary.after, day.after);
   }
-  summary.worst = [...summary.worst, ...days].sort((a, b) => metresMoved(b) - metresMoved(a)).slice(0, longestList);
+  summary.worst = [...summary.worst, ...days].sort((a, b) => metresChanged(b) - metresChanged(a)).slice(0, mostDays);
 }
 
 /** The changes of a user by local day, ascending. */
@@ -61,10 +61,10 @@ export function dayChanges(userId: string, changes: readonly TripChange[]): DayC
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** All modes before and after, the mode with the most metres first. */
+/** The modes before or after the rebuild, the mode with the most metres first. */
 export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
-  const most = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => most(b) - most(a));
+  const metres = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => metres(b) - metres(a));
 }
 
 function addModes(sum: ByMode, added: ByMode): void {
@@ -74,7 +74,8 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-function metresMoved(day: DayChange): number {
+/** The sum over modes of the metres by which the mode changed. */
+function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));
   return modesOf(day).reduce((sum, mode) => sum + difference(mode), 0);

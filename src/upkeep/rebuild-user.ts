@@ -1,4 +1,4 @@
-// Derives a user's trips again, or shows what that would change.
+// Derives a user's trips again, or shows the changes that this would make.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { silentLog } from '../log/log.ts';
 import { analyseTrips } from '../pipeline/analyse-trips.ts';
@@ -13,8 +13,8 @@ export interface RebuildReport extends UserReport {
 }
 
 /**
- * Runs the pipeline, which derives again every trip since data time `from`; default: all trips. Stretches are
- * replaced one by one, so an interrupted rebuild leaves a complete diary, and the next run continues it.
+ * Runs the pipeline so that it derives again every trip since data time `from`; default: all trips. It replaces trips
+ * stretch by stretch. So after an interruption the diary is complete, and the next run continues the rebuild.
  */
 export async function rebuild(
   store: Store,
@@ -27,8 +27,8 @@ export async function rebuild(
 }
 
 /**
- * The changes that `rebuild` with the same options would report now if no entry were pending. Writes nothing and needs
- * no lease.
+ * Returns the changes that `rebuild` with the same options would make. Ignores pending entries. Writes nothing and
+ * needs no lease.
  */
 export async function previewRebuild(
   store: Store,

@@ -1,4 +1,5 @@
-// Recovers errors: puts them back into the usercache and moves them, until a round changes nothing.
+// Recovers rejected entries. A round puts the entries that are accepted now into the usercache and moves them. Rounds
+// are repeated until no more entry is accepted.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/check-entry.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -13,7 +14,7 @@ import { errorPages } from '../store/paging.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
 export interface RecoverOptions extends PipelineOptions {
-  /** Only errors with this key. */
+  /** `key`, `reason` and `platform` select rejected entries; default: all. */
   key?: string;
   reason?: string;
   platform?: string;
@@ -21,28 +22,28 @@ export interface RecoverOptions extends PipelineOptions {
 }
 
 export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
-  /** Only errors whose last failure was before this time, seconds since the epoch. */
+  /** Selects errors that failed for the last time before this time, seconds since the epoch. */
   before: number;
 }
 
 /** The result of a recovery for a user. */
 export interface RecoverReport {
   user_id: string;
-  /** The number of errors that were checked. */
+  /** The number of rejected entries that were checked. */
   tried: number;
-  /** The number of errors that the converters accept now. Unless it was a dry run, these were moved. */
+  /** The number of entries that were recovered; in a dry run: could be. */
   recovered: number;
   rounds: number;
-  /** The errors that remain, by key and reason. */
+  /** The entries that are still rejected, by key and reason. */
   remaining: { key: string | null; reason: string; count: number }[];
 }
 
-const pageSize = 1000;
+const pageSize = 1000; // errors that are read at once
 
 /**
- * Recovers every error of the user that intake and converters accept now, and moves it to the timeseries. Errors that
- * would fail again stay. After an interruption, each entry is in at least one place, and the next call continues.
- * Throws `MOBILITY_LEASE_HELD` if a pipeline run holds the user.
+ * Moves every rejected entry of the user that intake and converters accept now to the timeseries. Entries that would
+ * fail again stay rejected. An interruption loses no entry, and the next call continues. Throws `MOBILITY_LEASE_HELD`
+ * if a pipeline run holds the user.
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
@@ -50,7 +51,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     const { log, now } = options;
     for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
-      // the move does not use these
+      // The stage needs these fields for its type, but does not use them.
       const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null };
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
@@ -61,7 +62,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Removes errors permanently. Returns how many were removed; in a dry run: would be. */
+/** Deletes rejected entries. Returns how many were deleted; in a dry run: would be. */
 export async function removeErrors(
   store: Store,
   userId: string,
@@ -75,7 +76,7 @@ export async function removeErrors(
   return removed;
 }
 
-/** One round over the errors. Returns how many were put back into the usercache; in a dry run: could be. */
+/** Puts rejected entries into the usercache that are accepted now. Returns their number. A dry run only counts them. */
 async function takeRound(
   store: Store,
   userId: string,
@@ -87,7 +88,7 @@ async function takeRound(
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
     const rows = page.filter((row) => isOf(row, options.platform));
-    // If several errors have one identity, the store takes the first.
+    // If several rejected entries have the same identity, the store uses the first: the one that arrived last.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
@@ -100,7 +101,7 @@ async function takeRound(
   return recovered;
 }
 
-/** The entry if intake and converters accept it now; else null. */
+/** Returns the entry if intake and converters accept it now; else null. */
 function acceptedEntry(row: ErrorRow): Entry | null {
   const entry = usableEntry(row);
   if (entry === null) return null;
@@ -113,8 +114,8 @@ function acceptedEntry(row: ErrorRow): Entry | null {
 }
 
 /**
- * The entry of an error if the intake accepts it. An entry that passed the intake before is returned unchanged: its
- * times are seconds already and must not be converted again.
+ * Returns the entry if the intake accepts it now; else null. An entry with an identity passed the intake before: it is
+ * returned unchanged, because its times are in seconds already and must not be converted again.
  */
 function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
@@ -123,7 +124,7 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }
 
-/** The platform in the metadata of an entry; null: none. */
+/** The platform in the metadata of an entry; null: it has none. */
 export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   return typeof metadata.platform === 'string' ? metadata.platform : null;

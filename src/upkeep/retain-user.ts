@@ -1,5 +1,9 @@
-// Removes data that are older than a study keeps them: what phones sensed, the diary, or both. Remaining days are not
-// derived again from the remaining data.
+// Removes old data, as the rules of a study demand: what phones sensed, the diary, or both. The trips that remain are
+// not derived again, because their data may be gone.
+//
+//   links        1 ──── 2 ──── 3 ──── 4 ──── 5        link 3: the last settled link before `before`
+//   raw          removed before the data that link 4 needs
+//   days         links 1 to 3 removed; link 3 is recorded as `retained`, and the analysis continues after it
 import { lookAround } from '../analysis/segmenter.ts';
 import { keys } from '../model/keys.ts';
 import { MobilityError } from '../model/mobility-error.ts';
@@ -15,35 +19,38 @@ import { removeErrors } from './recover-user.ts';
 /** Which old data are removed: `raw`, what phones sensed; `days`, the trips with their labels; or both. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
-/** What is removed, and the options of the pipeline run before it. */
+/** What to remove, and the options of the pipeline run before the removal. */
 export interface RetainOptions extends PipelineOptions {
-  /** Sensed data before this time are removed, unless later days need them; seconds since the epoch. */
+  /** Data before this time are removed, unless later days need them; seconds since the epoch. */
   before: number;
   what: (typeof retentions)[number];
 }
 
 /** The result for one user. */
 export interface RetainReport {
-  /** Rows that were removed. */
+  /** The numbers of removed entries, rejected entries and links. */
   entries: number;
   errors: number;
   links: number;
-  /** No data of the kind are left before these data times, seconds since the epoch. null: none were removed. */
+  /** The data time before which all sensed data were removed, seconds since the epoch. null: none were removed. */
   raw_before: number | null;
+  /** The data time before which all links and user inputs were removed. null: none were removed. */
   days_before: number | null;
 }
 
 /** True for keys of sensed data and of reports of the app. */
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
-/** True for keys of user inputs about days. Corrections, such as names of places, are not among them: see `retain`. */
+/** True for keys of user inputs. Corrections are excepted, because `retain` keeps them. */
 const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
- * Runs the pipeline for the user, then removes old data: up to the last trip that no later data can change, except
- * entries that later trips need. If no data arrived since `before`, removes all old data. First it records in the
- * pipeline state the last link that is never derived again: so a killed call loses no day, and the next call
- * continues. Late entries for a removed time change no day; the next call removes them. Corrections stay, because they
- * are needed to read later days.
+ * Runs the pipeline for the user, then removes data up to the last settled link before `before`, except entries that
+ * later trips need. If no data arrived since `before`, removes all data before that time.
+ *
+ * Before the removal it records this link in the pipeline state (`retained`); links up to it are never derived again.
+ * So if the process is killed, no later day changes, and the next call continues. Late entries for a removed time
+ * change no day; the next call removes them. Corrections stay, because reading later days needs them, for example for
+ * the names of places.
  *
  * Throws `MOBILITY_LEASE_HELD` if another process holds the user.
  */
@@ -67,13 +74,13 @@ export async function retain(
     const { raw_before, days_before } = retained;
     if (days_before !== null) report.links = await removeLinks(store, userId, retained, held.current);
     const found = (await store.timeseries.summary(userId)).map(({ key }) => key);
-    for (const [until, isMeant] of [
-      [raw_before, isSensed],
-      [days_before, isUserInput],
-    ] as const) {
-      const old = { keys: found.filter(isMeant), before: until ?? 0 };
-      if (until !== null) report.entries += await store.timeseries.remove(userId, old, held.current());
-    }
+    const removeEntries = async (hasKey: (key: string) => boolean, until: number | null): Promise<void> => {
+      if (until === null) return;
+      const old = { keys: found.filter(hasKey), before: until };
+      report.entries += await store.timeseries.remove(userId, old, held.current());
+    };
+    await removeEntries(isSensed, raw_before);
+    await removeEntries(isUserInput, days_before);
     return { ...report, raw_before, days_before };
   });
 }
@@ -86,8 +93,8 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 }
 
 /**
- * The record of what has been removed and what will be removed now; null: nothing. `end`: all data of the user lie
- * before this time.
+ * The record of the removals so far and of this one; null: nothing was removed and nothing will be. `last`: the last
+ * link that must never be derived again. `end`: all data of the user are before this time; null: there are later data.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,
@@ -98,8 +105,8 @@ function retainedAt(
   if (last === null) return earlier;
   const { resume_ts, needs_from = resume_ts, raw_place } = last.carry;
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
-  const later = (a: number | null, b: number, isMeant: boolean): number | null =>
-    isMeant ? Math.max(a ?? -Infinity, b) : a;
+  const later = (a: number | null, b: number, isRemoved: boolean): number | null =>
+    isRemoved ? Math.max(a ?? -Infinity, b) : a;
   // If no data after the link remain, later data continue from the current state.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;

@@ -1,4 +1,4 @@
-// Reads the status of a whole store for `mobility status`: people by state, rejected entries, arrivals, runs, backups.
+// Reads the status of a whole store for `mobility status`: people by state, rejected entries, puts, runs and backups.
 import { shippedVersion } from '../analysis/segmenter.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
@@ -30,7 +30,7 @@ export interface TroubledPerson {
   next: string;
 }
 
-/** The status of a store. Times are seconds since the epoch, lags are s. */
+/** The status of a store. Times are seconds since the epoch. */
 export interface StoreStatus {
   store: string;
   /** The engine and its version, such as `SQLite 3.51.1`. */
@@ -38,35 +38,45 @@ export interface StoreStatus {
   people: Record<'all' | PersonState, number>;
   /** The number of people who requested their erasure on their page. */
   erasure_asked: number;
-  /** The people of each state that needs attention, the longest first. */
+  /** The people of each state that needs attention. The people who have been in it for the longest time come first. */
   troubled: Record<(typeof troubles)[number], TroubledPerson[]>;
   set_aside: RejectedSum[];
+  /** The erasures and copies that did not end. */
   unfinished: Unfinished[];
+  /** The last puts. A lag is the time from a person's put to the run that moved its entries; `most`: the longest. */
   arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
   run: {
     last_ts: number | null;
-    /** The number of people with work for a run. `waiting`: pending entries. */
+    /** The number of people for whom the next run has work. */
     with_work: number;
+    /** The number of pending entries. */
     waiting: number;
-    /** The number of people whose trips have another analysis version. The next run derives these trips again. */
+    /**
+     * The number of people whose trips were made by another analysis version. The next run derives these trips again.
+     */
     outdated: number;
     /** The number of days with such trips. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
   disk: { bytes: number; free: number | null };
-  /** From the audit log; null: it contains none. */
+  /** When the last backup was made; null: the audit log has none. */
   backup_ts: number | null;
+  /** When the last check of all rows was made; null: the audit log has none. */
   check_ts: number | null;
 }
 
-/** The command's clock, zone for texts and folder of the audit log. `note`: called if that cannot be read. */
+/** The settings of the command that reads the status. */
 export interface StatusHost {
   /** Seconds since the epoch. */
   now: number;
+  /** The time zone of times in texts. */
   zone: string;
+  /** The days without data after which a person counts as silent. */
   silentDays: number;
+  /** The folder of the audit log. */
   logDir: string;
+  /** Called if the audit log cannot be read. */
   note: (text: string) => void;
 }
 

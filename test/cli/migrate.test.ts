@@ -180,7 +180,7 @@ describe('migrate', () => {
     expect(code).toBe(3);
     expect(stdout).toMatch(/^busy: busy: pipeline 7 on host works on this user$/m);
     expect(stdout).toMatch(/^ada@example\.org: failed: .*checksum/m);
-    expect(stdout).toMatch(/^other: failed: the target has the name with the UUID /m);
+    expect(stdout).toMatch(/^other: failed: the target has a user of the same name with another UUID, /m);
     expect(stdout).toContain('4 users: 1 copied');
     const again = await run(['migrate', '--to', target, '--merge', '--json']);
     expect(again.json()).toMatchObject({ same: 1, written: 0, removed: 0 });

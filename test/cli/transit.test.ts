@@ -117,7 +117,10 @@ it('transit check lists feeds that ended, what they lack, and stops where no per
       .json<{ findings: { name: string; problem: string }[] }>()
       .findings.map(({ name, problem }) => `${name}: ${problem}`)
       .sort();
-  const lacks = ['2 patterns without a shape: only their stops show the path', '1 trips without two stops'];
+  const lacks = [
+    '2 patterns without a shape: only their stops show the path',
+    '1 trips left out: with fewer than two stops',
+  ];
   const known = ['far.zip', 'new.zip', 'old.zip'].flatMap((name) => lacks.map((lack) => `${name}: ${lack}`));
   const outside = 'far.zip: 22 of its 22 stops are in areas (0.5 degrees) that no person visited';
   expect(await problems()).toEqual([...known, outside].sort());

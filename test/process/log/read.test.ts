@@ -41,7 +41,7 @@ describe('reading a folder of logs', () => {
     expect(of('pipeline')).toEqual(['p1', 'p2']);
     const second = lines.find(({ source }) => source === 'pipeline-2');
     expect(second).toMatchObject({ message: 'q1', thread: 'w1', level: 'INFO', time: noon + 2 });
-    expect(stats).toEqual({ foreign: 0, unreadable: [], looks: 0 });
+    expect(stats).toEqual({ foreign: 0, unreadable: [], polls: 0 });
   });
 
   it('returns the lines of a period, and does not open files of other days', async () => {
@@ -146,8 +146,8 @@ describe('following', () => {
     })();
     /** Resolves when the reader has looked once from beginning to end: a look that runs already is not enough. */
     const looked = async (): Promise<void> => {
-      const before = reader.stats.looks;
-      await until(() => reader.stats.looks >= before + 2);
+      const before = reader.stats.polls;
+      await until(() => reader.stats.polls >= before + 2);
     };
     try {
       await looked();
