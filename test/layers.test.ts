@@ -27,7 +27,7 @@ const doors: readonly { who: RegExp; room: RegExp; only: RegExp; why: string }[]
   {
     who: /^(?!store|upkeep|cli|index|evaluate)/,
     room: /^store\//,
-    only: /^store\/(store|paging|without-figures)\.ts$/,
+    only: /^store\/(store|paging|empty-figures)\.ts$/,
     why: 'the core knows the contract of the store, not its rules and engines',
   },
   {

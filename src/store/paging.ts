@@ -24,9 +24,9 @@ export async function hasEntry(
   userId: string,
   { key, write_ts }: Identity,
 ): Promise<boolean> {
-  if ((await timeseries.get(userId, { key, write_ts })) !== null) return true;
-  const range = { time: 'write_ts', from: write_ts, to: justAfter(write_ts) } as const;
-  return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
+  const query = { time: 'write_ts', from: write_ts, to: justAfter(write_ts), keys: [key], limit: 1 } as const;
+  const { entries } = await timeseries.find(userId, query);
+  return entries.length > 0 || (await usercache.find(userId, query)).entries.length > 0;
 }
 
 /** Every registered user in the order of UUIDs. `after`: only those with a larger UUID. */

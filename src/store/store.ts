@@ -23,9 +23,8 @@ export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
  * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers`
  * read across users.
  *
- * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
- * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for other users, or with `MOBILITY_LEASE_LOST` if it works
- * under a lease.
+ * Every method that writes about a user checks in its own transaction that the user is admitted: registered, and not
+ * being erased. Otherwise it rejects with `MOBILITY_USER_UNKNOWN`, or with `MOBILITY_LEASE_LOST` if it takes a lease.
  *
  * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`.
  * If the disk is full, methods reject with `MOBILITY_STORE_FULL`; if the engine is unreachable, with
@@ -55,10 +54,10 @@ export interface Store {
    * Removes the user from every collection. Returns how many rows or entries each had. Can be repeated after an
    * interruption. `keepRecord`: the row in `users` stays, so that the caller can find the user by name until it has
    * finished its own part of the erasure. `keepTraces`: bytes of removed rows may stay in files until the next erasure
-   * of any user without `keepTraces`.
+   * without `keepTraces`, of any user.
    */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
-  /** Users whose erasure, or copy from another store, began but did not end, by UUID. `erase` removes them. */
+  /** Users whose erasure, or copy from another store, has begun and not ended, sorted by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Does a small write and a small read. */
   ping(): Promise<void>;
@@ -87,7 +86,7 @@ export const collections = [
   'timeseries',
   'trips',
 ] as const;
-/** The name of a part of the store that holds entries. */
+/** The name of a collection. */
 export type Collection = (typeof collections)[number];
 
 /** A user whose data in the store are incomplete. */
@@ -127,14 +126,16 @@ export interface UserPage {
 }
 
 /**
- * Facts about a user, from which `deriveStatus` derives the status. Fields of the profile, in seconds since the epoch:
- * `last_put_ts`: the last put. `last_stored_ts`: the last put that brought entries. `last_phone_data_ts`: the newest
- * `write_ts` of that put. `last_located_ts`: the last put with a location. `last_location_ts`: the newest location by
- * the phone's clock. `last_usable_ts`: the last put with a location that trips can be made of. `last_unusable_ts`: the
- * last put with other locations only; `last_unusable_why`: `inexact` or `misdated`. `waiting_since_ts`: the first put
- * with entries since the end of the last run. `last_fetch_ts`: a fetch of days or trips, at most an hour before the
- * last one. `last_refusal_ts`: a refused token, with token and reason. `last_limit_ts`: an exceeded limit, with its
- * name.
+ * Facts about a user, from which `deriveStatus` derives the status. The profile has these times, seconds since the
+ * epoch:
+ * - `last_put_ts`: the last put. `last_stored_ts`: the last put with entries.
+ * - `last_phone_data_ts`: the newest `write_ts` of the last put with entries.
+ * - `last_located_ts`: the last put with a location. `last_location_ts`: the newest data time of a location.
+ * - `last_usable_ts`: the last put with a location that trips can be made of. `last_unusable_ts`: the last put with
+ * locations of which none is usable. `last_unusable_why`: most of them were `inexact` or `misdated`.
+ * - `waiting_since_ts`: the first put with entries since the end of the last run.
+ * - `last_fetch_ts`: a fetch of days or trips. It is at most an hour older than the last fetch.
+ * - `last_refusal_ts`: the last refused token. `last_limit_ts`: the last exceeded limit.
  */
 export interface PersonFigures {
   user: UserRecord;
@@ -147,9 +148,12 @@ export interface PersonFigures {
   /** Tokens for phones and scripts. */
   tokens: TokenRecord[];
   state: PipelineState;
-  /** The last lease, even if it has expired; null: it was released. */
+  /** The last lease, even if it has expired; null: there was none, or it was released. */
   lease: Lease | null;
-  /** Pending entries. `ahead`: how many stay pending until their `write_ts`, because the phone's clock was ahead. */
+  /**
+   * Pending entries. `ahead`: how many stay pending until their `write_ts`, because the phone's clock was ahead.
+   * `next_due_ts`: the earliest of these times.
+   */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last one. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
@@ -185,7 +189,7 @@ export interface Studies {
    * create one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
-  /** True if the token with this hash was of the study and its owner was erased. It cannot join again. */
+  /** True if the hash belongs to a token of the study whose owner was erased. This token cannot join again. */
   hasErased(study: string, hash: string): Promise<boolean>;
   /** Lets a token of an erased owner join again. False if it was not blocked. */
   readmit(study: string, hash: string): Promise<boolean>;
@@ -268,9 +272,9 @@ export interface PutContent {
 export interface ProfileNote {
   /** Fields to replace. */
   set: JsonObject;
-  /** Numbers that replace smaller numbers, and values that are not numbers. */
+  /** New values by field. A value replaces the stored one only if that is smaller or not a number. */
   raise?: Readonly<Record<string, number>>;
-  /** Times that replace times up to the end of the last pipeline run, and values that are not numbers. */
+  /** New times by field. A time replaces the stored one only if that is before the last run ended, or not a number. */
   sinceRun?: Readonly<Record<string, number>>;
 }
 
@@ -309,7 +313,7 @@ export interface Usercache {
   keys(userId: string): Promise<string[]>;
 }
 
-/** Accepts a pending entry, to be found by data time `ts`, or rejects it. Must be pure. */
+/** Accepts a pending entry or rejects it. `ts`: the data time that queries find it by; null: none. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
 /** A rejected entry. */
@@ -335,9 +339,12 @@ export interface Moved {
 /** Documents for phones. They are derived from trips, stored with them and written under the same lease. */
 export interface Documents {
   /**
-   * In one transaction: removes keys, ignoring those without a document; puts documents, replacing those with the same
-   * key but other data (of two with one key, the last counts); merges `state` into the pipeline state; with `release`,
-   * releases the lease. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
+   * In one transaction, in this order:
+   * - removes the documents with the keys of `remove`. A key without a document is not an error.
+   * - puts documents. Each replaces the one with its key, unless their data are equal.
+   * - merges `state` into the pipeline state. `release`: also releases the lease.
+   *
+   * `results` are in the order of `put`. `removed`: the number of removed documents. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -409,8 +416,8 @@ export interface EntryQuery {
 }
 
 /**
- * A position in the order of a query: time, then key, then `write_ts`. The query returns the entries after it. No entry
- * needs to have this position, and another query may have returned it.
+ * A position in the order of a query: time, then key, then `write_ts`. The query returns the entries after it. There
+ * need not be an entry at this position, and the cursor may be the result of another query.
  */
 export interface EntryCursor {
   time: number;
@@ -431,7 +438,6 @@ export interface EntryPage {
 export interface Timeseries {
   /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  get(userId: string, identity: Identity): Promise<Entry | null>;
   /** The number of entries of each key and their first and last data time, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /**
@@ -456,7 +462,7 @@ export interface Trips {
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips by local start day, both days included, ascending. Dropped trips are not returned, here and below. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** The starts of the trips of local start days, both days included, by `chain_ts`. */
+  /** `chain_ts` and local start day of the trips that start on these days, both included, by `chain_ts`. */
   starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   /** The first trip after `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
@@ -471,9 +477,13 @@ export interface Trips {
   /** The places that `apply` stored last; null: none were stored. */
   places(userId: string): Promise<JsonObject | null>;
   /**
-   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; replaces
-   * all drafts if `drafts` is given; keeps `places` in place of others; merges `state` into the pipeline state: all in
-   * one transaction. Throws `MOBILITY_LEASE_LOST`.
+   * In one transaction, in this order:
+   * - removes all drafts if `drafts` is given, and the links with the `chain_ts` of `remove`.
+   * - puts the links of `put` and `drafts`. Each replaces the link with its `chain_ts`.
+   * - replaces the stored places by `places`, if given.
+   * - merges `state` into the pipeline state.
+   *
+   * Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,

@@ -2,7 +2,7 @@
 import { isMobilityError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
-import { withoutFigures } from '../../store/without-figures.ts';
+import { emptyFigures } from '../../store/empty-figures.ts';
 import { deriveStatus, type PersonStatus, type StatusOptions } from './person-status.ts';
 
 export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
@@ -45,6 +45,6 @@ export async function* everyStatus(
 
 /** The status of a person with a damaged row: only their record is known. */
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
-  const status = deriveStatus({ ...withoutFigures(user), stage: 'active' }, options);
+  const status = deriveStatus({ ...emptyFigures(user), stage: 'active' }, options);
   return { ...status, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };
 }

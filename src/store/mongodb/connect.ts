@@ -7,7 +7,7 @@ import { initiation, toStoreError } from './mongodb-errors.ts';
 
 /** Options for opening a store on MongoDB; `make: true` also creates what an existing store lacks. */
 export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
-  /** s during which a call is retried after passing failures: lost connections, fail-over, conflicts. Default 20. */
+  /** s during which a call is retried after transient failures: lost connections, fail-over, conflicts. Default 20. */
   retrySeconds?: number;
   /** Tests pass this to receive every command that is sent to the server. */
   onCommand?: (command: Document) => void;

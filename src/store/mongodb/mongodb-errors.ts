@@ -11,7 +11,7 @@ import {
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 
 /** Error codes after which the same statement may succeed later: the server or its primary is briefly unavailable. */
-const passingCodes = new Set([
+const transientCodes = new Set([
   ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
   ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
   ...[189, 10107, 13435, 13436], // PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary
@@ -28,7 +28,7 @@ const outOfDiskSpace = 14031;
 /** Error codes for missing rights or wrong credentials. 8000 is from MongoDB Atlas. */
 const refusalCodes = new Set([13, 18, 8000]);
 
-const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
+const transientLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 
 /** Turns a server that was started with `--replSet` into a replica set with one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
@@ -71,12 +71,12 @@ function isSocketError(error: unknown): boolean {
 }
 
 /** True if a retry may succeed. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const inner = innerError(error);
   if (isUnreachable(inner)) return true;
   if (!(inner instanceof MongoError) || codeOf(inner) === outOfDiskSpace) return false;
   if (isConflict(inner) || inner instanceof MongoWriteConcernError) return true;
-  return passingCodes.has(codeOf(inner)!) || passingLabels.some((label) => inner.hasErrorLabel(label));
+  return transientCodes.has(codeOf(inner)!) || transientLabels.some((label) => inner.hasErrorLabel(label));
 }
 
 /** The error for the caller of the store. Errors from neither server nor connection are returned unchanged. */
@@ -92,7 +92,7 @@ export function toStoreError(error: unknown, address: string): unknown {
     return new MobilityError('MOBILITY_STORE_BUSY', message, cause);
   }
   const isRefusal = error instanceof MongoServerError && refusalCodes.has(codeOf(error)!);
-  return isPassing(error) || isRefusal ? unavailable(error, address) : error;
+  return isTransient(error) || isRefusal ? unavailable(error, address) : error;
 }
 
 function unavailable(error: unknown, address: string): MobilityError {

@@ -1,8 +1,8 @@
-// Runs transactions, and retries calls after passing failures until a time limit.
+// Runs transactions, and retries calls after transient failures until a time limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientSession, ReadConcern } from 'mongodb';
 import { appName, type Connection } from './connect.ts';
-import { isConflict, isPassing, isUnknownCommit, isUnreachable, toStoreError } from './mongodb-errors.ts';
+import { isConflict, isTransient, isUnknownCommit, isUnreachable, toStoreError } from './mongodb-errors.ts';
 
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
@@ -17,7 +17,7 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
       return await work(deadline);
     } catch (error) {
       const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
-      if (!isPassing(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
+      if (!isTransient(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
       if (isConflict(error) && Date.now() > nextSearch) {
         nextSearch = Date.now() + searchPause;
         await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them later
@@ -27,7 +27,7 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
   }
 }
 
-/** Runs `work` in one transaction with snapshot reads. Retries it after passing failures until the time limit. */
+/** Runs `work` in one transaction with snapshot reads. Retries it after transient failures until the time limit. */
 export async function inTransaction<T>(
   connection: Connection,
   work: (session: ClientSession) => Promise<T>,

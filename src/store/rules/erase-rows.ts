@@ -8,10 +8,10 @@ import {
   documents,
   errors,
   people,
-  places,
   profiles,
   tokens,
   trips,
+  userTables,
 } from '../rows/tables.ts';
 import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
@@ -20,36 +20,27 @@ import { keepErasedTokens } from './erased-tokens.ts';
 
 type Counts = Record<Collection, number>;
 
-/** Tables with rows of a user, in the order of an erasure. `column`: holds the number of entries of a row. */
-const tables = [
-  { collection: 'usercache', table: batches, column: 'count' },
-  { collection: 'documents', table: documents },
-  { collection: 'errors', table: errors },
-  { collection: 'profiles', table: profiles },
-  { collection: 'timeseries', table: chunks, column: 'count' },
-  { collection: 'trips', table: trips },
-] as unknown as { collection: Collection; table: Table<{ user: string }>; column?: 'user' }[];
-
 /** Rows per transaction of an erasure. Puts of other users wait during a transaction. */
 const rowsAtOnce = 200;
 
 /** The number of entries or rows of a user in each collection. */
-export function countsOf(engine: Engine, userId: string): Promise<Counts> {
-  return engine.read(async (rows) => {
-    const counts = {} as Counts;
-    for (const { collection, table, column } of tables) {
-      counts[collection] = await rows.total(table, { user: userId }, column);
-    }
-    counts.tokens = await rows.total(tokens, { user: userId });
-    counts.users = await rows.total(people, { uuid: userId });
-    return counts;
-  });
+export function countsOf(engine: Engine, user: string): Promise<Counts> {
+  return engine.read(async (rows) => ({
+    usercache: await rows.total(batches, { user }, 'count'),
+    documents: await rows.total(documents, { user }),
+    errors: await rows.total(errors, { user }),
+    profiles: await rows.total(profiles, { user }),
+    timeseries: await rows.total(chunks, { user }, 'count'),
+    trips: await rows.total(trips, { user }),
+    tokens: await rows.total(tokens, { user }),
+    users: await rows.total(people, { uuid: user }),
+  }));
 }
 
 /**
- * Removes a user. The tokens are removed first, so that no phone has access any more. The row in `people` is removed
- * last, so that an interrupted erasure can be repeated. As soon as it begins, the store refuses writes about the
- * user.
+ * Removes a user. The first transaction removes the tokens, so that no phone has access any more, and lets the store
+ * refuse writes about the user. The last one removes the row in `people`, so that an interrupted erasure can be
+ * repeated.
  */
 export async function erase(
   engine: Engine,
@@ -63,9 +54,8 @@ export async function erase(
     if (account !== null) await rows.put(accounts, [{ ...released(account), stage: 'erasing' }]);
     await keepErasedTokens(rows, userId);
     await rows.remove(tokens, { user: userId });
-    await rows.remove(places, { user: userId });
   });
-  for (const { table } of tables) {
+  for (const table of userTables as readonly Table<{ user: string }>[]) {
     while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);
   }
   cache.forget(userId);

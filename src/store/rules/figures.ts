@@ -1,11 +1,11 @@
 // Reads the figures of users from several tables in one snapshot.
 import type { JsonObject } from '../../model/json.ts';
 import { isForPages } from '../../model/user.ts';
+import { emptyFigures } from '../empty-figures.ts';
 import type { Engine, Table } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
 import type { PersonFigures, UserRegistry } from '../store.ts';
-import { withoutFigures } from '../without-figures.ts';
 import { leaseIn, stateIn } from './accounts.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
@@ -16,7 +16,7 @@ import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
   return engine.read(async (rows) => {
-    const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(userOf(row))] as const);
+    const found = (await rows.find(people, query)).map((row) => [row.uuid, emptyFigures(userOf(row))] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
     const isWhole = !('study' in which); // all users between the first and the last UUID are read

@@ -15,17 +15,6 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   return {
     find: async (userId, query) =>
       pageFor(await engine.read((rows) => readPage(chunkParts(rows, cache, userId, query), query))),
-    get: (userId, { key, write_ts }) =>
-      engine.read(async (rows) => {
-        const day = Math.floor(write_ts / chunkDay) * chunkDay;
-        const where = { user: userId, key, first: { gte: day, lte: write_ts }, last: { gte: write_ts } };
-        const heads = await rows.find(chunks, { where }, headColumns);
-        for (const { list } of await cache.open(rows, heads)) {
-          const found = list.find((one) => one.write_ts === write_ts);
-          if (found !== undefined) return pageFor({ found: [found], next: null }).entries[0]!;
-        }
-        return null;
-      }),
     summary: (userId) =>
       engine.read(async (rows) => {
         const columns = ['key', 'count', 'first_ts', 'last_ts'] as const;

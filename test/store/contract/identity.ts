@@ -3,7 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { type Entry, identityOf } from '../../../src/model/entry.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import type { UnusableEntry } from '../../../src/store/store.ts';
-import { battery, entry, findRows, fix, fixes, newPerson, numbers, type Person, same, type Use } from './kit.ts';
+import {
+  battery,
+  entry,
+  findRows,
+  fix,
+  fixes,
+  newPerson,
+  numbers,
+  type Person,
+  same,
+  storedAt,
+  type Use,
+} from './kit.ts';
 
 export function identityTests(use: Use): void {
   const receipts = (user: Person) => findRows(use.store.usercache, user.id, { time: 'write_ts', limit: 100 });
@@ -131,7 +143,7 @@ export function identityTests(use: Use): void {
       await user.moveIn([fix(1)], 5);
       await setAside(user, [fix(1, { a: 2 })], 30);
       expect(await user.errors()).toMatchObject([{ first_ts: 30, received_ts: 5 }]);
-      same(await use.store.timeseries.get(user.id, identityOf(fix(1))), fix(1));
+      same(await storedAt(use.store, user.id, identityOf(fix(1))), fix(1));
     });
 
     use.it('counts as earlier than the entries of its batch', async (user) => {

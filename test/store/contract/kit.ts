@@ -2,9 +2,10 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { dataTime, type Entry } from '../../../src/model/entry.ts';
+import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ErrorCode } from '../../../src/model/mobility-error.ts';
+import { justAfter } from '../../../src/model/time.ts';
 import { errorPages } from '../../../src/store/paging.ts';
 import type {
   EntryPage,
@@ -37,6 +38,14 @@ export interface Use {
   another(): Promise<Store>;
   /** A new, empty store, until the test ends. */
   open(): Promise<Opened>;
+}
+
+/** The entry of the timeseries with an identity; null: there is none. */
+export async function storedAt(store: Store, userId: string, { key, write_ts }: Identity): Promise<Entry | null> {
+  const query = { time: 'write_ts', from: write_ts, to: justAfter(write_ts), keys: [key], limit: 2 } as const;
+  const { entries } = await store.timeseries.find(userId, query);
+  expect(entries.length).toBeLessThan(2);
+  return entries[0] ?? null;
 }
 
 /** A UUID that nobody has. */

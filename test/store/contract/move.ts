@@ -15,6 +15,7 @@ import {
   refuse,
   rejects,
   same,
+  storedAt,
   type Use,
 } from './kit.ts';
 
@@ -164,7 +165,7 @@ export function moveTests(use: Use): void {
     const result = await user.putFailed([entry(location, 7, { ts: 'bad' })]);
     expect(result.dirty).toEqual({ changed: { from: 123, to: 123 }, documents: false });
     expect((await marks(user)).changed).toEqual({ from: 123, to: 123 });
-    expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 7 })).toBeNull();
+    expect(await storedAt(use.store, user.id, { key: location, write_ts: 7 })).toBeNull();
     same(await user.stored(), [fix(1)]);
     expect(await user.errors()).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
 import { errorPages } from '../../../src/store/paging.ts';
 import { putDocument } from '../../support/store.ts';
-import { entry, type Finder, findAll, fix, newPerson, refuse, same, type Use } from './kit.ts';
+import { entry, type Finder, findAll, fix, newPerson, refuse, same, storedAt, type Use } from './kit.ts';
 
 /** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
 const payloads: Record<string, string> = {
@@ -49,7 +49,7 @@ async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry |
   await store.errors.recover(user.id, [{ id: error!.id, entry: sent }]);
   const [takenBack] = await user.waiting();
   await user.moveAll();
-  const got = (await store.timeseries.get(user.id, { key, write_ts })) ?? undefined;
+  const got = (await storedAt(store, user.id, { key, write_ts })) ?? undefined;
   const [found] = await user.stored();
   return { waits, error: error?.entry as unknown as Entry, takenBack, got, found };
 }

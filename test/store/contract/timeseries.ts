@@ -1,14 +1,27 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
 import { expect, it } from 'vitest';
-import { battery, entry, fix, fixes, location, newId, newPerson, numbers, type Person, same, type Use } from './kit.ts';
+import {
+  battery,
+  entry,
+  fix,
+  fixes,
+  location,
+  newId,
+  newPerson,
+  numbers,
+  type Person,
+  same,
+  storedAt,
+  type Use,
+} from './kit.ts';
 
 export function timeseriesTests(use: Use): void {
-  use.it('get is by identity, within the user', async (user) => {
+  use.it('an entry is found by its identity, within the user', async (user) => {
     await user.moveIn([fix(1.5)]);
-    same(await use.store.timeseries.get(user.id, { key: location, write_ts: 1.5 }), fix(1.5));
-    expect(await use.store.timeseries.get(user.id, { key: battery, write_ts: 1.5 })).toBeNull();
-    expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 1.25 })).toBeNull();
-    expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
+    same(await storedAt(use.store, user.id, { key: location, write_ts: 1.5 }), fix(1.5));
+    expect(await storedAt(use.store, user.id, { key: battery, write_ts: 1.5 })).toBeNull();
+    expect(await storedAt(use.store, user.id, { key: location, write_ts: 1.25 })).toBeNull();
+    expect(await storedAt(use.store, newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
   use.it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async (user) => {

@@ -4,7 +4,7 @@ import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { noise } from '../../support/noise.ts';
-import { battery, entry, findAll, fix, fixes, location, newPerson, numbers, same } from '../contract/kit.ts';
+import { battery, entry, findAll, fix, fixes, location, newPerson, numbers, same, storedAt } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -126,7 +126,7 @@ it('a store finds what another one changed in a chunk that it read before', asyn
     await user.on(round === 2 ? other : store).moveIn([fix(midnight, { round }), fix(midnight + round)]);
     for (const one of [store, other]) {
       expect((await user.on(one).stored()).length).toBe(1 + round);
-      same(await one.timeseries.get(user.id, { key: location, write_ts: midnight }), fix(midnight, { round }));
+      same(await storedAt(one, user.id, { key: location, write_ts: midnight }), fix(midnight, { round }));
     }
   }
 });

@@ -60,7 +60,6 @@ export async function useAll(store: Store): Promise<void> {
       }
     }
   }
-  await store.timeseries.get(id, { key: location, write_ts: 1 });
   await store.timeseries.summary(id);
   await store.timeseries.zonesAround(id, 1);
   await store.trips.chain(id, { limit: 10 });

@@ -4,7 +4,7 @@ import type { UserRecord } from '../model/user.ts';
 import type { PersonFigures } from './store.ts';
 
 /** The figures of a person of whom only the record is read. */
-export const withoutFigures = (user: UserRecord): PersonFigures => ({
+export const emptyFigures = (user: UserRecord): PersonFigures => ({
   user,
   registered_ts: user.update_ts,
   audit_key: '',
