@@ -152,7 +152,7 @@ export interface PersonFigures {
   lease: Lease | null;
   /**
    * Pending entries. `ahead`: how many stay pending until their `write_ts`, because the phone's clock was ahead.
-   * `next_due_ts`: the earliest of these times.
+   * `next_due_ts`: the earliest of their `write_ts`.
    */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last one. */

@@ -1,8 +1,8 @@
 // Reads the status of all people in parts. A person with a damaged row gets the status `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
-import type { Store } from '../../store/store.ts';
 import { emptyFigures } from '../../store/empty-figures.ts';
+import type { Store } from '../../store/store.ts';
 import { deriveStatus, type PersonStatus, type StatusOptions } from './person-status.ts';
 
 export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };

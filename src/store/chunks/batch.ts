@@ -30,9 +30,13 @@ export interface BatchHeader {
 }
 
 /**
- * The earliest time when an entry may be processed; 0: at once. An entry whose `write_ts` is more than a day after
- * its first receipt stays pending until its `write_ts`. Exception: a `write_ts` after the last date of the calendar is
- * due at once. (Beyond the safe integers, where a number is no exact second, the entry stays pending.)
+ * The earliest time when an entry may be processed; 0: at once.
+ *
+ *     write_ts                                                  due
+ *     up to a day after the first receipt (`believedAhead`)     at once
+ *     later, up to the last date of the calendar (`maxTime`)    at `write_ts`
+ *     later, up to the largest safe integer                     at once: it is no date
+ *     larger                                                    at `write_ts`, which never comes
  */
 export function dueTime({ entry, received_ts }: PendingEntry): number {
   const { write_ts } = entry.metadata;

@@ -40,7 +40,7 @@ export const chunkSpan = 30 * 86_400;
 const mostEntries = 2_000;
 const mostCharacters = 4_000_000;
 
-/** Names the day and span of an entry. Entries with the same key and the same name may share a chunk. */
+/** The name of the chunk of an entry, by day and span. Entries of one key with the same name may share a chunk. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
   return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
@@ -90,7 +90,7 @@ function summaryOf(key: string, list: readonly StoredEntry[]): Omit<ChunkRow, 'u
 /** Fields that every read of entries needs. */
 const ownFields = ['write_ts', 'ts', 'received_ts', 'key'];
 
-/** The entries of a chunk. `fields`: see `EntryQuery`. Throws if the bytes are damaged. */
+/** The entries of a chunk. `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
 export function entriesOf(row: Pick<ChunkRow, 'entries'>, fields?: readonly string[]): StoredEntries {
   const text = unpackText(row.entries);
   const list = listOf(text, fields && new Set([...ownFields, ...fields]));

@@ -34,7 +34,9 @@ export function columnsText(list: readonly JsonObject[]): string {
   return JSON.stringify({ shapes: shapes.map((shape) => shapeOf(shape, shapes.length > 1)) });
 }
 
-/** The objects of a text that `columnsText` made. `fields`: only columns whose path has such a name. */
+/**
+ * The objects of a text that `columnsText` made. `fields`: reads only columns whose path has such a name.
+ */
 export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[] {
   const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };
   if (Array.isArray(value)) return value;
@@ -130,7 +132,8 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
-// characters. A longer text is stored in each row, because the memory of the objects is estimated by the text length.
+// characters. A longer text is not stored as `all`, because the length of the columns' text estimates the memory that
+// the restored objects take.
 const longestRepeated = 100;
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);

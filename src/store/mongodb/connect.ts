@@ -21,7 +21,7 @@ export interface Connection {
   readonly db: Db;
   readonly isSharded: boolean;
   readonly retryMs: number;
-  /** The server's clock when the connection was opened, minus `performance.now()`; s. */
+  /** The server's time at the start of this process, s since the epoch: add `performance.now() / 1000`. */
   readonly clock: number;
   /** Applies to every write: the promises of the store depend on it, so the address cannot weaken it. */
   readonly writeConcern: WriteConcernSettings;
@@ -67,7 +67,7 @@ function createClient(
       appName,
       readPreference: 'primary',
       retryWrites: true,
-      // Gives up a server that does not answer in this time. The address may set other limits.
+      // Gives up on a server that does not answer in this time. The address may set other limits.
       ...(!isSet('serverSelectionTimeoutMS') && { serverSelectionTimeoutMS: retryMs }),
       ...(!isSet('socketTimeoutMS') && { socketTimeoutMS: Math.max(retryMs, 60_000) }),
       monitorCommands: onCommand !== undefined,

@@ -25,8 +25,8 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
 }
 
 /**
- * A digest of all collections and indexes. If a store has another digest, another version of this program made it:
- * opening the store creates what it lacks.
+ * A digest of all collections and indexes. If a store has another digest, another version of this program created it.
+ * Then `ensureStore` creates what it lacks.
  */
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 

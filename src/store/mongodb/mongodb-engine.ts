@@ -1,4 +1,4 @@
-// The engine of a store in MongoDB: rows in transactions, the server's clock, its disk.
+// The engine on MongoDB: rows in transactions, the server's clock, its disk.
 import type { Engine } from '../rows/rows.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
 import { aboutOf, ensureStore } from './layout.ts';
@@ -23,14 +23,14 @@ export async function openMongoEngine(address: string, options: MongoOptions = {
 
 function engineOn(connection: Connection): Engine {
   const { address, client, db } = connection;
-  const inTurn = userQueue(connection.retryMs);
+  const queued = userQueue(connection.retryMs);
   const about = aboutOf(connection);
   return {
     address,
     read: async (work) => {
       try {
-        // First tried without a transaction. If `work` needs a second statement, it throws `SecondStatement` and runs
-        // again in a transaction.
+        // Most reads are one statement, which needs no transaction. A second one throws `SecondStatement`: then `work`
+        // runs again, in a transaction.
         return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {
         if (!(error instanceof SecondStatement)) throw error;
@@ -39,7 +39,7 @@ function engineOn(connection: Connection): Engine {
     },
     write: (user, work) => {
       const write = () => inTransaction(connection, (session) => onRows({ db, session, user }, work));
-      return user === null ? write() : inTurn(user, write);
+      return user === null ? write() : queued(user, write);
     },
     now: serverClock(connection),
     forget: async () => {}, // MongoDB reuses the space of removed documents
@@ -54,19 +54,20 @@ function engineOn(connection: Connection): Engine {
   };
 }
 
-const clockTerm = 60; // s
+const clockPeriod = 60; // s
 
 /** Asks the server for its time once a minute, and adds the time that has passed since then. */
 function serverClock(connection: Connection): () => Promise<number> {
-  const elapsed = (): number => performance.now() / 1000;
-  let [began, asked] = [connection.clock, elapsed()];
+  const elapsed = (): number => performance.now() / 1000; // s since this process started
+  let { clock } = connection;
+  let askedAt = elapsed();
   return async () => {
-    if (elapsed() > asked + clockTerm) {
+    if (elapsed() > askedAt + clockPeriod) {
       const { localTime } = await retry(connection, () => connection.db.command({ hello: 1 }));
-      asked = elapsed();
-      began = localTime.getTime() / 1000 - asked;
+      askedAt = elapsed();
+      clock = localTime.getTime() / 1000 - askedAt;
     }
-    return began + elapsed();
+    return clock + elapsed();
   };
 }
 

@@ -30,10 +30,10 @@ const refusalCodes = new Set([13, 18, 8000]);
 
 const transientLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 
-/** Turns a server that was started with `--replSet` into a replica set with one member. */
+/** The command that turns a server that was started with `--replSet` into a replica set with one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
 
-/** The error inside a bulk write error. The wrapper hides the class and the labels of a connection error. */
+/** The error inside a bulk write error, which hides the class and the labels of a connection error. */
 function innerError(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
   return inner instanceof Error ? inner : error;
@@ -102,7 +102,7 @@ function unavailable(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** Advice if no server is reachable. The driver's text does not say that a server has no replica set. */
+/** Advice if no server is reachable. The driver's message does not say that a server belongs to no replica set. */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

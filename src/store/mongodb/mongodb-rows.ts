@@ -28,7 +28,7 @@ export const parts: Table<PartRow> = {
 /** bytes. A document has at most 16 MiB. */
 const partLength = 8 * 2 ** 20;
 
-/** More documents than fit into the 16 MiB of a batch, so that a result of up to 16 MiB needs no second command. */
+/** Documents. More than fit into 16 MiB, the limit of the server, so that a smaller result needs only one command. */
 const batchSize = 1_000_000;
 
 /** The database, the session and the user for which rows are read and written. */
@@ -40,28 +40,28 @@ export interface Scope {
   user: string | null;
 }
 
-/** Thrown by a second statement outside of a transaction, since the two might see different snapshots. */
+/** Thrown by the second statement outside of a transaction, since two statements might see different snapshots. */
 export class SecondStatement extends Error {}
 
 /**
- * Runs `work` on the rows of a scope, then writes to the account of its user. If two transactions of a user overlap,
- * both write this document: one fails and runs again. Statements run one after another, since MongoDB allows no
+ * Runs `work` on the rows of a scope, then writes to the account of its user. So if two transactions of a user overlap,
+ * both write this document: one of them fails and runs again. Statements run one after another, since MongoDB allows no
  * parallel statements in a transaction.
  */
 export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
+  const queued = <Result>(statement: () => Promise<Result>): Promise<Result> => {
     const result = last.then(statement);
     last = result.catch(() => {});
     return result;
   };
   const result = await work({
     find: <Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>) =>
-      inTurn(() => rows.find(table, query, columns)) as Promise<(Row & Summed)[]>,
-    total: (table, where, column) => inTurn(() => rows.total(table, where, column)),
-    put: (table, some) => inTurn(() => rows.put(table, some)),
-    remove: (table, where, limit) => inTurn(() => rows.remove(table, where, limit)),
+      queued(() => rows.find(table, query, columns)) as Promise<(Row & Summed)[]>,
+    total: (table, where, column) => queued(() => rows.total(table, where, column)),
+    put: (table, some) => queued(() => rows.put(table, some)),
+    remove: (table, where, limit) => queued(() => rows.remove(table, where, limit)),
   });
   await rows.touchAccount();
   return result;
@@ -72,8 +72,9 @@ type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 class ScopedRows {
   readonly #scope: Scope;
   #statements = 0;
-  /** Whether the account says that the user ever had parts. undefined: this scope has not read the account. */
+  /** Whether the user ever had parts, according to the account. undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
+  /** True if this scope has written to the account of the user, see `touchAccount`. */
   #isTouched = false;
 
   constructor(scope: Scope) {
@@ -206,7 +207,7 @@ function partsOf<Row>(table: Table<Row>, row: Row): Pick<PartRow, 'user' | 'tabl
   return { user: row[table.user!] as string, table: table.name, row: JSON.stringify(Object.values(keyOf(table, row))) };
 }
 
-/** Removes bytes that are too large from the document and returns them as parts. */
+/** Removes the bytes from the document if they are longer than a part, and returns them as parts. */
 function splitBytes<Row>(table: Table<Row>, row: Row, document: Document): PartRow[] {
   const column = bytesColumnOf(table);
   const bytes = column === undefined ? null : (row[column] as Uint8Array);

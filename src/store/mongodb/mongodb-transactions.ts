@@ -7,19 +7,19 @@ import { isConflict, isTransient, isUnknownCommit, isUnreachable, toStoreError }
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
 
-/** Runs `work` until it succeeds, fails permanently, or the time limit ends. Throws errors of the store. */
+/** Runs `work`, again after each transient failure until the time limit. Throws errors of the store. */
 export async function retry<T>(connection: Connection, work: (deadline: number) => Promise<T>): Promise<T> {
   const { address, retryMs } = connection;
   const deadline = Date.now() + retryMs;
-  let nextSearch = Date.now() + searchPause;
+  let nextEnding = Date.now() + endingPause;
   for (let tries = 1; ; tries++) {
     try {
       return await work(deadline);
     } catch (error) {
       const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
       if (!isTransient(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
-      if (isConflict(error) && Date.now() > nextSearch) {
-        nextSearch = Date.now() + searchPause;
+      if (isConflict(error) && Date.now() > nextEnding) {
+        nextEnding = Date.now() + endingPause;
         await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them later
       }
       await sleep(pause);
@@ -61,7 +61,7 @@ async function tryOnce<T>(
   }
 }
 
-/** Commits. An unknown outcome is resolved by a second commit: the server repeats its first answer. */
+/** Commits. If the outcome is unknown, it sends the commit again, and the server repeats its first answer. */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {
@@ -75,16 +75,16 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
 }
 
 /**
- * Runs the writes of each user in this process one after another, since parallel ones would conflict. The returned
- * function waits for the writes before at most `longestMs` ms: one of them may be waiting for a server that is gone.
+ * Returns a function that runs the writes of each user in this process one after another, since parallel writes would
+ * conflict. A write waits up to `longestMs` ms for the one before it, which may be waiting for a server that is gone.
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();
   return async (user, write) => {
     const before = lastOf.get(user);
     const timer = new AbortController();
-    const turn = before && Promise.race([before, sleep(longestMs, undefined, timer).catch(() => {})]);
-    const result = turn === undefined ? write() : turn.then(() => timer.abort()).then(write);
+    const waited = before && Promise.race([before, sleep(longestMs, undefined, timer).catch(() => {})]);
+    const result = waited === undefined ? write() : waited.then(() => timer.abort()).then(write);
     const ended = result.catch(() => {});
     lastOf.set(user, ended);
     void ended.then(() => lastOf.get(user) === ended && lastOf.delete(user));
@@ -92,12 +92,13 @@ export function userQueue(longestMs: number): <T>(user: string, write: () => Pro
   };
 }
 
-const searchPause = 5_000; // ms
-const abandonedMicros = 10_000_000; // 10 s
+const endingPause = 5_000; // ms between two searches for abandoned transactions
+const abandonedMicros = 10_000_000; // µs without a statement after which a transaction counts as abandoned; 10 s
 
 /**
- * Ends idle transactions of this program after 10 s: their process has probably ended, and they would block a user
- * until the server's own limit (a minute or more). A process that was only slow runs its transaction again.
+ * Ends transactions of this program that have sent no statement for 10 s: their process has probably ended, and they
+ * would block a user until the server's own limit (a minute or more). A process that was only slow runs its transaction
+ * again.
  */
 async function endAbandonedTransactions({ client }: Connection): Promise<void> {
   const admin = client.db('admin');

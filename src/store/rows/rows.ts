@@ -16,11 +16,12 @@ export type Where<Row> = { readonly [Column in keyof Row]?: Condition };
 /** The kind of a column. `bytes` cannot be compared. `?`: the column may be null. */
 export type ColumnKind = 'text' | 'text?' | 'number' | 'number?' | 'bytes';
 
-/** A table and its columns. `key`: the columns that identify a row. Indexes begin with the user, if there is one. */
+/** A table and its columns. `key`: the columns that identify a row. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: { readonly [Column in keyof Row]-?: ColumnKind };
   readonly key: readonly (keyof Row & string)[];
+  /** Further indexes. If the table has a user, each begins with that column. */
   readonly indexes: readonly { columns: readonly (keyof Row & string)[]; unique?: true }[];
   /** The column with the user; null for tables that are read across users. */
   readonly user: (keyof Row & string) | null;
@@ -42,7 +43,7 @@ export interface Summed {
 /** Reads rows of one snapshot. */
 export interface Rows {
   /**
-   * The rows that match. `columns`: reads only these. If whole rows are read, each is compared with its checksum. A
+   * The rows that match. `columns`: reads only these. Without `columns`, each row is compared with its checksum; a
    * difference throws `MOBILITY_STORE_DAMAGED`, which names table and row.
    */
   find<Row>(table: Table<Row>, query: Query<Row>): Promise<Row[]>;
@@ -74,8 +75,9 @@ export interface Engine {
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction, and resolves when the commit is durable. Writes of one user run one after another,
-   * also across processes. After a conflict with another writer or a violated unique index, `work` runs again: so it
-   * must change nothing in memory and await only calls of `rows`. If it throws, the transaction is rolled back.
+   * also across processes. After a conflict with another writer or a violated unique index, the engine runs `work`
+   * again. So `work` must change nothing in memory and await only calls of `rows`. If it throws, the transaction is
+   * rolled back.
    */
   write<T>(user: string | null, work: (rows: WritableRows) => Promise<T>): Promise<T>;
   /** The clock that all processes of the store share; seconds since the epoch. */
@@ -98,8 +100,8 @@ export interface OpenOptions {
   make?: boolean;
   /** The clock of leases for an engine without one; seconds since the epoch. */
   now?: () => number;
-  /** Embedded store: s that a call waits for other processes. Then it fails with `MOBILITY_STORE_BUSY`. Default: 10. */
+  /** SQLite: s that a call waits for other processes. Then it fails with `MOBILITY_STORE_BUSY`. Default: 10. */
   busySeconds?: number;
-  /** MongoDB: called at opening with a warning for each task that failed but that the store can do without. */
+  /** MongoDB: called at opening with a warning for each collection that could not be sharded. */
   onWarning?: (message: string) => void;
 }

@@ -1,4 +1,4 @@
-// Every table of the store: format 1. Until the first release, changes replace this format: see CONTRIBUTING.md.
+// Every table of the store. Until the first release, the format stays 1 when a table changes: see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
 /** The format of the tables below. A store of another format is refused. */
@@ -91,6 +91,7 @@ export const accounts = table('accounts', {
     /** The owner of the lease; null: no lease. */
     owner: 'text?',
     expires_ts: 'number',
+    /** s for which the lease was acquired. */
     seconds: 'number',
     /** 1 if there is changed data time or a document to derive. */
     due: 'number',
@@ -221,11 +222,10 @@ export const trips = table('trips', {
   user: 'user',
 });
 
-/** The places of a user up to a time. `places`: packed JSON of the `KeptPlaces`. */
+/** The places of a user, derived from the trips up to a time. `places`: packed JSON of the `KeptPlaces`. */
 export const places = table('places', {
   columns: { user: 'text', places: 'bytes' },
   key: ['user'],
-  indexes: [],
   user: 'user',
 });
 
@@ -248,7 +248,7 @@ export type ChunkRow = RowOf<typeof chunks>;
 export type TripRow = RowOf<typeof trips>;
 export type DocumentRow = RowOf<typeof documents>;
 
-/** Tables with rows of users, in the order in which an erasure empties them. */
+/** Tables with rows of users that an erasure empties, in its order. */
 export const userTables: readonly Table<never>[] = [
   batches,
   documents,

@@ -1,5 +1,4 @@
-// Accounts: each user has one row, which every write reads. It has the user's stage, lease and pipeline state.
-
+// Accounts: one row for each user, with stage, lease and pipeline state. Every write about a user reads it.
 import { newUuid } from '../../model/ids.ts';
 import { clockSlack, derivedDays } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/store-errors.ts';
@@ -71,7 +70,7 @@ export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): Pip
   };
 }
 
-/** The row with some fields of its state replaced. */
+/** The row with some fields of its state replaced. Also sets the columns `due` and `version`, which follow from it. */
 export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
   const state: PipelineState = { ...stateIn(account), ...fields };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
@@ -133,10 +132,10 @@ const statesAtOnce = 1000;
 // ---------------------------------------------------------------- leases
 
 /**
- * True if a lease has ended. Also true if it ends later than any lease acquired now could: then it was acquired while
+ * True if a lease has expired. Also true if it expires later than a lease that begins now: then it was acquired while
  * the clock was ahead, and its real beginning is unknown.
  */
-function isOver({ expires_ts, seconds }: Lease, at: number): boolean {
+function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;
 }
 
@@ -147,10 +146,10 @@ export function leases(engine: Engine): Leases {
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         const held = leaseIn(account);
-        if (held !== null && held.owner !== owner && !isOver(held, at)) return { heldBy: held };
-        const taken = { ...account, owner, fence: account.fence + 1, expires_ts: at + seconds, seconds };
-        await rows.put(accounts, [taken]);
-        return { lease: leaseIn(taken)!, state: stateIn(taken) };
+        if (held !== null && held.owner !== owner && !isExpired(held, at)) return { heldBy: held };
+        const leased = { ...account, owner, fence: account.fence + 1, expires_ts: at + seconds, seconds };
+        await rows.put(accounts, [leased]);
+        return { lease: leaseIn(leased)!, state: stateIn(leased) };
       });
     },
     renew: async (lease, seconds) => {
@@ -174,7 +173,7 @@ export function leases(engine: Engine): Leases {
         const account = await accountOf(rows, userId);
         return account && leaseIn(account);
       });
-      return lease !== null && !isOver(lease, at) ? lease : null;
+      return lease !== null && !isExpired(lease, at) ? lease : null;
     },
   };
 }

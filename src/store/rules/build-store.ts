@@ -18,24 +18,24 @@ import { usercache } from './usercache.ts';
 /** The store over an engine. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
-  const door = guardClosing(engine.address);
+  const { guard, close } = guardClosing(engine.address);
   let closed: Promise<void> | null = null;
   return {
     address: engine.address,
-    users: door.guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
-    tokens: door.guard(tokens(engine)),
-    studies: door.guard(studies(engine)),
-    managers: door.guard(managers(engine)),
-    feeds: door.guard(feeds(engine)),
-    profiles: door.guard(profiles(engine)),
-    usercache: door.guard(usercache(engine, cache)),
-    documents: door.guard(documents(engine)),
-    errors: door.guard(errorTimeseries(engine, cache)),
-    timeseries: door.guard(timeseries(engine, cache)),
-    trips: door.guard(trips(engine)),
-    pipeline: door.guard(pipelineStates(engine)),
-    leases: door.guard(leases(engine)),
-    ...door.guard({
+    users: guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
+    tokens: guard(tokens(engine)),
+    studies: guard(studies(engine)),
+    managers: guard(managers(engine)),
+    feeds: guard(feeds(engine)),
+    profiles: guard(profiles(engine)),
+    usercache: guard(usercache(engine, cache)),
+    documents: guard(documents(engine)),
+    errors: guard(errorTimeseries(engine, cache)),
+    timeseries: guard(timeseries(engine, cache)),
+    trips: guard(trips(engine)),
+    pipeline: guard(pipelineStates(engine)),
+    leases: guard(leases(engine)),
+    ...guard({
       counts: (userId: string) => countsOf(engine, userId),
       erase: (userId: string, how?: Erasure) => erase(engine, cache, userId, how),
       unfinished: () => engine.read(unfinished),
@@ -43,6 +43,6 @@ export function storeOver(engine: Engine): Store {
       version: () => engine.version(),
       disk: () => engine.disk(),
     }),
-    close: () => (closed ??= door.close().then(() => engine.close())),
+    close: () => (closed ??= close().then(() => engine.close())),
   };
 }

@@ -1,5 +1,4 @@
-// Caches the chunks that this process read or wrote last, so that a run that reads a day again need not unpack it
-// again.
+// Caches the chunks that this process read or wrote last. So a run unpacks each day only once.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows, Summed } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
@@ -10,11 +9,11 @@ export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'
 
 /**
  * The most characters of JSON in the cache of a process, over all its stores. One entry of a phone takes about 35
- * characters here, and 12 bytes of memory per character.
+ * characters, and a character takes about 12 bytes of memory when it is unpacked.
  */
 const mostCharacters = 2 ** 20;
 
-const keptFor = 30_000; // ms since the last use, because another process may have erased the user
+const keptFor = 30_000; // ms since the last use. Then the cache drops a chunk, as another process may erase the user
 
 const kept = new Map<string, StoredEntries>();
 const used = new Map<string, number>();
@@ -28,10 +27,10 @@ export class ChunkCache {
 
   /**
    * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
-   * `EntryQuery`. A chunk that was read with these fields only is cached for such reads only.
+   * `EntryQuery.fields`. A chunk of which only these fields were read is cached only for reads with the same `fields`.
    */
   async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
-    // Looked up first, since caching others may drop these.
+    // All are looked up before any is cached, since caching one may drop another.
     const whole = heads.map((head) => kept.get(this.nameOf(head)));
     const found = heads.map((head, i) => whole[i] ?? kept.get(this.nameOf(head, fields)));
     const missing = heads.filter((_, i) => found[i] === undefined);

@@ -1,5 +1,4 @@
 // Changes the timeseries: puts entries into the chunks of their day and removes entries from them.
-
 import { addDirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -144,13 +143,15 @@ async function openTouched(
   return touched.map((head, i) => ({ head, list: opened[i]!.list }));
 }
 
-/** The chunk that a new entry is added to: of the chunks with its span, the last that begins before it. */
+/**
+ * The chunk that a new entry is added to: of the chunks with its span, the last that begins before it, else the first.
+ */
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
 
-/** The opened chunks to remove, and the entries that replace them: a list for each new chunk. */
+/** `replaced`: the opened chunks to remove. `written`: the entries of each chunk that replaces them. */
 function rewritten(
   opened: readonly Opened[],
   entries: ReadonlyMap<number, StoredEntry>,
@@ -188,7 +189,7 @@ async function replaceChunks(
 /** Chunks per transaction of `removeOld`. */
 const chunksAtOnce = 50;
 
-/** Removes old entries of at most `chunksAtOnce` chunks, see `Timeseries.remove`. Returns how many; 0: none is left. */
+/** Removes old entries of up to `chunksAtOnce` chunks, see `Timeseries.remove`. Returns how many; 0: none is left. */
 export async function removeOld(
   rows: WritableRows,
   cache: ChunkCache,

@@ -8,8 +8,8 @@ import type { ErrorRow, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
 /**
- * The row of an entry that fails now. `known`: what the store has under its identity, or under its content if it has no
- * identity.
+ * The row of an entry that fails at time `now`. `known`: what the store has under the identity of the entry, or under
+ * its content if it has no identity.
  */
 export function failedRow(
   user: string,

@@ -6,7 +6,7 @@ import { readColumn } from '../rows/sums.ts';
 import { feedParts, feeds as table } from '../rows/tables.ts';
 import type { Feeds } from '../store.ts';
 
-/** bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
+/** Bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
 const partBytes = 8 * 1024 * 1024;
 
 export function feeds(engine: Engine): Feeds {
@@ -20,10 +20,11 @@ export function feeds(engine: Engine): Feeds {
       };
       for await (const bytes of cut(zip, partBytes)) await put(bytes);
       await engine.write(null, async (rows) => {
-        // Another `add` may have removed these parts: until the row of the feed exists, they look like the rest of an
-        // interrupted one.
+        // Another `add` may have removed these parts: until the row of the feed exists, they look like the parts of an
+        // interrupted `add`.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
-          throw new MobilityError('MOBILITY_STORE_BUSY', 'another feed is added at this moment: try again');
+          const text = 'expected the parts of the feed, found some removed, as another feed is being added: try again';
+          throw new MobilityError('MOBILITY_STORE_BUSY', text);
         }
         await rows.put(table, [{ id, facts: JSON.stringify(facts), index: packText(index) }]);
       });

@@ -10,8 +10,8 @@ import { leaseIn, stateIn } from './accounts.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
- * See `UserRegistry.figures`. Runs six statements for one user or for many. For one user, all rows are compared with
- * their checksums. For many, only rows of `people` are compared, which halves the time.
+ * See `UserRegistry.figures`. Runs six statements, for one user as for many. For many users, it reads only the needed
+ * columns and so compares only the checksums of `people`, which halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
@@ -19,8 +19,9 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
     const found = (await rows.find(people, query)).map((row) => [row.uuid, emptyFigures(userOf(row))] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
-    const isWhole = !('study' in which); // all users between the first and the last UUID are read
-    const where = { user: isWhole ? { gte: found[0]![0], lte: found.at(-1)![0] } : { in: [...figures.keys()] } };
+    // Without a study, `found` has all users between its first and its last UUID.
+    const isRange = !('study' in which);
+    const where = { user: isRange ? { gte: found[0]![0], lte: found.at(-1)![0] } : { in: [...figures.keys()] } };
     /** Calls `add` with each row and the figures of its user. */
     const each = <Row extends { user: string }>(list: Row[], add: (to: PersonFigures, row: Row) => void): void => {
       for (const row of list) {

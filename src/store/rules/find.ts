@@ -1,10 +1,10 @@
-// Finds entries by one of their two times, in pages. Opens chunks or batches in the order of their first times, and
-// only as many as a page needs.
+// Finds entries by one of their two times, part by part. Opens chunks or batches in the order of their times, and only
+// as many as a part needs.
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
-/** A chunk or batch that may have entries of a page. */
+/** A chunk or batch that may have entries of the query. */
 export interface PagePart {
   /** The times of all its entries lie between `from` and `to`. */
   from: number;
@@ -12,7 +12,7 @@ export interface PagePart {
   load(): Promise<StoredEntries>;
 }
 
-/** The most characters of JSON that are opened for a page. A page of large entries has fewer entries than its limit. */
+/** Characters of opened JSON after which a page ends. So a page of large entries has fewer entries than its limit. */
 const pageSize = 16 * 2 ** 20;
 
 /** A page of stored entries. */
@@ -21,7 +21,7 @@ export interface StoredPage {
   next: EntryCursor | null;
 }
 
-/** The closed range of times that a query asks for, from its bounds and its cursor. */
+/** The range of times that a query can still return, both ends included: its bounds, narrowed by its cursor. */
 export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
   const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
   if (after === undefined) return range;
@@ -30,7 +30,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
   return range;
 }
 
-/** The columns with the first and last time of a chunk or batch, for each time that a query may use. */
+/** The columns with the first and last time of a chunk or batch, by `EntryQuery.time`. */
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
 /**
@@ -60,7 +60,7 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/** A page for callers. Metadata and data are copied one level deep, so that callers cannot change the cache. */
+/** A page for callers. Copies metadata and data, but not their nested values: callers may change their fields. */
 export function pageFor({ found, next }: StoredPage): EntryPage {
   const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
   return { entries, received_ts: found.map((one) => one.received_ts), next };

@@ -16,7 +16,10 @@ export interface Known {
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** What the three parts of the store have under identities, by `identityText`. Unknown identities are missing. */
+/**
+ * What usercache, timeseries and error timeseries have under identities, by `identityText`. Identities that none of
+ * them has are missing.
+ */
 export async function loadKnown(
   rows: Rows,
   cache: ChunkCache,
@@ -61,16 +64,16 @@ export async function loadKnown(
   return known;
 }
 
-/** Chunks of two identities are read in one call if at most this many days lie between them. */
-const daysBetween = 7;
+/** Days. A gap of more days between two identities begins a new group of chunks, which is read in a call of its own. */
+const longestGap = 7;
 
-/** The chunks that may contain identities with these ascending times. Each group is read in one call. */
+/** The chunks that may contain identities with these ascending times, in groups. */
 async function chunksAround(rows: Rows, user: string, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {
     const first = times[i]!;
     let last = first;
-    while (i < times.length && times[i]! - last <= daysBetween * chunkDay) last = times[i++]!;
+    while (i < times.length && times[i]! - last <= longestGap * chunkDay) last = times[i++]!;
     const from = Math.floor(first / chunkDay) * chunkDay;
     const where = { user, first: { gte: from, lte: last }, last: { gte: first } };
     const heads = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'sum']);

@@ -1,5 +1,4 @@
 // Moves pending entries to the timeseries or, if they fail, to the error timeseries.
-
 import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -59,7 +58,7 @@ export async function move(
   return moved;
 }
 
-/** The most batches of one move. Many pushes may have only a few entries each. */
+/** The most batches of one move, since many small batches would stay below `limit` entries. */
 const mostBatches = 200;
 
 /** The oldest batches with due entries, until they have `limit` entries. `more`: further batches are due. */
@@ -134,9 +133,9 @@ async function updateErrors(
 }
 
 /**
- * An entry that names its zone also decides the zone of entries near it that name none. Returns the range of data times
- * whose zone may have changed. The pipeline analyses it again, so that the diary does not depend on which entry came
- * first.
+ * The range of data times whose time zone may have changed; null: none. An entry without a zone gets the zone of the
+ * nearest entries that name one. So when an entry with a zone is added, changed or removed, the pipeline analyses this
+ * range again: otherwise the diary would depend on which entry arrived first.
  */
 async function zoneChange(
   rows: Rows,

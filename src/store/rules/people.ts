@@ -23,7 +23,7 @@ import {
 } from '../rows/tables.ts';
 import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
-import { erasedTokensOf, isErasedToken } from './erased-tokens.ts';
+import { erasedTokenMethods, isErasedToken } from './erased-tokens.ts';
 
 /** The users of a store, without their figures. */
 export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
@@ -66,17 +66,17 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
 }
 
 export const userOf = (row: PersonRow): UserRecord =>
-  withGiven({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, ofPerson);
+  addPresent({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, optionalOfPerson);
 
 function personOf(user: UserRecord): PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
-const ofPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
-const ofToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
+const optionalOfPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
+const optionalOfToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
 
 /** Adds columns that are not null to the record itself, since copies would be slow for thousands of people. */
-function withGiven<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
+function addPresent<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
   const fields = record as Record<string, unknown>;
   for (const name of names) if (row[name] !== null) fields[name] = row[name];
   return record;
@@ -88,8 +88,8 @@ async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   await rows.put(accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
-/** Records when entries of the user were first stored. */
-export async function noteFirst(rows: WritableRows, account: AccountRow, now: number): Promise<void> {
+/** Records that the user has sent entries, and when the first were stored. */
+export async function recordFirstEntries(rows: WritableRows, account: AccountRow, now: number): Promise<void> {
   await rows.put(accounts, [{ ...account, sent: 1 }]);
   const [person] = await rows.find(people, { where: { uuid: account.user } });
   if (person !== undefined) await rows.put(people, [{ ...person, sent_ts: now }]);
@@ -132,7 +132,7 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
 
 export function tokenRecordOf(row: TokenRow): TokenRecord {
   const { hash, user, created_ts, expires_ts } = row;
-  return withGiven({ hash, user_id: user, created_ts, expires_ts }, row, ofToken);
+  return addPresent({ hash, user_id: user, created_ts, expires_ts }, row, optionalOfToken);
 }
 
 function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
@@ -158,7 +158,7 @@ export function studies(engine: Engine): Studies {
       const uuid = newUuid();
       return engine.write(null, (rows) => enrol(rows, uuid, enrolment));
     },
-    ...erasedTokensOf(engine),
+    ...erasedTokenMethods(engine),
     remove: (name) =>
       engine.write(null, async (rows) => {
         const members = await rows.total(people, { study: name });
@@ -204,16 +204,16 @@ async function removeIdle(
 ): Promise<UserRecord[]> {
   const where = { study, sent_ts: null, joined_ts: { gte: from, lt: to } };
   const idle: UserRecord[] = [];
-  const staying = new Set<string>();
+  const kept = new Set<string>();
   for (;;) {
-    const asked = limit - idle.length + staying.size;
-    const found = await rows.find(people, { where, order: ['joined_ts'], limit: asked });
+    const wanted = limit - idle.length + kept.size;
+    const found = await rows.find(people, { where, order: ['joined_ts'], limit: wanted });
     for (const person of found) {
       const user = person.uuid;
-      if (staying.has(user)) continue;
+      if (kept.has(user)) continue;
       // An import may have brought rejected entries of this person.
       if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) {
-        staying.add(user);
+        kept.add(user);
         continue;
       }
       for (const table of [tokenTable, profiles, arrivals, accounts])
@@ -221,7 +221,7 @@ async function removeIdle(
       await rows.remove(people, { uuid: user });
       idle.push(userOf(person));
     }
-    if (found.length < asked || idle.length === limit) return idle;
+    if (found.length < wanted || idle.length === limit) return idle;
   }
 }
 

@@ -46,11 +46,11 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** All columns of a chunk except its entries. */
+/** The columns of a chunk that reads need before they open it. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 
-/** A query opens one chunk at once for each 500 entries of its limit, and at most 8. */
+/** A query opens several chunks in one call: one for each 500 entries of its limit, and up to 8. */
 const entriesAhead = 500;
 const mostAhead = 8;
 
@@ -83,12 +83,12 @@ async function* chunkParts(
   }
 }
 
-/** Heads of chunks per statement. */
+/** Heads per statement. A head has the columns of a chunk except its entries. */
 const headsAtOnce = 200;
 
 /**
  * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
- * of their last. A chunk spans a limited time, so an index on the first time serves both orders.
+ * of their last time. A chunk spans a limited time, so an index on the first time serves both orders.
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
@@ -144,7 +144,9 @@ export async function zonesAround(
   return { before: await nearest({ to: beyond, descending: true }), after: await nearest({ from: beyond }) };
 }
 
-/** The zone of the first entry of a range that names one. Of entries with this time, the smallest key counts. */
+/**
+ * The first entry of a range that names a zone, in the order of the query. Of several at its time: the smallest key.
+ */
 async function firstZone(
   rows: Rows,
   cache: ChunkCache,
@@ -166,8 +168,8 @@ async function firstZone(
 }
 
 /**
- * The range of the data times of chunks with entries without a valid zone that affect trips, and with `write_ts` in
- * `written`. null: there are none.
+ * The range of the data times of chunks that have an entry that affects trips and names no valid zone, and `write_ts`
+ * in `written`. null: there are none.
  */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };

@@ -14,7 +14,7 @@ import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const onlyLinks = { kind: { in: ['trip', 'dropped'] } } as const;
-/** Drafts are never settled; with that, an index finds them. */
+/** Drafts are never settled: with the condition on `settled_ts`, an index finds them. */
 const onlyDrafts = { kind: 'draft', settled_ts: { gte: Number.POSITIVE_INFINITY } } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
@@ -31,7 +31,8 @@ export function trips(engine: Engine): Trips {
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
   const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
     const found = await links(userId, { chain_ts: { gte: from, lt: to } }, { limit });
-    const own = found.filter(({ kind }) => kind !== 'draft'); // not by a query, so that a damaged kind is found
+    // The query does not name kinds: a link with a damaged kind must be found, and its checksum compared.
+    const own = found.filter(({ kind }) => kind !== 'draft');
     if (own.length === found.length || found.length < limit) return own;
     const rest = { from: justAfter(found.at(-1)!.chain_ts), to, limit: limit - own.length };
     return [...own, ...(await chain(userId, rest))];
@@ -114,5 +115,5 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 
-/** The most links per statement: engines have a limit, and a chain of many years is longer. */
+/** The most links per statement, since engines limit the length of a list. */
 const linksAtOnce = 10_000;

@@ -15,7 +15,7 @@ import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 import { type Known, loadKnown } from './identities.ts';
 import { move } from './move.ts';
-import { noteFirst } from './people.ts';
+import { recordFirstEntries } from './people.ts';
 import { mergeProfile } from './profiles.ts';
 
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {
@@ -26,7 +26,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       for (const { metadata } of entries) expectTime(metadata);
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
-        if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
+        if (account.sent === 0 && entries.length + unusable.length > 0) await recordFirstEntries(rows, account, now);
         await rejectEntries(rows, cache, userId, unusable, now);
         const results = await putEntries(rows, cache, userId, content, now);
         return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
@@ -77,7 +77,7 @@ async function putEntries(
 
 const isSame = (a: Identity, b: Identity): boolean => a.key === b.key && a.write_ts === b.write_ts;
 
-/** Indexes sorted by key and `write_ts`. Equal identities keep their order. */
+/** The indexes of `identities`, sorted by key and `write_ts`. Equal identities keep their order. */
 function inOrder(identities: readonly Identity[]): number[] {
   const places = new Map<string, number[]>();
   for (const [at, { key }] of identities.entries()) if (!places.get(key)?.push(at)) places.set(key, [at]);
@@ -180,7 +180,9 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   }
 }
 
-/** The rows that name one of the keys. Searches the text unparsed, since corrections are looked up often. */
+/**
+ * The rows that have entries of one of the keys, and perhaps others. Searches the text, since parsing it takes longer.
+ */
 function withAny<R extends Pick<BatchRow, 'waiting'>>(keys: readonly string[], rows: R[]): R[] {
   const texts = keys.map((key) => JSON.stringify(key));
   return rows.filter(({ waiting }) => texts.some((text) => waiting.includes(text)));

@@ -8,7 +8,7 @@ export type SqlValue = string | number | null | Uint8Array;
 
 /** A prepared statement. The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
 export interface Statement {
-  run(...values: SqlValue[]): { changes: number; lastInsertRowid: number | bigint };
+  run(...values: SqlValue[]): { changes: number };
   get<Row>(...values: SqlValue[]): Row | undefined;
   all<Row>(...values: SqlValue[]): Row[];
   /** The values of each row in the order of the columns. Takes half the time of `all`. */
@@ -65,8 +65,8 @@ export function isOnReadOnlyMount(path: string): boolean {
 }
 
 /**
- * The binding stores positive numbers below this one as 0. So they are bound as text, which a REAL column converts back
- * to the same number.
+ * The binding stores smaller positive numbers as 0. So they are bound as text, which a REAL column converts back to the
+ * same number.
  */
 const leastBound = 2 ** -52;
 

@@ -27,14 +27,14 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   const path = databaseIn(folder);
   try {
     if (!(await isThere(path))) {
-      // The database was lost and its log is left. A new, empty store would hide the loss of all users.
+      // The database was lost, but its log is there. A new, empty store would hide the loss of all users.
       if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await makeDatabase(path);
     }
-    // Without `make`, reading is enough: a backup has no log and may be in a read-only place.
+    // Without `make`, the right to read is enough: a backup may be in a read-only place.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
     if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
     const fault = inspectFile(path, { format: storeFormat, applicationId });
@@ -78,7 +78,7 @@ async function makeDatabase(path: string): Promise<void> {
 }
 
 function writeSchema(connection: Connection): void {
-  connection.exec('PRAGMA auto_vacuum = INCREMENTAL'); // pages of entries that were moved are returned to the disk
+  connection.exec('PRAGMA auto_vacuum = INCREMENTAL'); // so that `wipe` can remove free pages from the file
   connection.exec(`PRAGMA application_id = ${applicationId}`);
   connection.exec(`PRAGMA user_version = ${storeFormat}`);
   connection.exec(`BEGIN; ${schema.join('; ')}; COMMIT`);

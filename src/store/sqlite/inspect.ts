@@ -7,9 +7,9 @@ import { endianness } from 'node:os';
 export type Fault = { expected: string; found: string } | { format: number };
 
 /**
- * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. If the last process
- * was killed, its index of the log is still there, and shows whether the log was cut off or removed. SQLite would
- * silently drop the commits in such a log.
+ * Why the database at `path` must not be opened; null: it may be. Changes nothing and needs no lock. If the last
+ * process was killed, its index of the log (`-shm`) is still there. It shows whether the log (`-wal`) was cut off or
+ * removed since. SQLite would silently drop the commits in such a log.
  */
 export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
   // On POSIX, closing a file drops all locks that this process has on it, also SQLite's. If the process has the
@@ -26,7 +26,7 @@ const fixedBytes = { 18: [1, 2], 19: [1, 2], 20: [0], 21: [64], 22: [32], 23: [3
 function headerFault(path: string, { format, applicationId }: { format: number; applicationId: number }): Fault | null {
   const header = firstBytes(path, 100)?.bytes;
   if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
-    return { expected: 'a database of a store', found: 'something else' };
+    return { expected: 'a database of a store', found: 'a file that is no SQLite database' };
   }
   for (const [at, allowed] of Object.entries(fixedBytes)) {
     const found = header[Number(at)]!;
@@ -34,7 +34,7 @@ function headerFault(path: string, { format, applicationId }: { format: number; 
       return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
   }
   if (header.readUInt32BE(68) !== applicationId)
-    return { expected: 'a database of a store', found: 'one of another program' };
+    return { expected: 'a database of a store', found: 'a database of another program' };
   const found = header.readUInt32BE(60); // user_version
   return found === format ? null : { format: found };
 }
@@ -54,23 +54,23 @@ function walFault(path: string): Fault | null {
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
     return found === null ? null : { expected: `a write-ahead log with ${index.frames} pages`, found };
   }
-  return null; // others write to the log, which they could not do if it were damaged
+  return null; // other processes write to the log, so SQLite has found it undamaged
 }
 
-/** The fault of a log; null: it has none, or the index belongs to another log. */
+/** What is wrong with a log; null: nothing, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
-  // SQLite empties a log after it has copied the whole log into the file. After a power cut, the index may still
-  // describe the log before that, so a missing log is no fault. A log that was cut off is always a fault: its older
-  // pages would replace newer pages of the file.
+  // SQLite empties a log after it has copied all its pages into the file. After a power cut, the index may still
+  // describe the log before that. So an empty log is no fault, nor is a missing log if all its pages were copied. A log
+  // that was cut off is always a fault: its older pages would replace newer pages of the file.
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;
   if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
-  /** Continues the checksum of the log over `parts`, and compares it with the one at offset `sum` of `of`. */
-  const isRight = (parts: readonly Buffer[], of: Buffer, sum: number): boolean => {
+  /** Continues the checksum of the log over `parts`. True if it equals the one that `header` stores at offset `sum`. */
+  const matchesSum = (parts: readonly Buffer[], header: Buffer, sum: number): boolean => {
     for (const { buffer, byteOffset, length } of parts) {
       const view = new DataView(buffer, byteOffset, length);
       for (let at = 0; at < length; at += 8) {
@@ -78,15 +78,15 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
         second = (second + view.getUint32(at + 4, little) + first) >>> 0;
       }
     }
-    return of.readUInt32BE(sum) === first && of.readUInt32BE(sum + 4) === second;
+    return header.readUInt32BE(sum) === first && header.readUInt32BE(sum + 4) === second;
   };
-  if (!isRight([head.subarray(0, 24)], head, 24)) return 'a wrong checksum of its head';
+  if (!matchesSum([head.subarray(0, 24)], head, 24)) return 'a wrong checksum of its header';
   const file = openSync(path, 'r');
   try {
     const frame = Buffer.alloc(frameHeader + pageSize);
     for (let i = 0; i < frames; i++) {
       readSync(file, frame, 0, frame.length, walHeader + i * frame.length);
-      const isWhole = isRight([frame.subarray(0, 8), frame.subarray(frameHeader)], frame, 16);
+      const isWhole = matchesSum([frame.subarray(0, 8), frame.subarray(frameHeader)], frame, 16);
       if (!isWhole || !frame.subarray(8, 16).equals(salts)) return `a wrong checksum of page ${i + 1}`;
     }
     return null;
@@ -95,7 +95,10 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   }
 }
 
-/** `frames`: pages committed to the log. `backfilled`: pages copied into the file. `salts`: identify the log. */
+/**
+ * `frames`: the number of committed pages in the log. `backfilled`: how many are copied into the file already. `salts`:
+ * identify the log.
+ */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
 /** The index of the log, which processes share while they have the database open. null: there is no valid one. */

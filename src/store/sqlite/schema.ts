@@ -26,7 +26,7 @@ const parts: readonly SchemaPart[] = [
 /** The statements that create all tables and indexes. */
 export const schema: readonly string[] = [...parts.map(({ sql }) => sql), "INSERT INTO about VALUES ('ping', '')"];
 
-/** The statements that create tables and indexes that an earlier version of this program did not create. */
+/** The statements that create what the database lacks, because an earlier version of this program created it. */
 export function missingParts(connection: Connection): string[] {
   const found = connection.prepare('SELECT name FROM sqlite_schema').all<{ name: string }>();
   const names = new Set(found.map(({ name }) => name));

@@ -15,7 +15,7 @@ export async function openSqliteEngine(
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
-  await complete(file, path).catch(async (error) => {
+  await addMissingParts(file, path).catch(async (error) => {
     await file.close();
     throw error;
   });
@@ -29,13 +29,13 @@ export async function openSqliteEngine(
       handle ??= openSync(path, 'r+');
       return wipe(file, path, handle);
     },
-    check: () => file.look(integrityProblems),
+    check: () => file.query(integrityProblems),
     ping: async () => {
       const text = "UPDATE about SET value = ? WHERE name = 'ping'";
-      await file.alone((connection) => connection.prepare(text).run(String(now())));
+      await file.execute((connection) => connection.prepare(text).run(String(now())));
     },
     version: () =>
-      file.look((connection) => {
+      file.query((connection) => {
         const row = connection.prepare('SELECT sqlite_version() AS version').get<{ version: string }>();
         return `SQLite ${row?.version}`;
       }),
@@ -53,14 +53,14 @@ export async function openSqliteEngine(
 }
 
 /** Creates tables and indexes that the store lacks, unless the file is read-only. */
-async function complete(file: Transactions, path: string): Promise<void> {
-  const missing = await file.look(missingParts);
-  const isWritable = (): Promise<boolean> =>
-    access(path, constants.W_OK).then(
-      () => true,
-      () => false,
-    );
-  if (missing.length > 0 && (await isWritable())) await file.alone((connection) => connection.exec(missing.join('; ')));
+async function addMissingParts(file: Transactions, path: string): Promise<void> {
+  const missing = await file.query(missingParts);
+  if (missing.length === 0) return;
+  const isWritable = await access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (isWritable) await file.execute((connection) => connection.exec(missing.join('; ')));
 }
 
 async function sizeOf(path: string): Promise<number> {

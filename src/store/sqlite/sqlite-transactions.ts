@@ -9,8 +9,8 @@ import { rowsIn } from './sqlite-rows.ts';
 
 const busyLimit = 10; // s
 
-const longGroup = 20; // ms. A group of writes is committed after this time at the latest
-/** ms of pause after a long transaction, in which waiting processes can lock the file. */
+const longGroup = 20; // ms. After this time, a transaction begins no further write of its group
+/** ms of pause after a transaction that took longer than `longGroup`: waiting processes can lock the file. */
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
@@ -30,9 +30,9 @@ export interface Transactions {
    * Runs statements outside of a transaction, after the writes that were requested before. Retries while other
    * processes have locked the file.
    */
-  alone<T>(work: (connection: Connection) => T): Promise<T>;
+  execute<T>(work: (connection: Connection) => T): Promise<T>;
   /** Runs statements that change nothing, after the reads that were requested before. */
-  look<T>(work: (connection: Connection) => T): Promise<T>;
+  query<T>(work: (connection: Connection) => T): Promise<T>;
   /** Waits for running transactions, and closes the file. */
   close(): Promise<void>;
 }
@@ -97,14 +97,14 @@ interface Job {
  * processes for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
  */
 export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
-  const free = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
+  const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
   /** Runs `task` and converts its errors to errors of the store. */
-  const named = <T>(task: () => Promise<T>): Promise<T> =>
+  const withStoreErrors = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
       throw storeError(error, path);
     });
   const opened = new Map([[path, identityOf(path)]]); // the database and its log; they must not be replaced while open
-  const reader = await named(() => openFile(path, busySeconds));
+  const reader = await withStoreErrors(() => openFile(path, busySeconds));
   let writer: OpenConnection | null = null;
   const jobs: Job[] = [];
   const reads = queue();
@@ -112,16 +112,16 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
 
   /** The connection for writes. The first write turns write-ahead logging on. */
   const writing = async (): Promise<OpenConnection> => {
-    expectInPlace();
+    expectSameFiles();
     if (writer !== null) return writer;
     writer = await openFile(path, busySeconds, (connection) => beginLog(connection, path));
     opened.set(`${path}-wal`, identityOf(`${path}-wal`));
     return writer;
   };
-  const expectInPlace = (): void => {
+  const expectSameFiles = (): void => {
     for (const [file, identity] of opened) {
       const found = identityOf(file);
-      if (found !== identity) throw outOfPlace(file, found);
+      if (found !== identity) throw replacedFile(file, found);
     }
   };
 
@@ -137,8 +137,8 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
       const open = await writing();
-      await free(() => open.sql('BEGIN IMMEDIATE').run());
-      const { outcomes, rest } = await inTransaction(open, group, expectInPlace);
+      await retried(() => open.sql('BEGIN IMMEDIATE').run());
+      const { outcomes, rest } = await inTransaction(open, group, expectSameFiles);
       for (const settle of outcomes) settle();
       jobs.unshift(...rest);
     } catch (error) {
@@ -148,20 +148,20 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   };
 
   return {
-    read: (work) => reads(() => named(() => free(() => inSnapshot(reader, work)))),
+    read: (work) => reads(() => withStoreErrors(() => retried(() => inSnapshot(reader, work)))),
     write: (work) =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
         if (isFirst) setImmediate(() => void writes(drain));
       }),
-    alone: (work) =>
+    execute: (work) =>
       writes(() =>
-        named(async () => {
+        withStoreErrors(async () => {
           const { connection } = await writing();
-          return free(() => work(connection));
+          return retried(() => work(connection));
         }),
       ),
-    look: (work) => reads(() => named(() => free(() => work(reader.connection)))),
+    query: (work) => reads(() => withStoreErrors(() => retried(() => work(reader.connection)))),
     close: async () => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();
@@ -196,13 +196,13 @@ async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise
 }
 
 /**
- * Runs jobs in the open transaction until 20 ms have passed, then commits. `outcomes`: settle the jobs that ran; call
- * them after this resolves. `rest`: jobs that did not run. Throws if nothing was stored.
+ * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`: functions that resolve or
+ * reject the jobs that ran. `rest`: jobs that did not run. If it throws, nothing was stored.
  */
 async function inTransaction(
   open: OpenConnection,
   group: readonly Job[],
-  expectInPlace: () => void,
+  expectSameFiles: () => void,
 ): Promise<{ outcomes: (() => void)[]; rest: Job[] }> {
   const end = performance.now() + longGroup;
   const outcomes: (() => void)[] = [];
@@ -211,7 +211,7 @@ async function inTransaction(
       if (outcomes.length > 0 && performance.now() > end) break;
       outcomes.push(await inSavepoint(open, job));
     }
-    expectInPlace();
+    expectSameFiles();
     open.sql('COMMIT').run();
   } catch (error) {
     if (open.connection.inTransaction) open.sql('ROLLBACK').run();
@@ -235,15 +235,15 @@ async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> 
 }
 
 /**
- * Identifies the file at a path; null: none. If an open file is moved or replaced, the process would continue to use
- * the old one.
+ * Identifies the file at a path; null: there is none. After an open file is moved or replaced, the process would still
+ * write to the old one.
  */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
-function outOfPlace(path: string, found: string | null): MobilityError {
+function replacedFile(path: string, found: string | null): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',
     `${path}: expected the file that this process has open, found ${found === null ? 'none' : 'another one'}; nothing was ` +

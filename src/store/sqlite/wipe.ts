@@ -7,23 +7,23 @@ import { busyError, storeError } from './sqlite-errors.ts';
 import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqlite-transactions.ts';
 
 /**
- * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file; other writes wait
- * while some hundred pages are processed. `handle`: the database, open for reading and writing. It must stay open until
- * all connections are closed, because on POSIX closing it drops the locks of SQLite.
+ * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file, in groups of some
+ * hundred pages; other writes wait while a group is overwritten. `handle`: the database, open for reading and writing.
+ * It must stay open until all connections are closed, because on POSIX closing it drops the locks of SQLite.
  */
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
-  while (await file.alone(givePagesBack)) await pause(longWritePause);
-  await file.alone(emptyLog);
+  while (await file.execute(vacuumSome)) await pause(longWritePause);
+  await file.execute(emptyLog);
   await wipeGaps(path, handle).catch((error) => {
     throw storeError(error, path);
   });
-  await file.alone(emptyLog);
+  await file.execute(emptyLog);
 }
 
 const pagesAtOnce = 2_000; // 8 MB, about 30 ms
 
-/** Returns `pagesAtOnce` free pages to the disk. True if there are more. */
-function givePagesBack(connection: Connection): boolean {
+/** Removes up to `pagesAtOnce` free pages from the file. True if there are more. */
+function vacuumSome(connection: Connection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
   return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
 }
@@ -33,12 +33,13 @@ async function wipeGaps(path: string, file: number): Promise<void> {
   try {
     await retryWhileBusy(() => setUp(connection));
     const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-    // a page of the pointer map, and the pages that it describes
+    // A page of the pointer map, which has 5 bytes for each page that follows, and the pages that it describes. The
+    // first is page 2: https://sqlite.org/fileformat2.html
     const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
     for (let start = size; ; start += group.length) {
       const length = readSync(file, group, 0, group.length, start);
       if (length === 0) return;
-      if (gapsIn(group.subarray(0, length), size).length === 0) continue;
+      if (findGaps(group.subarray(0, length), size).length === 0) continue;
       await retryWhileBusy(() => wipeGroup(connection, path, file, { group, start, size }));
       await pause(longWritePause);
     }
@@ -48,8 +49,8 @@ async function wipeGaps(path: string, file: number): Promise<void> {
 }
 
 /**
- * Moves the log into the file and empties it: then neither contains removed rows. Throws while another connection reads
- * the log.
+ * Copies the pages of the log into the file and empties the log. So their older versions, with removed rows, are gone
+ * from both. Throws while another connection reads the log.
  */
 function emptyLog(connection: Connection): void {
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
@@ -57,8 +58,8 @@ function emptyLog(connection: Connection): void {
 }
 
 /**
- * Overwrites the gaps of a group of pages. It does so while the log is empty and no connection can write: then the file
- * has the newest version of every page.
+ * Overwrites the gaps of a group of pages. Meanwhile the log is empty and no connection can write, so the file has the
+ * newest version of every page.
  */
 function wipeGroup(
   connection: Connection,
@@ -71,7 +72,7 @@ function wipeGroup(
   try {
     if (statSync(`${path}-wal`).size > 0) throw busyError('the log was written meanwhile');
     const length = readSync(file, group, 0, group.length, start);
-    for (const [from, to] of gapsIn(group.subarray(0, length), size)) {
+    for (const { from, to } of findGaps(group.subarray(0, length), size)) {
       writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);
     }
     fdatasyncSync(file);
@@ -83,16 +84,20 @@ function wipeGroup(
   }
 }
 
-/** Ranges of bytes between the cell pointers and the cells of a page that are not all 0. */
-function gapsIn(group: Buffer, size: number): [from: number, to: number][] {
-  const gaps: [number, number][] = [];
+/**
+ * The gaps of pages that have bytes other than 0. Positions are bytes in the group.
+ *
+ *     a page of a table or index:    header | cell pointers | gap | cells
+ */
+function findGaps(group: Buffer, size: number): { from: number; to: number }[] {
+  const gaps: { from: number; to: number }[] = [];
   const zeros = Buffer.alloc(size);
   for (let page = size, entry = 0; page < group.length; page += size, entry += 5) {
     if (group[entry] !== 1 && group[entry] !== 5) continue; // the map says that the page belongs to no table or index
     const isInner = group[page] === 2 || group[page] === 5;
     const from = page + (isInner ? 12 : 8) + 2 * group.readUInt16BE(page + 3);
     const to = page + group.readUInt16BE(page + 5);
-    if (from < to && to <= page + size && group.compare(zeros, 0, to - from, from, to) !== 0) gaps.push([from, to]);
+    if (from < to && to <= page + size && group.compare(zeros, 0, to - from, from, to) !== 0) gaps.push({ from, to });
   }
   return gaps;
 }
