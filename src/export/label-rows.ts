@@ -4,7 +4,7 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { spansAround } from '../diary/labels/load-labels.ts';
 import { findSpan } from '../diary/labels/match-inputs.ts';
-import { meaningOf } from '../intake/converters/convert.ts';
+import { interpretEntry } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
@@ -16,7 +16,7 @@ import type { Source } from './row-source.ts';
 
 export async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
   for await (const entry of entryRows(store, person.uuid, days, keys)) {
-    const { metadata, data } = meaningOf(entry);
+    const { metadata, data } = interpretEntry(entry);
     yield {
       key: metadata.key,
       written_at: metadata.write_ts,
@@ -31,7 +31,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
 export async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
   let batch: Entry[] = [];
   for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
-    batch.push(meaningOf(entry));
+    batch.push(interpretEntry(entry));
     if (batch.length < labelsAtOnce) continue;
     yield* await rowsOfLabels(store, person.uuid, batch);
     batch = [];

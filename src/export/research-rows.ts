@@ -4,7 +4,7 @@ import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { answersInForm } from '../diary/labels/survey-answers.ts';
 import { everyDay, observedFigures } from '../diary/read-days.ts';
-import { meaningOf } from '../intake/converters/convert.ts';
+import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
@@ -32,7 +32,7 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
   for await (const { carry } of everyCorrectedLink(store, person.uuid))
     for (const ts of carry?.left_out ?? []) outliers.add(ts);
   for await (const entry of entryRows(store, person.uuid, days, [keys.location])) {
-    const { metadata, data } = meaningOf(entry, fixFields);
+    const { metadata, data } = interpretEntry(entry, fixFields);
     const { ts, latitude, longitude } = data;
     if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
@@ -108,7 +108,7 @@ export async function* answerRows({ store, person, days }: Source): AsyncGenerat
     days,
     answerKeys.map((name) => `manual/${name}`),
   )) {
-    const { metadata, data } = meaningOf(entry);
+    const { metadata, data } = interpretEntry(entry);
     for (const [question, answer] of answersOf(data))
       yield {
         survey: typeof data.name === 'string' ? data.name : null,

@@ -1,6 +1,6 @@
 // Reads Google's location history: exports of phones since 2024 (segments, and raw signals from Android), and of
 // Takeout before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
-import { locationEntry, motionEntry, numberFrom, type OtherFix } from '../intake/apps/other-entry.ts';
+import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
 import type { FileFormat, Found, SourceReadOptions } from './import-format.ts';
@@ -188,7 +188,12 @@ function surest(activities: JsonValue | undefined): { type: MotionType; percent:
   return best;
 }
 
-function locate(place: JsonValue | undefined, ts: number | null, where: string, more: Partial<OtherFix> = {}): Found {
+function locate(
+  place: JsonValue | undefined,
+  ts: number | null,
+  where: string,
+  more: Partial<OtherLocation> = {},
+): Found {
   const spot = spotOf(place);
   if (spot === null)
     return {

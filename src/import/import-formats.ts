@@ -56,7 +56,7 @@ export const formatNames: readonly string[] = [...folderFormats, ...fileFormats]
 export interface FoundParts {
   parts: Part[];
   /** Files in folders and archives that are skipped, with a description. */
-  passedOver: { path: string; found: string }[];
+  skipped: { path: string; found: string }[];
 }
 
 /**
@@ -68,7 +68,7 @@ export async function findParts(
   format?: string,
   reading: FileReading = {},
 ): Promise<FoundParts> {
-  const found: FoundParts = { parts: [], passedOver: [] };
+  const found: FoundParts = { parts: [], skipped: [] };
   for (const source of sources) {
     if (isDatabaseAddress(source)) {
       found.parts.push(await openLive(source));
@@ -163,7 +163,7 @@ async function lookIntoTar(archive: SourceFile, look: Look): Promise<void> {
     for await (const { name, bytes } of tarEntries(archive.bytes(), archive.size)) {
       if (isHidden(name)) continue;
       if (isOther(name)) {
-        look.found.passedOver.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });
+        look.found.skipped.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });
         continue;
       }
       const part = await look.spool.keep(bytes);
@@ -212,7 +212,7 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
     });
     return;
   }
-  found.passedOver.push({ path: file.path, found: descriptionOf(file) });
+  found.skipped.push({ path: file.path, found: descriptionOf(file) });
 }
 
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {

@@ -39,7 +39,7 @@ interface Flaw {
   message: string;
 }
 
-/** The result of the check of a pushed value: a valid entry, or a rejected value with the reason. */
+/** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type Taken = Entry | UnusableEntry;
 
 /** True for a valid entry. */
@@ -105,7 +105,7 @@ function flaw(reason: UnusableReason, expected: string, value: unknown, found = 
 }
 
 function inSeconds({ metadata, data }: Entry): Entry {
-  const writeTs = seconds(metadata.write_ts) + 0; // -0 and 0 are one time
+  const writeTs = seconds(metadata.write_ts) + 0; // turns -0 into 0, since both are the same time
   const ts = typeof data.ts === 'number' ? seconds(data.ts) : data.ts;
   return {
     metadata: Object.is(writeTs, metadata.write_ts) ? metadata : { ...metadata, write_ts: writeTs },
@@ -114,7 +114,7 @@ function inSeconds({ metadata, data }: Entry): Entry {
 }
 
 /**
- * A result in seconds must not be read as ms when the entry is pushed again. So a value that would still count as ms
- * stays unchanged.
+ * Converts milliseconds to seconds. A value whose result would still count as milliseconds stays unchanged: otherwise
+ * it would be divided again when the entry is pushed again.
  */
 const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);

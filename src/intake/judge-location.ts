@@ -1,4 +1,4 @@
-// Judges whether trips can be made of a location, with the facts that are known when it arrives.
+// Judges whether trips can be made of a location, by the facts that are known when it arrives.
 //
 //   arrives     2026-11-28        2026-11-28       2026-11-28
 //   accuracy    12 m              2,500 m          12 m
@@ -8,7 +8,7 @@ import { inexactFrom } from '../analysis/clean/observations.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { day } from '../model/time.ts';
 
-/** s. Phones at rest repeat their last location for weeks; receivers with an overflowed counter are years behind. */
+/** s. Phones at rest repeat their last location for weeks. Receivers whose week counter overflowed are years behind. */
 const mostStale = 365 * day;
 /** s. Apps that send no write time may send old recordings. */
 const mostLate = 5 * mostStale;

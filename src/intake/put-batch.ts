@@ -22,21 +22,21 @@ export const maxTransactionEntries = 10_000;
 /** A value to put: an entry, any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** The error of a part after earlier parts were stored. Putting everything again completes the put. */
+/** The error of a put of which earlier parts were stored. Putting everything again completes the put. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
   }
 }
 
-/** Where a put stores and logs, and what it records. */
+/** Where a put stores and logs, and what the profile records. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
   now: () => number;
   /** Gets a line for each entry (DEBUG), each rejected value (WARNING) and each put (INFO). Default: no log. */
   log?: Log;
-  /** The most entries that have a line. Default: all. */
+  /** The most entries and rejected values that get a line. Default: all. */
   mostLines?: number;
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
@@ -86,7 +86,10 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
-/** The entry with the token's id, and without fields that a phone may not set. */
+/**
+ * The entry of a phone with the id of its token, see `PutOptions.sentWith`, and without fields that only the server
+ * sets.
+ */
 function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;
@@ -121,7 +124,7 @@ export async function putTaken(
     newest.add(entries, at);
     const content: PutContent = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) content.received_ts = entries.map((entry) => receipts.get(entry));
-    // The store writes the note together with the part, so a failed put leaves no note.
+    // The store writes the note together with the last part, so a failed put leaves no note.
     if (isLast && inProfile) content.note = newest.noteAt(at);
     const { results, noteError } = await store.usercache.put(userId, content, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
@@ -170,7 +173,9 @@ async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]>
 
 const linesAtOnce = 500;
 
-/** Lines per part about values without a key: a body of many tiny values must not push other lines out of the log. */
+/**
+ * Log lines per part about values without a key. More lines about tiny values would push other lines out of the log.
+ */
 const mostNameless = 100;
 
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {
@@ -180,7 +185,7 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   for (let start = 0; start < unusable.length; start += linesAtOnce) {
     const lines: string[] = [];
     for (const { entry, reason } of unusable.slice(start, start + linesAtOnce)) {
-      const [key, writeTs] = named(entry);
+      const { key, writeTs } = claimedIdentity(entry);
       if (key === null) nameless += 1;
       if (key !== null || nameless <= mostNameless) lines.push(line.entryRejected(userId, key, writeTs, reason));
     }
@@ -190,21 +195,21 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
-/** The log lines of a put, made after its answer. They hold keys and times in memory, not the entries. */
+/** The log lines of a put. They are made after its answer, so they hold keys and times in memory, not the entries. */
 function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
   const keysOf = entries.map(({ metadata }) => metadata.key);
   const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
   return { length: entries.length, at: (i) => line.entryStored(userId, keysOf[i]!, times[i]!, results[i]!) };
 }
 
-/** Key and `write_ts` of an invalid entry; null if missing. */
-function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
+/** The key and `write_ts` that an invalid entry has; null: it has none. */
+function claimedIdentity(entry: JsonValue): { key: string | null; writeTs: number | null } {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   const { key, write_ts: writeTs } = metadata;
-  return [
-    typeof key === 'string' ? key : null,
-    typeof writeTs === 'number' && Number.isFinite(writeTs) ? writeTs : null,
-  ];
+  return {
+    key: typeof key === 'string' ? key : null,
+    writeTs: typeof writeTs === 'number' && Number.isFinite(writeTs) ? writeTs : null,
+  };
 }
 
 /** The newest times of a put, for the profile. */
@@ -229,7 +234,7 @@ class NewestTimes {
     if (!Number.isFinite(this.data)) return { set };
     set.last_phone_data_ts = this.data;
     set.last_stored_ts = at;
-    // A run that ended after earlier entries arrived has moved them, so the waiting time begins now.
+    // A run that ended after the stored time has moved the entries since then. So the waiting time begins now.
     const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
     if (this.locations.length === 0) return note;
     set.last_located_ts = at;

@@ -1,4 +1,4 @@
-// Bounds of the times in corrections: they lie in the years in which phones record, and their ranges are not endless.
+// Bounds of the times in corrections: from 1990 to a day after the receipt, and ranges of up to 7 days.
 import { type Correction, correctionKinds } from '../model/correction.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
@@ -9,12 +9,12 @@ import type { UnusableEntry } from '../store/store.ts';
 const earliest = 631_152_000;
 /** s. A correction about the current day may end this long after its receipt. */
 const ahead = day;
-/** s. A longer trip or stay is a mistake, and would slow down every reader of its days. */
+/** s. A longer trip or stay is a mistake, and would slow down every page and export with one of its days. */
 export const longestStated = 7 * day;
 
 /**
- * Moves the times of a correction into the bounds. Returns the same object if they are within. A range to ignore may
- * end in the future. A trip or stay that is too long keeps its end.
+ * Moves the times of a correction into the bounds. Returns the same object if they are within. Excluded time
+ * (`set_aside`) may have any length and end in the future. A trip or stay that is too long keeps its end.
  */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
@@ -22,9 +22,9 @@ export function withinBounds<T extends Correction>(one: T, received_ts: number):
   const times = one as unknown as { ts: number; start_ts: number; end_ts: number };
   if (fields.includes('ts')) return changed(one, { ts: within(times.ts) });
   if (!fields.includes('end_ts')) return one;
-  const isEndless = one.kind === 'set_aside';
-  const end_ts = within(times.end_ts, earliest, isEndless ? maxTime : undefined);
-  const start_ts = within(times.start_ts, isEndless ? earliest : Math.max(earliest, end_ts - longestStated));
+  const isExclusion = one.kind === 'set_aside';
+  const end_ts = within(times.end_ts, earliest, isExclusion ? maxTime : undefined);
+  const start_ts = within(times.start_ts, isExclusion ? earliest : Math.max(earliest, end_ts - longestStated));
   return changed(one, { start_ts, end_ts });
 }
 
@@ -33,7 +33,7 @@ function changed<T extends Correction>(one: T, times: Record<string, number>): T
   return isSame ? one : { ...one, ...times };
 }
 
-/** The entry as a rejected value if it is a correction with a time beyond the bounds; else null. */
+/** The entry as a rejected value if it is a correction with a time out of the bounds; else null. */
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];

@@ -12,7 +12,7 @@ import {
   toLocation,
   toPing,
 } from '../analysis/clean/observations.ts';
-import { meaningOf } from '../intake/converters/convert.ts';
+import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isPhone, sourceOf } from '../model/sources.ts';
@@ -137,7 +137,7 @@ async function readPart(
     const source = sourceOf(entry);
     const ping = toPing(entry);
     if (ping !== null) onPing(ping);
-    return isWanted(source) ? toLocation(meaningOf(entry, locationFields), source) : null;
+    return isWanted(source) ? toLocation(interpretEntry(entry, locationFields), source) : null;
   };
   for await (const { entries, next } of entryPages(timeseries, userId, query)) {
     const picked = entries.map(read).filter((location) => location !== null);

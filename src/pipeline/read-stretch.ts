@@ -14,7 +14,7 @@ import {
   toMotion,
 } from '../analysis/clean/observations.ts';
 import { lookAround } from '../analysis/segmenter.ts';
-import { meaningOf } from '../intake/converters/convert.ts';
+import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { zoneAt } from '../model/geo/zone.ts';
 import { keys } from '../model/keys.ts';
@@ -81,8 +81,8 @@ export async function readStretch(
   };
 }
 
-const readMotion = (entry: Entry): Motion | null => toMotion(meaningOf(entry, motionFields));
-const readEvent = (entry: Entry): PhoneEvent | null => toEvent(meaningOf(entry, eventFields));
+const readMotion = (entry: Entry): Motion | null => toMotion(interpretEntry(entry, motionFields));
+const readEvent = (entry: Entry): PhoneEvent | null => toEvent(interpretEntry(entry, eventFields));
 
 /** The entries of a range, converted by `read`. */
 async function readAll<T>(

@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL('../fixtures/recordings/', import.meta.url)
 
 /** What an import finds in a file, in lines: its formats, what is in it, and what is not taken. */
 async function found(name: string, reading: FileReading = {}): Promise<string[]> {
-  const { parts, passedOver } = await findParts([folder + name], undefined, reading);
+  const { parts, skipped } = await findParts([folder + name], undefined, reading);
   const lines = [parts.map(({ format }) => format).join(' ')];
   for (const part of parts) {
     try {
@@ -29,7 +29,7 @@ async function found(name: string, reading: FileReading = {}): Promise<string[]>
   }
   return [
     ...lines.filter((line) => line !== ''),
-    ...passedOver.map(({ path }) => `skipped: ${path.slice(folder.length)}`),
+    ...skipped.map(({ path }) => `skipped: ${path.slice(folder.length)}`),
   ];
 }
 

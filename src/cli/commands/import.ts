@@ -77,16 +77,15 @@ async function run(context: CommandContext, sources: readonly string[], options:
   const unknown = Object.keys(columns ?? {}).find((name) => !columnNames.some((known) => known === name));
   if (unknown !== undefined)
     throw usageError(`expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`);
-  const { parts, passedOver } = await findParts(sources, options.format, { zone, columns });
+  const { parts, skipped } = await findParts(sources, options.format, { zone, columns });
   const nameless = parts.find(({ names }) => names === 'none');
   if (nameless !== undefined && options.user === undefined) {
     throw usageError(`${nameless.name} (${nameless.format}) does not name its user: add --user NAME`);
   }
-  if (options.dryRun)
-    return withStoreToCompare(context, (store) => importAll(context, store, parts, passedOver, options));
+  if (options.dryRun) return withStoreToCompare(context, (store) => importAll(context, store, parts, skipped, options));
   const namesAll = parts.every(({ names }) => names === 'people');
   const make = namesAll || options.user === undefined || options.create === true; // may begin a store
-  return importAll(context, await context.store({ make }), parts, passedOver, options);
+  return importAll(context, await context.store({ make }), parts, skipped, options);
 }
 
 /** Opens the store. A dry run does not create one, but compares with an empty store. */
@@ -109,7 +108,7 @@ async function importAll(
   context: CommandContext,
   store: Store,
   parts: readonly Part[],
-  passedOver: FoundParts['passedOver'],
+  skipped: FoundParts['skipped'],
   options: Options,
 ): Promise<Outcome> {
   const { importParts } = await import('../../import/import-source.ts');
@@ -125,13 +124,13 @@ async function importAll(
     signal,
     onProgress: shownBy(progress, parts),
   });
-  for (const { path, found } of passedOver.slice(0, maxRows))
+  for (const { path, found } of skipped.slice(0, maxRows))
     context.output.note(`${path}: unknown format, skipped: ${found}`);
-  if (passedOver.length > maxRows) context.output.note(`and ${passedOver.length - maxRows} more of unknown format`);
+  if (skipped.length > maxRows) context.output.note(`and ${skipped.length - maxRows} more of unknown format`);
   for (const { source, problems } of report.parts)
     for (const problem of problems) context.output.note(`${source}: ${problem}`);
   const dry_run = options.dryRun === true;
-  const passed_over = passedOver.map(({ path }) => path);
+  const passed_over = skipped.map(({ path }) => path);
   await context.output.result({ store: store.address, dry_run, passed_over, ...report }, () =>
     reportText(report, dry_run),
   );

@@ -1,5 +1,5 @@
 // Reads the entries of the phone around a day as names, without coordinates and without analysis.
-import { meaningOf } from '../../intake/converters/convert.ts';
+import { interpretEntry } from '../../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import { motionTypes, transitions } from '../../model/payloads.ts';
@@ -18,7 +18,7 @@ export async function readReadings(
   const wanted = [locations, keys.motionActivity, keys.activity, keys.transition];
   const readings: PhoneReading[] = [];
   for await (const entry of everyEntry(timeseries, userId, { keys: wanted, time: 'ts', from, to, limit: 5000 })) {
-    const reading = readingIn(meaningOf(entry));
+    const reading = readingIn(interpretEntry(entry));
     if (reading !== null) readings.push(reading);
   }
   return readings;

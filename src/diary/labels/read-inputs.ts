@@ -1,5 +1,5 @@
 // Reads the user input about a time range, including pending entries.
-import { convert, meaningOf, present } from '../../intake/converters/convert.ts';
+import { convert, interpretEntry, present } from '../../intake/converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
 import { type EntryPart, everyEntry } from '../../store/paging.ts';
@@ -45,7 +45,7 @@ export async function readLastLabels(
   most: number,
 ): Promise<Input[]> {
   const entries = await newest(store, userId, range, labelKeys, { most });
-  const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
+  const inputs = entries.flatMap((entry) => inputsIn(interpretEntry(entry), range));
   if (entries.length < most) return inputs;
   // The limit may have cut off labels of the oldest trip, so leave that trip out.
   const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);

@@ -32,8 +32,8 @@ function messageIn(line: string): string | null {
 }
 
 /** Converts the result of an endpoint's mapper to things found. */
-export function* mappedFound({ entries, unusable, passedOver }: Mapped): Generator<Found> {
+export function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> {
   for (const entry of entries) yield { of: null, entry };
   for (const one of unusable) yield { of: null, unusable: one };
-  for (let i = 0; i < passedOver; i++) yield { left: 'a message without travel' };
+  for (let i = 0; i < skipped; i++) yield { left: 'a message without travel' };
 }

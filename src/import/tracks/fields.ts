@@ -1,5 +1,5 @@
 // The names that programs use for the parts of a location, and the forms in which they write times and numbers.
-import { locationEntry, type OtherFix } from '../../intake/apps/other-entry.ts';
+import { locationEntry, type OtherLocation } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { zoneAt } from '../../model/geo/zone.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
@@ -172,7 +172,7 @@ export function locate(
   const ts = instantIn(time, zone);
   if (ts === null)
     return { unread: `expected a time at ${where}, found ${time === undefined ? 'none' : 'another text'}` };
-  const known: Partial<OtherFix> = {
+  const known: Partial<OtherLocation> = {
     altitude: numberIn(spot?.altitude) ?? number('altitude'),
     accuracy: number('accuracy', 0),
     vaccuracy: number('vaccuracy', 0),
@@ -184,7 +184,7 @@ export function locate(
 }
 
 /** Adds the zone at the coordinates. The file names none, and other entries of the user may be from elsewhere. */
-export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherFix, 'latitude' | 'longitude'>): Entry {
+export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }

@@ -26,11 +26,11 @@ export interface Mapped {
   /** Each value exactly as it was sent, with the reason. */
   unusable: UnusableEntry[];
   /** The number of parts without information about travel, such as a friend's picture. */
-  passedOver: number;
+  skipped: number;
 }
 
 /** A location of another program. Unknown values are left out. */
-export interface OtherFix {
+export interface OtherLocation {
   /** Seconds since the epoch. */
   ts: number;
   /** Degrees WGS84. The converter rejects values that are not numbers. */
@@ -51,25 +51,30 @@ export interface OtherFix {
 /** Seconds since the epoch. No phone or tracker recorded data for this service before 2010. */
 const firstTime = Date.UTC(2010, 0) / 1000;
 
-/** False for times before `firstTime`, and for numbers so large that they could be milliseconds. */
-export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
+/** True for seconds since the epoch from 2010 on, unless the number is so large that it may be milliseconds. */
+export const isPossibleTime = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
 /**
- * A location of another program. `reported`: its other values, stored beside the location; `sent`: when it was sent,
- * if a location may be sent again.
+ * The entry of a location of another program. `reported`: its other fields, which `data.reported` keeps. `sent`: the
+ * time that `write_ts` is made of, for programs that send a location again. Default: its data time.
  */
-export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}, sent = fix.ts): Entry {
-  const data = withoutUndefined(fix as unknown as JsonObject);
+export function locationEntry(
+  location: OtherLocation,
+  origin: Origin,
+  reported: JsonObject = {},
+  sent = location.ts,
+): Entry {
+  const data = withoutUndefined(location as unknown as JsonObject);
   const entry = otherEntry(keys.location, sent, data, origin);
   return Object.keys(reported).length === 0 ? entry : { ...entry, data: { ...entry.data, reported } };
 }
 
-/** A motion reading of another program. `confidence`: percent. */
+/** The entry of a motion reading of another program. `confidence`: percent. */
 export function motionEntry(ts: number, type: MotionType, origin: Origin, confidence?: number): Entry {
   return otherEntry(keys.motionActivity, ts, { ts, type, ...(confidence !== undefined && { confidence }) }, origin);
 }
 
-/** A battery reading of another program. `level`: percent. */
+/** The entry of a battery reading of another program. `level`: percent. */
 export function batteryEntry(ts: number, level: number, status: BatteryStatus, origin: Origin): Entry {
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
 }
@@ -93,10 +98,10 @@ export function otherEntry(key: string, ts: number, data: JsonObject, origin: Or
  */
 export function writeTsOf(ts: number, data: JsonObject): number {
   const micros = Math.round(ts * 1e6);
-  const room = micros % 1e6 === 0 ? 1e6 : micros % 1000 === 0 ? 1000 : 0;
-  if (room === 0 || !Number.isSafeInteger(micros)) return ts;
+  const span = micros % 1e6 === 0 ? 1e6 : micros % 1000 === 0 ? 1000 : 0;
+  if (span === 0 || !Number.isSafeInteger(micros)) return ts;
   const digest = createHash('sha256').update(canonicalText(data)).digest();
-  return (micros + (digest.readUInt32BE() % room)) / 1e6;
+  return (micros + (digest.readUInt32BE() % span)) / 1e6;
 }
 
 /** JSON with sorted names, so that the order of the fields does not matter. */
@@ -122,9 +127,9 @@ export function badTime(entry: JsonValue, ts: number | null, field: string): Unu
 const mostRejected = 1024 * 1024; // characters of JSON in a row
 
 /**
- * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of one byte. A row has
- * one element as it was sent, a list of elements with the same reason, or the beginning of the text of a longer
- * element.
+ * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of one byte. A row has a
+ * list of elements with the same reason, or one element as it was sent. Of an element with more than `mostRejected`
+ * characters, a row has the beginning of its text.
  */
 export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntry[] {
   const rows: { first: UnusableEntry; entries: JsonValue[]; size: number }[] = [];
@@ -150,8 +155,8 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
 }
 
 /**
- * A number, or a text that contains one such as `"12.5"` or `"12,5"`. undefined: any other value, or a number below
- * `min`, for fields in which negative numbers mean "unknown".
+ * The number in a value: a number, or a text such as `"12.5"` or `"12,5"`. undefined: any other value, or a number
+ * below `min`, since negative numbers mean "unknown" in some fields.
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =
@@ -160,8 +165,8 @@ export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_IN
 }
 
 /**
- * Seconds since the epoch of a time in seconds or milliseconds, as number or text, or in ISO 8601. Without an offset
- * (`Z`, `+0100` or `+01:00`) it is in UTC. null: other values.
+ * Converts a time to seconds since the epoch: seconds or milliseconds, as number or text, or ISO 8601. ISO 8601 without
+ * an offset (`Z`, `+0100` or `+01:00`) is read as UTC. null: any other value.
  */
 export function timeFrom(value: JsonValue | undefined): number | null {
   const number = numberFrom(value);
@@ -174,13 +179,15 @@ export function timeFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/** The fields of `message` in `names` that have a value. Others may contain names of networks, people or tokens. */
-export function keptOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+/**
+ * The fields of `message` that `names` lists and that have a value. Other fields may name networks, people or tokens.
+ */
+export function pickFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }
 
 /** The fields of `message` except `names`, which are stored elsewhere or not needed. */
-export function restOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+export function omitFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => !names.has(name) && !isEmpty(value)));
 }
 

@@ -5,14 +5,14 @@ import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } fro
 import {
   badTime,
   batteryEntry,
-  isPossible,
-  keptOf,
+  isPossibleTime,
   keyPart,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
   otherEntry,
+  pickFields,
   timeFrom,
   unusable,
 } from './other-entry.ts';
@@ -52,12 +52,12 @@ const batteryStates: Readonly<Record<string, BatteryStatus>> = {
 };
 
 /**
- * Converts the features of a batch. Locations become locations with motion and battery readings. Events and trips are
- * stored as they are, under `overland/<name>`. `current` and `trip` beside the batch are skipped, since the app sends
- * them again in a batch. Never throws.
+ * Converts the features of a batch. A location becomes a location entry, with a motion and a battery reading if it has
+ * them. Events and trips are stored as they are, under `overland/<name>`. The caller leaves out the fields `current`
+ * and `trip` beside the batch, since the app sends their features again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
-  const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
+  const mapped: Mapped = { entries: [], unusable: [], skipped: 0 };
   let battery = '';
   for (const feature of features) {
     const properties = isJsonObject(feature) ? feature.properties : undefined;
@@ -68,18 +68,19 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
       continue;
     }
     const ts = timeFrom(properties.timestamp);
-    if (ts === null || !isPossible(ts)) {
+    if (ts === null || !isPossibleTime(ts)) {
       mapped.unusable.push(badTime(shown(feature), ts, 'properties.timestamp'));
       continue;
     }
     const event = keyPart(properties.action) ?? keyPart(properties.type);
     if (event !== null) {
       const at = isJsonObject(feature.geometry) ? { geometry: feature.geometry } : {};
-      const data = { ...keptOf(properties, keptNames), ...at, ts };
+      const data = { ...pickFields(properties, keptNames), ...at, ts };
       mapped.entries.push(otherEntry(`overland/${event}`, ts, data, origin));
       continue;
     }
-    mapped.entries.push(...fixOf(feature, properties, ts));
+    mapped.entries.push(...entriesOf(feature, properties, ts));
+    // Every feature repeats the state of the battery. Only changes become readings.
     const reading = batteryOf(properties, ts);
     const state = JSON.stringify([properties.battery_level, properties.battery_state]);
     if (reading !== null && state !== battery) mapped.entries.push(reading);
@@ -92,15 +93,15 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
 const shown = ({ type = null, geometry = null, properties }: JsonObject): JsonObject => ({
   type,
   geometry,
-  properties: isJsonObject(properties) ? keptOf(properties, shownNames) : null,
+  properties: isJsonObject(properties) ? pickFields(properties, shownNames) : null,
 });
 
 /** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
-function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {
+function entriesOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {
   const geometry = isJsonObject(feature.geometry) ? feature.geometry : {};
   const [longitude, latitude] = Array.isArray(geometry.coordinates) ? geometry.coordinates : [];
   const vaccuracy = numberFrom(properties.vertical_accuracy, 0);
-  const fix = {
+  const location = {
     ts,
     latitude: numberFrom(latitude) ?? latitude,
     longitude: numberFrom(longitude) ?? longitude,
@@ -113,13 +114,13 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
     sensed_speed: numberFrom(properties.speed, 0),
     bearing: numberFrom(properties.course, 0),
   };
-  const entries = [locationEntry(fix, origin, keptOf(properties, reportedNames))];
+  const entries = [locationEntry(location, origin, pickFields(properties, reportedNames))];
   const type = Array.isArray(properties.motion) ? oneMotion(properties.motion, motions) : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   return entries;
 }
 
-/** The battery reading; null if the level is unknown. It changes seldom, so a batch contains each change once. */
+/** The battery reading; null if the level is unknown. */
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;

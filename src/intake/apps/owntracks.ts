@@ -4,14 +4,14 @@ import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../mod
 import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../../model/payloads.ts';
 import {
   batteryEntry,
-  isPossible,
-  keptOf,
+  isPossibleTime,
   keyPart,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
   otherEntry,
+  pickFields,
   timeFrom,
   unusable,
 } from './other-entry.ts';
@@ -28,8 +28,8 @@ const keptNames = new Set(
 /** Fields that are stored of a message that cannot become an entry. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
-/** Messages about the app, its regions or friends. They contain no travel of the user, and some contain passwords. */
-const passedOver = new Set([
+/** Types of messages about the app, its regions or friends. None says where the user is; some contain passwords. */
+const skippedTypes = new Set([
   'card',
   'cmd',
   'configuration',
@@ -49,53 +49,53 @@ const passedOver = new Set([
 export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   if (!isJsonObject(message)) {
     const text = `expected a message of OwnTracks, an object with _type, found ${kindOf(message)}`;
-    return aside(unusable(message, 'format_not_an_object', text));
+    return rejected(unusable(message, 'format_not_an_object', text));
   }
-  const shown = keptOf(message, shownNames);
+  const shown = pickFields(message, shownNames);
   const isPosition = message.lat !== undefined && message.lon !== undefined;
   const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota does not name the type
   if (type === null) {
-    return aside(unusable(shown, 'format_unknown', `expected a name in _type, found ${kindOf(message._type)}`));
+    return rejected(unusable(shown, 'format_unknown', `expected a name in _type, found ${kindOf(message._type)}`));
   }
   if (type === 'encrypted') {
     const text =
       'expected a message that is not encrypted; remove the encryption key in the app, TLS protects what it sends';
-    return aside(unusable(shown, 'format_encrypted', text));
+    return rejected(unusable(shown, 'format_encrypted', text));
   }
-  if (passedOver.has(type)) return { entries: [], unusable: [], passedOver: 1 };
+  if (skippedTypes.has(type)) return { entries: [], unusable: [], skipped: 1 };
   const ts = timeFrom(message.tst ?? (type === 'location' ? arrived : undefined));
   if (ts === null) {
     const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
-    return aside(unusable(shown, 'format_no_time', text));
+    return rejected(unusable(shown, 'format_no_time', text));
   }
-  if (!isPossible(ts)) {
+  if (!isPossibleTime(ts)) {
     const text =
       'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode counts from 2001: ' +
       'use its own mode with the address /overland';
-    return aside(unusable(shown, 'format_bad_time', text));
+    return rejected(unusable(shown, 'format_bad_time', text));
   }
   if (type !== 'location') {
     return {
-      entries: [otherEntry(`owntracks/${type}`, ts, { ...keptOf(message, keptNames), ts }, origin)],
+      entries: [otherEntry(`owntracks/${type}`, ts, { ...pickFields(message, keptNames), ts }, origin)],
       unusable: [],
-      passedOver: 0,
+      skipped: 0,
     };
   }
-  return { entries: locationOf(message, ts), unusable: [], passedOver: 0 };
+  return { entries: entriesOf(message, ts), unusable: [], skipped: 0 };
 }
 
-function aside(one: Mapped['unusable'][number]): Mapped {
-  return { entries: [], unusable: [one], passedOver: 0 };
+function rejected(one: Mapped['unusable'][number]): Mapped {
+  return { entries: [], unusable: [one], skipped: 0 };
 }
 
 /**
- * Converts a location. In some fields the app leaves zeros out, in others a zero means "unknown". A speed of 0 is
- * always left out.
+ * Converts a location. In some fields the app leaves zeros out, in others a zero means "unknown". The app always leaves
+ * a speed of 0 out.
  */
-function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
+function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
   const isColota = message._type === undefined || message.bear !== undefined; // Colota sends speeds in m/s
   const speed = numberFrom(message.vel, 0);
-  const fix = {
+  const location = {
     ts,
     latitude: numberFrom(message.lat) ?? message.lat,
     longitude: numberFrom(message.lon) ?? message.lon,
@@ -105,11 +105,12 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
     sensed_speed: speed === undefined || isColota ? speed : speed / 3.6,
     bearing: numberFrom(message.cog ?? message.bear, 0),
   };
-  // A ping repeats the last location and its time. It still counts, as a sign of life at `created_at`.
+  // A ping (`t` is `p`) repeats the last location and its time. It still shows that the phone was on at `created_at`.
   const created = message.t === 'p' ? (numberFrom(message.created_at) ?? ts) : ts;
-  const sent = created > ts && isPossible(created) ? created : ts;
-  const entries = [locationEntry(fix, origin, keptOf(message, reportedNames), sent)];
-  const type = motionOf(message.motionactivities);
+  const sent = created > ts && isPossibleTime(created) ? created : ts;
+  const entries = [locationEntry(location, origin, pickFields(message, reportedNames), sent)];
+  const { motionactivities: words } = message;
+  const type = Array.isArray(words) ? oneMotion(words, iosMotions) : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
   if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));
@@ -121,13 +122,10 @@ function positive(value: JsonValue | undefined): number | undefined {
   return number === 0 ? undefined : number;
 }
 
-/** The motion in a message. Two motions at the same time are used only if they mean standing still in a vehicle. */
-function motionOf(words: JsonValue | undefined): MotionType | null {
-  if (!Array.isArray(words)) return null;
-  return oneMotion(words, iosMotions);
-}
-
-/** The motion that a list of words describes, by `names`. null: no motion, or several that contradict each other. */
+/**
+ * The motion that a list of words describes. `names`: the motion of each word. null: no motion, or several that
+ * contradict each other. Two motions agree only if they are "still" and "in a vehicle".
+ */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const found = new Set(
     words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),

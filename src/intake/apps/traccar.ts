@@ -6,13 +6,13 @@ import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } fro
 import {
   badTime,
   batteryEntry,
-  isPossible,
-  keptOf,
+  isPossibleTime,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
-  type OtherFix,
+  type OtherLocation,
+  pickFields,
   timeFrom,
   unusable,
 } from './other-entry.ts';
@@ -34,11 +34,12 @@ const motions: Readonly<Record<string, MotionType>> = {
 };
 
 /**
- * Converts the locations of a message, each with its motion and battery reading if it has them. Without a time, they
- * get the time `arrived`, if that is known. Without a position, they give only a battery reading. Never throws.
+ * Converts the locations of a message, each with its motion and battery reading if it has them. A location without a
+ * time gets the time `arrived`, if that is known. A location without a position becomes only a battery reading. Never
+ * throws.
  */
 export function fromTraccar(locations: readonly JsonValue[], arrived?: number): Mapped {
-  const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
+  const mapped: Mapped = { entries: [], unusable: [], skipped: 0 };
   for (const location of locations) {
     if (!isJsonObject(location)) {
       const text = `expected a location of Traccar Client, an object with coords, found ${kindOf(location)}`;
@@ -46,7 +47,7 @@ export function fromTraccar(locations: readonly JsonValue[], arrived?: number): 
       continue;
     }
     const ts = timeFrom(location.timestamp ?? arrived);
-    if (ts === null || !isPossible(ts)) {
+    if (ts === null || !isPossibleTime(ts)) {
       mapped.unusable.push(badTime(shown(location), ts, 'timestamp'));
     } else if (!isJsonObject(location.coords)) {
       const battery = batteryOf(location, ts);
@@ -70,28 +71,28 @@ const knot = 1852 / 3600; // m/s
 
 /**
  * Converts one message in OsmAnd's protocol: the parameters of a query or form, with the speed in knots. PhoneTrack and
- * similar apps name them `acc`, `alt` and `bat`, and send speeds in m/s. A message without a time gets the time
- * `arrived`, seconds since the epoch; if it is sent again, it becomes another location. A message without a position
- * gives only a battery reading. Never throws.
+ * similar apps use the names `acc`, `alt` and `bat`, and send speeds in m/s. A message without a time gets the time
+ * `arrived`, seconds since the epoch; if the app sends the message again, it becomes another location. A message
+ * without a position becomes only a battery reading. Never throws.
  */
 export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: number): Mapped {
   const { timestamp = query.time, location = '', batt = query.bat ?? query.battery, charge } = query;
   const [north, east] = location.split(',');
   const { lat = north, lon = east } = query;
   const ts = timestamp ? timeFrom(timestamp) : arrived;
-  const reported = keptOf(query, reportedParameters);
-  if (ts === null || !isPossible(ts)) {
+  const reported = pickFields(query, reportedParameters);
+  if (ts === null || !isPossibleTime(ts)) {
     const sent = { ...reported, timestamp: timestamp ?? null, lat: lat ?? null, lon: lon ?? null };
-    return { entries: [], unusable: [badTime(sent, ts, 'timestamp')], passedOver: 0 };
+    return { entries: [], unusable: [badTime(sent, ts, 'timestamp')], skipped: 0 };
   }
-  const entries = lat || lon ? [locationEntry(fixOf({ ...query, lat, lon }, ts), origin, reported)] : [];
+  const entries = lat || lon ? [locationEntry(locationOf({ ...query, lat, lon }, ts), origin, reported)] : [];
   const level = numberFrom(batt, 0);
   const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
   if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
-  return { entries, unusable: [], passedOver: entries.length === 0 ? 1 : 0 };
+  return { entries, unusable: [], skipped: entries.length === 0 ? 1 : 0 };
 }
 
-function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefined>>, ts: number): OtherFix {
+function locationOf({ lat, lon, ...query }: Readonly<Record<string, string | undefined>>, ts: number): OtherLocation {
   const speed = numberFrom(query.speed, 0);
   return {
     ts,
@@ -105,11 +106,11 @@ function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefine
 }
 
 /** A location that cannot become an entry, without the field in which the app repeats the token. */
-const shown = (location: JsonObject): JsonObject => keptOf(location, shownNames);
+const shown = (location: JsonObject): JsonObject => pickFields(location, shownNames);
 
 /** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
-  const fix = {
+  const fields = {
     ts,
     latitude: numberFrom(coords.latitude) ?? coords.latitude,
     longitude: numberFrom(coords.longitude) ?? coords.longitude,
@@ -118,7 +119,7 @@ function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped
     sensed_speed: numberFrom(coords.speed, 0),
     bearing: numberFrom(coords.heading, 0),
   };
-  const entries = [locationEntry(fix, origin, keptOf(location, reportedNames))];
+  const entries = [locationEntry(fields, origin, pickFields(location, reportedNames))];
   const activity = isJsonObject(location.activity) ? location.activity : {};
   const type =
     typeof activity.type === 'string' && Object.hasOwn(motions, activity.type) ? motions[activity.type]! : null;

@@ -11,7 +11,7 @@ const statuses = new Map<number, number>([
   [5, batteryStatuses.FULL],
 ]);
 
-/** An entry that was converted before has these codes already. */
+/** The codes of an entry that was converted before and pushed again. */
 const keptStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
 /**

@@ -12,7 +12,7 @@ type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];
 
-/** Former names of `type` and `confidence`. Each release of the library had another pair. */
+/** Former names of `type` and `confidence`, from recorded data. Each release of the library had another pair. */
 const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
@@ -31,9 +31,9 @@ function convert(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // With other names and no time, `data` is the library's object as it was: remove all its fields.
-  const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
-  return withTime(entry, timeIn(entry), { type, confidence }, gone);
+  // With former names and no time, `data` is the object of the library: remove all its fields.
+  const removed = names === currentNames || hasTime(data) ? names : Object.keys(data);
+  return withTime(entry, timeIn(entry), { type, confidence }, removed);
 }
 
 const kept = new Set(['ts', ...currentNames]);

@@ -11,8 +11,8 @@ import { ConversionError } from './conversion-error.ts';
 export interface Converter {
   (entry: Entry): Conversion;
   /**
-   * Fields of the pushed payload that have the same meaning as in the converted payload, even if the converter rejects
-   * the entry. If only these are needed, the entry need not be converted. null: unknown.
+   * Fields of the payload that conversion does not change, also if the converter rejects the entry. A reader that needs
+   * only these fields need not convert the entry. null: unknown.
    */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
@@ -25,25 +25,30 @@ export interface Conversion {
   data(): JsonObject;
 }
 
-/** Leaves the payload as pushed, such as a configuration or consent. Checks the `write_ts` of the metadata. */
+/** Returns the payload as pushed, for keys such as configurations and consent. Checks `metadata.write_ts`. */
 export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
 }
 
-/** Replaces the payload and keeps the data time of the pushed one. Checks the `write_ts` of the metadata. */
+/** Returns the payload that `data` makes, with the data time of the pushed payload. Checks `metadata.write_ts`. */
 export function converted(entry: Entry, data: () => JsonObject): Conversion {
   checkWriteTime(entry);
   return { ts: dataTime(entry.data), data };
 }
 
 /**
- * Copies the payload without the fields `gone`, and sets `ts` and the fields of `added`. Checks `ts` and the `write_ts`
- * of the metadata. Drops local times of the phone, which `withLocalTimes` adds again.
+ * Returns a copy of the payload without the fields in `removed`, with `ts` and the fields of `added`. Checks `ts` and
+ * `metadata.write_ts`. Drops local times of the phone, which `withLocalTimes` adds again.
  */
-export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): Conversion {
+export function withTime(
+  entry: Entry,
+  ts: number,
+  added: JsonObject = {},
+  removed: readonly string[] = [],
+): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
-  return { ts, data: () => Object.assign(copyWithout(entry.data, localTexts, gone), added, { ts }) };
+  return { ts, data: () => Object.assign(copyWithout(entry.data, localTexts, removed), added, { ts }) };
 }
 
 const localTexts: readonly string[] = ['local_dt', 'fmt_time'];
@@ -55,7 +60,7 @@ function checkWriteTime(entry: Entry): void {
 /** s. No zone differs more from UTC. */
 const mostOffset = 86_400;
 
-/** Refuses a time outside the calendar in the entry's own zone, at the edges of the years 1 and 9999. */
+/** Throws if a time has no date in the entry's own zone: the zone moves it out of the years 1 to 9999. */
 export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
   if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
   const zone = metadata.time_zone;
@@ -116,10 +121,14 @@ function setLocalTimes(target: JsonObject, zone: string | undefined, fields: rea
 }
 
 /** A copy without some fields. A loop is several times faster than rest and spread for a dozen fields. */
-export function copyWithout(fields: JsonObject, gone: readonly string[], alsoGone: readonly string[] = []): JsonObject {
+export function copyWithout(
+  fields: JsonObject,
+  removed: readonly string[],
+  alsoRemoved: readonly string[] = [],
+): JsonObject {
   const copy: JsonObject = {};
   for (const name of Object.keys(fields)) {
-    if (gone.includes(name) || alsoGone.includes(name)) continue;
+    if (removed.includes(name) || alsoRemoved.includes(name)) continue;
     if (name === '__proto__') Object.defineProperty(copy, name, { ...plainField, value: fields[name] });
     else copy[name] = fields[name];
   }
@@ -148,7 +157,7 @@ export function numberOf(value: JsonValue | undefined, field: string, bounds = u
   if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
   const expected = `a number${boundsText(bounds)}`;
   typed(value, 'number', field, expected);
-  throw new ConversionError('out_of_range', `${field}: expected ${expected}, found one outside`);
+  throw new ConversionError('out_of_range', `${field}: expected ${expected}, found another number`);
 }
 
 function isWithin(value: number, { min = -Infinity, max = Infinity }: NumberBounds): boolean {
@@ -170,14 +179,14 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
   if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
 }
 
-/** The most characters of JSON in a statement. No app writes a tenth of it. */
+/** The most characters of JSON in a user input or correction. No app writes a tenth of it. */
 const longestStatement = 64 * 1024;
 
-/** Refuses a payload with texts of a user that is too large, since readers hold many of them in memory. */
+/** Throws if a user input or correction is too large, since readers hold many of them in memory. */
 export const checkStatement = ({ data }: Entry): void =>
   checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
 
-/** Refuses a text that is longer than `most` characters. */
+/** Throws if a text is longer than `most` characters. */
 export function checkLength({ length }: string, field: string, most: number): void {
   if (length <= most) return;
   throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
@@ -200,8 +209,8 @@ export function codeOf(
 }
 
 /**
- * The code for a name of the phone. Also accepts a code itself, since scripts push entries again in the form in which
- * they read them.
+ * The code for a name of the phone. Also accepts a code of `known`, since scripts push converted entries again, in
+ * which the name is a code already.
  */
 export function nameOrCode(
   codes: ReadonlyMap<string, number>,
@@ -219,12 +228,12 @@ export function nameOrCode(
 }
 
 /**
- * True if the entry was converted before: converters add local times, which no phone sends. Needed only if the value
- * itself is ambiguous, such as the code of a battery's status.
+ * True if the entry was converted before and pushed again: a converted entry has local times, which no phone sends.
+ * Call it only if the value itself is ambiguous, such as the code of a battery's status.
  */
 export function isConverted({ metadata, data }: Entry): boolean {
   return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(
-    (mark) => mark !== undefined && mark !== null,
+    (field) => field !== undefined && field !== null,
   );
 }
 
@@ -234,7 +243,7 @@ interface Types {
   boolean: boolean;
 }
 
-/** A required value of one type. */
+/** Returns a value of the required type. Throws if it is missing or has another type. */
 export function typed<Type extends keyof Types>(
   value: JsonValue | undefined,
   type: Type,

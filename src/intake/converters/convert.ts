@@ -36,10 +36,11 @@ function conversionOf(entry: Entry): Conversion | null {
 }
 
 /**
- * The converted form of a stored entry. If its converter refuses it, for example because an earlier version accepted
- * it, returns the entry as stored. `wanted`: the fields of the payload that are needed; others may stay as pushed.
+ * Converts a stored entry for a reader. If its converter rejects it, for example because an earlier version of the
+ * converter accepted it, returns the entry as stored. `wanted`: the fields of the payload that the reader needs; other
+ * fields may stay as pushed.
  */
-export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
+export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry {
   try {
     const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);
     if (asPushed && isWithin(wanted, asPushed)) return entry;
@@ -50,15 +51,15 @@ export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
   }
 }
 
-/** The last question and answer. The lists of wanted fields are few and constant. */
-let asked: { wanted: readonly string[]; fields: ReadonlySet<string>; answer: boolean } | null = null;
+/** The last result of `isWithin`: readers ask for the same fields of many entries. */
+let last: { wanted: readonly string[]; fields: ReadonlySet<string>; result: boolean } | null = null;
 
 /** True if all wanted fields are among `fields`. */
 function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boolean {
-  if (asked?.wanted !== wanted || asked.fields !== fields) {
-    asked = { wanted, fields, answer: wanted.every((name) => fields.has(name)) };
+  if (last?.wanted !== wanted || last.fields !== fields) {
+    last = { wanted, fields, result: wanted.every((name) => fields.has(name)) };
   }
-  return asked.answer;
+  return last.result;
 }
 
 /**
@@ -67,7 +68,7 @@ function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boole
  */
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;
-  return keyRow(key) === null ? entry : withLocalTimes(meaningOf(entry), localTimesOf(key));
+  return keyRow(key) === null ? entry : withLocalTimes(interpretEntry(entry), localTimesOf(key));
 }
 
 const hints = {
@@ -78,8 +79,8 @@ const hints = {
 
 function noConverter({ metadata: { platform, key } }: Entry): ConversionError {
   const hint = hints[keyRow(key)!.kind];
-  const of: unknown = platform;
-  const found = typeof of === 'string' ? `platform ${shortText(of)}` : `as metadata.platform ${kindOf(of)}`;
+  const given: unknown = platform;
+  const found = typeof given === 'string' ? `platform ${shortText(given)}` : `as metadata.platform ${kindOf(given)}`;
   return new ConversionError(
     'no_converter',
     `expected a known key of platform ${platforms.join(' or ')}, found key ${shortText(key)} and ${found}${hint}`,

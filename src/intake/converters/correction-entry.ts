@@ -14,7 +14,7 @@ const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 1
 /** s. A correction about the current day may end this long after its `write_ts`. */
 const ahead = 86_400;
 
-/** To payload `Correction`, with `reason`, `author` and `seen`. */
+/** To payload `Correction`. Also checks the optional fields `reason`, `author`, `source`, `token_id` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data } = entry;
   codeOf(kinds, data.kind, 'data.kind');
@@ -24,13 +24,13 @@ export function convertCorrection(entry: Entry): Conversion {
     if (fields.includes(field)) timeOf(data[field], `data.${field}`);
   }
   if (fields.includes('end_ts') && !((data.end_ts as number) > (data.start_ts as number))) {
-    throw new ConversionError('out_of_range', 'data.end_ts: expected a time after data.start_ts, found one before');
+    throw new ConversionError('out_of_range', 'data.end_ts: expected a time after data.start_ts, found no later one');
   }
   const { end_ts } = data;
   if (data.kind !== 'set_aside' && fields.includes('end_ts') && (end_ts as number) > entry.metadata.write_ts + ahead) {
     throw new ConversionError(
       'out_of_range',
-      'data.end_ts: expected a time up to metadata.write_ts, found a later one',
+      'data.end_ts: expected a time up to a day after metadata.write_ts, found a later one',
     );
   }
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
@@ -38,7 +38,7 @@ export function convertCorrection(entry: Entry): Conversion {
   for (const [field, most] of Object.entries(longest)) {
     checkText(data[field], `data.${field}`, most);
   }
-  // Empty texts are refused, since an empty source would exclude the data of every source.
+  // An empty text is rejected, since an empty source would exclude the data of every source.
   for (const field of ['name', 'source', 'token_id']) {
     if (data[field] === '')
       throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);

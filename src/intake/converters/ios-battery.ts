@@ -12,8 +12,8 @@ const statuses = new Map<number, number>([
 ]);
 
 /**
- * To payload `Battery`, with percent instead of the ratio. The time is `write_ts`. -1 (-100 %) means that the phone did
- * not know the level. An entry that was converted before has percent and the same codes of the status already.
+ * To payload `Battery`, with percent instead of the ratio. The time is `write_ts`. A ratio of -1 (-100 %) means that
+ * the phone did not know the level. An entry that was converted before and is pushed again has percent already.
  */
 export function convertIosBattery(entry: Entry): Conversion {
   const level = levelOf(entry.data);

@@ -18,7 +18,7 @@ function convert(entry: Entry): Conversion {
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', notNegative);
-  // -1 for "unknown" is normal in each field below. A loop over their names takes several times longer.
+  // Phones send -1 for "unknown" in each field below. A loop over the names takes several times longer.
   checkNumber(data.altitude, 'data.altitude');
   checkNumber(data.sensed_speed, 'data.sensed_speed');
   checkNumber(data.bearing, 'data.bearing');

@@ -18,7 +18,7 @@ import {
 import { ConversionError } from './conversion-error.ts';
 import { checkPosition } from './location.ts';
 
-const longestText = 1024; // characters of a text that people read
+const longestText = 1024; // characters of a label or of the name of a survey
 
 function checkLengths(entry: Entry): void {
   const { label, name } = entry.data;

@@ -86,7 +86,7 @@ const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
   ]),
 );
 
-/** The last cell that was looked up, since successive entries often have the same key. */
+/** The converter that was looked up last: successive entries often have the same key. */
 let last: { platform: string; key: string; converter: Converter | null } = { platform: '', key: '', converter: null };
 
 /** The converter of a cell of the table. null: the platform or key is unknown, or the cell is empty. */

@@ -10,7 +10,7 @@ export interface TransitionTexts {
 
 /**
  * Makes a converter to payload `Transition`. The time is `write_ts`. The state is in `currState`, or in `curr_state`
- * after a "force sync" of the app. Both fields may contain codes already.
+ * after a "force sync" of the app. State and transition may be codes already.
  */
 export function transitionConverter(texts: TransitionTexts): Converter {
   const states = new Map(Object.entries(texts.states));

@@ -1,7 +1,7 @@
 // Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answers
 // make each app keep the data that were not stored.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
-import { rejectTogether, restOf, unusable } from '../../intake/apps/other-entry.ts';
+import { omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
@@ -23,7 +23,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
     // Home Assistant, configured as guides of GeoPulse show, sends only the coordinates in `location`.
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
-    const rest = restOf(others, new Set(['device_id', 'user', 'id', 'deviceid']));
+    const rest = omitFields(others, new Set(['device_id', 'user', 'id', 'deviceid']));
     const isInQuery = isOsmAnd(query);
     const inBody = { ...texts(rest), ...(typeof location === 'string' && { location }) };
     const isInBody = !isInQuery && isOsmAnd(inBody) && (location === null || typeof location === 'string');
@@ -34,7 +34,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
     return {
       entries: parts.flatMap(({ entries }) => entries),
       unusable: parts.flatMap(({ unusable: some }) => some),
-      passedOver: parts.reduce((sum, { passedOver }) => sum + passedOver, 0),
+      skipped: parts.reduce((sum, { skipped }) => sum + skipped, 0),
     };
   },
 };
@@ -107,7 +107,7 @@ async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> 
   return true;
 }
 
-const none: Mapped = { entries: [], unusable: [], passedOver: 0 };
+const none: Mapped = { entries: [], unusable: [], skipped: 0 };
 
 const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped => ({
   ...none,
@@ -118,8 +118,8 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 /** Stores entries and rejected values. Resolves when all are durable. */
-async function putMapped({ put, log }: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {
-  if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
+async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
+  if (skipped > 0) log.write('INFO', `Skipped ${skipped} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
   await put([...taken, ...rejectTogether(others)]);

@@ -90,7 +90,7 @@ describe('OwnTracks', () => {
     expect(second![0]!.data.reported).toMatchObject({ t: 'p', created_at: later.created_at });
     expect(second![0]!.metadata.write_ts).not.toBe(first![0]!.metadata.write_ts);
     for (const _type of ['waypoints', 'status'])
-      expect(fromOwnTracks({ _type, waypoints: [] })).toEqual({ entries: [], unusable: [], passedOver: 1 });
+      expect(fromOwnTracks({ _type, waypoints: [] })).toEqual({ entries: [], unusable: [], skipped: 1 });
   });
 
   it('leaves unknown what the app leaves out because it is zero', () => {
@@ -124,7 +124,7 @@ describe('OwnTracks', () => {
       expect(fromOwnTracks({ _type, tst: 1710230400, password: 'p' })).toEqual({
         entries: [],
         unusable: [],
-        passedOver: 1,
+        skipped: 1,
       });
     }
   });
@@ -308,7 +308,7 @@ describe('whatever an app sends', () => {
           fromOverland([json, feature({ motion: json, action: json, battery_level: json, battery_state: json }, json)]),
           fromTraccar([json, { ...traccar, coords: json }, { ...traccar, battery: json, activity: json }]),
         ]) {
-          expect(mapped.entries.length + mapped.unusable.length + mapped.passedOver).toBeGreaterThan(0);
+          expect(mapped.entries.length + mapped.unusable.length + mapped.skipped).toBeGreaterThan(0);
           for (const entry of mapped.entries) expect(Number.isFinite(entry.metadata.write_ts)).toBe(true);
         }
       }),

@@ -9,7 +9,7 @@ import {
   conversionReasons,
   convert,
   convertedTime,
-  meaningOf,
+  interpretEntry,
   present,
 } from '../../../src/intake/converters/convert.ts';
 import { converterFor } from '../../../src/intake/converters/registry.ts';
@@ -152,7 +152,7 @@ describe('fields that a converter says mean what they say', () => {
         const entry = JSON.parse(JSON.stringify(taken)) as Entry;
         const { platform, key } = entry.metadata;
         const names = typeof platform === 'string' ? converterFor(platform, key)?.asPushed?.(entry) : null;
-        const { data } = meaningOf(entry);
+        const { data } = interpretEntry(entry);
         for (const name of names ?? []) {
           count += 1;
           expect([name, saidIn(entry.data, name)]).toEqual([name, saidIn(data, name)]);
@@ -168,7 +168,7 @@ describe('fields that a converter says mean what they say', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom(...originals), fc.constantFrom(...lists))), (asked) => {
         for (const [entry, wanted] of asked) {
-          const [some, all] = [meaningOf(entry, wanted).data, meaningOf(entry).data];
+          const [some, all] = [interpretEntry(entry, wanted).data, interpretEntry(entry).data];
           for (const name of wanted.filter((one) => one !== 'fmt_time')) expect(some[name]).toEqual(all[name]);
         }
       }),

@@ -42,10 +42,10 @@ describe('an entry that cannot be converted says why', () => {
     const message = (name: string) => (errorOf(() => convert(readFixture('failing', name).in)) as Error).message;
     expect(message('location-latitude-text')).toBe('data.latitude: expected a number from -90 to 90, found a text');
     expect(message('location-accuracy-negative')).toBe(
-      'data.accuracy: expected a number of at least 0, found one outside',
+      'data.accuracy: expected a number of at least 0, found another number',
     );
     expect(message('battery-android-level-101')).toBe(
-      'data.battery_level_pct: expected a number of at most 100, found one outside',
+      'data.battery_level_pct: expected a number of at most 100, found another number',
     );
     expect(message('label-too-long')).toBe('data.label: expected at most 1024 characters, found 1028');
     expect(message('location-ts-missing')).toBe('data.ts: expected seconds since the epoch, found nothing');
