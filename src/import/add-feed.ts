@@ -35,7 +35,8 @@ export type FeedFacts = {
 };
 
 /**
- * The largest zip, which is stored as a whole, and the largest packed index for each agency. A usual one has 50 KiB.
+ * The largest zip, which is stored as a whole, and the largest packed index for each agency. The index of a usual
+ * agency has 50 KiB.
  */
 const maxZipBytes = 64 * 1024 * 1024;
 const maxIndexBytes = 1024 * 1024;

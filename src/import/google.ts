@@ -1,5 +1,5 @@
-// Reads Google's location history: exports of phones since 2024 (segments, and raw signals from Android), and of
-// Takeout before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
+// Reads Google's location history: exports of phones since 2024 (segments, and raw signals of Android phones), and
+// earlier exports of Takeout (`Records.json`, monthly files of `Semantic Location History`, and `Timeline Edits`).
 import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
@@ -7,13 +7,14 @@ import type { FileFormat, Found, SourceReadOptions } from './import-format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
 import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';
-import { instantIn, zoned } from './tracks/fields.ts';
+import { instantIn, withZone } from './tracks/fields.ts';
 
 export const google: FileFormat = {
   name: 'google',
   recognises: (file, reading) => {
     const text = file.head.toString('utf8');
-    // A list has no name to recognise it by, and calendars also have lists of objects with a startTime.
+    // A list has no member name. Calendars also have lists of objects with a startTime, so the reader must find an
+    // entry.
     if (isJsonList(file)) return /"startTime"\s*:/.test(text) && readsHead(readGoogle, file, reading);
     const [, list = ''] = new RegExp(`"(${Object.keys(readers).join('|')})"\\s*:\\s*\\[`).exec(text) ?? [];
     return /^\ufeff?\s*\{/.test(text) && list !== '' && (list !== 'locations' || text.includes('"latitudeE7"'));
@@ -28,13 +29,13 @@ const readers: Record<string, (value: JsonObject, where: string) => Generator<Fo
   semanticSegments: segmentFound,
   rawSignals: signalFound,
   timelineObjects: monthFound,
-  timelineEdits: (value, where) => signalFound(within(within(value, 'rawSignal'), 'signal'), where),
+  timelineEdits: (value, where) => signalFound(inner(inner(value, 'rawSignal'), 'signal'), where),
   locations: recordFound,
 };
 
 async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const record of jsonRecords(file, onBytes)) {
-    const reader = 'unread' in record || record.of === null ? segmentFound : readers[record.of];
+    const reader = 'unread' in record || record.member === null ? segmentFound : readers[record.member];
     if (reader === undefined) continue; // such as lists that Google derived from the others
     if ('unread' in record) yield record;
     else if (isJsonObject(record.value)) yield* reader(record.value, record.where);
@@ -42,39 +43,42 @@ async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): As
   }
 }
 
-const within = (value: JsonObject, name: string): JsonObject => {
-  const inner = value[name];
-  return isJsonObject(inner) ? inner : {};
+/** The object in a member of `value`; an empty object if there is none. */
+const inner = (value: JsonObject, name: string): JsonObject => {
+  const member = value[name];
+  return isJsonObject(member) ? member : {};
 };
 
 /** Reads a visit or movement of a monthly file. Times are texts or numbers. A movement may lack its start or end. */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
-  const [visit, movement] = [within(value, 'placeVisit'), within(value, 'activitySegment')];
+  const [visit, movement] = [inner(value, 'placeVisit'), inner(value, 'activitySegment')];
   const isVisit = value.placeVisit !== undefined;
   const part = isVisit ? visit : movement;
-  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = within(part, 'duration');
+  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = inner(part, 'duration');
   const start = timeOf(startTimestamp ?? startTimestampMs);
   const end = timeOf(endTimestamp ?? endTimestampMs);
-  const path = within(part, 'simplifiedRawPath').points;
+  const path = inner(part, 'simplifiedRawPath').points;
   for (const point of Array.isArray(path) ? path : []) {
     const { timestamp, timestampMs, accuracyMeters } = isJsonObject(point) ? point : {};
     const more = { accuracy: numberFrom(accuracyMeters, 0) };
     yield locate(point, timeOf(timestamp ?? timestampMs), where, more);
   }
-  const { waypoints } = within(movement, 'waypointPath');
+  const { waypoints } = inner(movement, 'waypointPath');
   const [first, last] = Array.isArray(waypoints) ? [waypoints[0], waypoints.at(-1)] : [];
   const candidates = Array.isArray(visit.otherCandidateLocations) ? visit.otherCandidateLocations : [];
-  const places = [visit.location, visit, ...candidates].filter((place) => spotOf(place) !== null);
-  const from = isVisit ? places[0] : spotOf(movement.startLocation) ? movement.startLocation : first;
-  const to = isVisit ? places[0] : spotOf(movement.endLocation) ? movement.endLocation : last;
+  const places = [visit.location, visit, ...candidates].filter((place) => positionOf(place) !== null);
+  const from = isVisit ? places[0] : positionOf(movement.startLocation) ? movement.startLocation : first;
+  const to = isVisit ? places[0] : positionOf(movement.endLocation) ? movement.endLocation : last;
   yield locate(from, start, where);
   if (to !== undefined && end !== null) yield locate(to, end, where);
   const type = isVisit ? motionTypes.STILL : motionOf(movement.activityType);
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null)
-    yield { of: null, entry: motionEntry(start, type, origin) };
+    yield { owner: null, entry: motionEntry(start, type, origin) };
 }
 
-/** Reads a location of any phone of the user, with its motion readings. Until 2022, times are texts of milliseconds. */
+/**
+ * Reads an element of `Records.json`: a location with its motion readings. Until 2022, times are texts of milliseconds.
+ */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -86,8 +90,8 @@ function* recordFound(record: JsonObject, where: string): Generator<Found> {
   for (const reading of Array.isArray(record.activity) ? record.activity : []) {
     const { timestamp, timestampMs, activity } = isJsonObject(reading) ? reading : {};
     const at = timeOf(timestamp ?? timestampMs);
-    const found = surest(activity);
-    if (at !== null && found !== null) yield { of: null, entry: motionEntry(at, found.type, origin, found.percent) };
+    const found = mostProbable(activity);
+    if (at !== null && found !== null) yield { owner: null, entry: motionEntry(at, found.type, origin, found.percent) };
   }
 }
 
@@ -104,11 +108,11 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   } else if (isJsonObject(activity)) {
     yield* activityFound(activity, start, end, where);
   } else {
-    yield { left: 'a segment that is neither a visit, nor a movement, nor a path' };
+    yield { skipped: 'a segment that is neither a visit, nor a movement, nor a path' };
   }
 }
 
-/** A point of a path. Android gives its time, iPhones the minutes since the start of the segment. */
+/** Reads a point of a path. Exports of Android have its time, of iPhones the minutes since the start of the segment. */
 function pathPoint(
   { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
   start: number,
@@ -118,7 +122,9 @@ function pathPoint(
   return locate(point, ts, where);
 }
 
-/** A visit: locations at the place at its start and end, without movement. A visit within a visit is skipped. */
+/**
+ * Reads a visit: two locations at its place, at its start and its end, and "still". A visit within a visit is skipped.
+ */
 function* visitFound(
   { hierarchyLevel, topCandidate }: JsonObject,
   start: number,
@@ -128,12 +134,12 @@ function* visitFound(
   const level = Number(hierarchyLevel ?? 0);
   const place = isJsonObject(topCandidate) ? topCandidate.placeLocation : undefined;
   if (level > 0) {
-    yield { left: 'a visit within a visit' };
+    yield { skipped: 'a visit within a visit' };
     return;
   }
   yield locate(place, start, where);
   yield locate(place, end, where);
-  yield { of: null, entry: motionEntry(start, motionTypes.STILL, origin) };
+  yield { owner: null, entry: motionEntry(start, motionTypes.STILL, origin) };
 }
 
 function* activityFound(
@@ -149,7 +155,7 @@ function* activityFound(
   if (type === null || type === motionTypes.UNKNOWN) return;
   const share = Number(probability);
   const confidence = share >= 0 && share <= 1 ? Math.round(share * 100) : undefined;
-  yield { of: null, entry: motionEntry(start, type, origin, confidence) };
+  yield { owner: null, entry: motionEntry(start, type, origin, confidence) };
 }
 
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
@@ -162,21 +168,21 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
     });
   } else if (isJsonObject(activityRecord)) {
     const { probableActivities, detectedActivities, timestamp } = activityRecord;
-    const found = surest(probableActivities ?? detectedActivities);
+    const found = mostProbable(probableActivities ?? detectedActivities);
     const ts = timeOf(timestamp);
-    if (found === null || ts === null) yield { left: 'an activity that is not known' };
-    else yield { of: null, entry: motionEntry(ts, found.type, origin, found.percent) };
+    if (found === null || ts === null) yield { skipped: 'an activity that is not known' };
+    else yield { owner: null, entry: motionEntry(ts, found.type, origin, found.percent) };
   } else {
-    yield { left: 'a signal without a place, such as a scan for networks' };
+    yield { skipped: 'a signal without a place, such as a scan for networks' };
   }
 }
 
 /**
- * The most probable of several activities, the first of equal ones. `confidence` may be a fraction or percent. null:
- * none is known.
+ * The most probable of several activities; of equally probable ones, the first. Their `confidence` may be a fraction or
+ * percent. null: none has a known type.
  */
-function surest(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
-  let best: ReturnType<typeof surest> = null;
+function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
+  let best: ReturnType<typeof mostProbable> = null;
   for (const one of Array.isArray(activities) ? activities : []) {
     if (!isJsonObject(one)) continue;
     const type = motionOf(one.type ?? one.activityType);
@@ -194,15 +200,15 @@ function locate(
   where: string,
   more: Partial<OtherLocation> = {},
 ): Found {
-  const spot = spotOf(place);
-  if (spot === null)
+  const position = positionOf(place);
+  if (position === null)
     return {
       unread: `expected a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7 at ${where}, found something else`,
     };
   if (ts === null || !Number.isFinite(ts))
     return { unread: `expected a time with its offset at ${where}, found something else` };
-  const fix = { ts, ...spot, ...more };
-  return { of: null, entry: zoned(locationEntry(fix, origin), fix) };
+  const location = { ts, ...position, ...more };
+  return { owner: null, entry: withZone(locationEntry(location, origin), location) };
 }
 
 const timeOf = (value: JsonValue | undefined): number | null => instantIn(value, 'UTC');
@@ -221,7 +227,7 @@ const motions: Readonly<Record<string, MotionType>> = {
   WALKING: motionTypes.WALKING,
 };
 
-/** The code of an activity; null: unknown. Buses, trains and ferries are vehicles here, as on phones. */
+/** The motion of an activity; null: unknown. Buses, trains and ferries are vehicles, as in readings of phones. */
 function motionOf(word: unknown): MotionType | null {
   if (typeof word !== 'string') return null;
   const name = word.trim().toUpperCase().replaceAll(' ', '_');
@@ -229,15 +235,18 @@ function motionOf(word: unknown): MotionType | null {
   return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
 }
 
-/** Some exports have numbers that overflowed 32 bits, recognisable because coordinates are at most 180 degrees. */
+/** Degrees of a number in 10^-7 degrees. Numbers above 180 degrees have overflowed 32 bits in some exports. */
 function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/** Reads `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or with degrees times 10^7. */
-function spotOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
+/**
+ * The position in `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or an object with
+ * numbers in 10^-7 degrees. null: any other value.
+ */
+function positionOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
   const {
     latE7,
     latitudeE7 = latE7,

@@ -10,7 +10,9 @@ import { zipEntries } from './zip.ts';
 
 /** The most unpacked bytes of all tables that are read. */
 const maxUnpacked = 200 * 1024 * 1024;
-/** bytes of a row, and rows of a table. The largest national feeds have 10 times as many stop times. */
+/**
+ * The most bytes of a row, and the most rows of a table. The largest national feeds have 10 times as many stop times.
+ */
 const maxRecord = 64 * 1024;
 const maxRows = 8_000_000;
 const tables = [
@@ -73,12 +75,12 @@ const trimmed = (names: string[]): string[] => names.map((name) => name.trim().r
 async function gtfsFiles(path: string): Promise<Entry[]> {
   try {
     const entries = (await zipEntries(path)).files.filter(({ fileName }) => tableOf(fileName) !== null);
-    // Some feeds are in a folder inside the zip. Of several copies, the one nearest to the root counts.
+    // Some feeds are in a folder inside the zip. If a table occurs more than once, the one nearest to the root counts.
     const depth = (name: string): number => name.split('/').length;
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
     if (size > maxUnpacked) {
-      throw unusable(path, `at most 200 MiB unpacked, found ${Math.ceil(size / 1024 ** 2)}: split it by agency`);
+      throw unusable(path, `at most 200 MiB unpacked, found ${Math.ceil(size / 1024 ** 2)} MiB: split it by agency`);
     }
     for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
       if (!entries.some(({ fileName }) => tableOf(fileName) === table)) {

@@ -1,4 +1,4 @@
-// Defines a format: how it is recognised, and how a source in this format becomes a stream of things found.
+// Defines a format: how it is recognised, and what its reader yields.
 import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
@@ -16,24 +16,24 @@ export interface SourcePerson {
 /** The owner of an element; null: the user for whom the import runs. */
 export type Owner = SourcePerson | null;
 
-/** A thing that a reader found. Only registrations, profiles and documents do not count as read. */
+/** A thing that a reader found. Counted as read: entries, unusable values, errors, skipped and unread parts. */
 export type Found =
   /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
-  | { of: Owner; entry: Pushed; received_ts?: number }
+  | { owner: Owner; entry: Pushed; received_ts?: number }
   /** A value that could not become an entry, with the reason. */
-  | { of: Owner; unusable: UnusableEntry }
+  | { owner: Owner; unusable: UnusableEntry }
   /** An entry that another service rejected, with its history. */
-  | { of: Owner; error: ErrorRow }
+  | { owner: Owner; error: ErrorRow }
   /** A person, to be registered even without entries. */
-  | { of: SourcePerson; person: true }
+  | { owner: SourcePerson; person: true }
   /** A profile. A user who has one already keeps it. */
-  | { of: Owner; profile: JsonObject }
-  | { of: Owner; document: Document }
-  /** Skipped, because the pipeline derives it again. Value: its kind. */
-  | { left: string }
-  /** Rejected without an owner, or unreadable. Value: the reason. */
+  | { owner: Owner; profile: JsonObject }
+  | { owner: Owner; document: Document }
+  /** A part that is not imported: the pipeline derives it again, or it says nothing about travel. Value: its kind. */
+  | { skipped: string }
+  /** A part that cannot be read, or an entry whose owner is unknown. Value: the reason. */
   | { unread: string }
-  /** A doubt about the whole source. It does not count as read. */
+  /** A doubt about the whole source, for the user of the command. */
   | { warning: string };
 
 /** How to read files that do not state zone or columns. */
@@ -45,11 +45,11 @@ export interface FileReading {
 }
 
 export interface SourceReadOptions extends FileReading {
-  /** Gets the number of bytes read from disk. */
+  /** Gets the number of bytes that were read from disk since the last call. */
   onBytes(count: number): void;
 }
 
-/** How a source identifies the owners of its entries: by names and UUIDs, by UUIDs only, or not at all. */
+/** How a source identifies the owners of its entries: by names and UUIDs (`people`), by UUIDs only, or not at all. */
 export type Naming = 'people' | 'uuids' | 'none';
 
 /** A unit of an import: a file, a folder in a folder format, or a database. */
@@ -74,7 +74,7 @@ export interface FileFormat {
   read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }
 
-/** A format of folders that belong together as a whole. */
+/** A format of a folder whose files are read together. */
 export interface FolderFormat {
   name: string;
   /** Default: `none`. */

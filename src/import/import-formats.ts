@@ -11,7 +11,7 @@ import { exportFolder } from './entries/export-folder.ts';
 import { google } from './google.ts';
 import type { FileFormat, FileReading, FolderFormat, Part } from './import-format.ts';
 import { withEnd } from './recording-end.ts';
-import { keptFile, openSource, openSourceFile, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
+import { openSource, openSourceFile, type SourceFile, type SourceFolder, spooledFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { Spool } from './spool.ts';
 import { withSpeedCheck } from './stated-speeds.ts';
@@ -26,7 +26,7 @@ import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 /** Formats of folders. If two match, the first counts. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
-/** Formats of other programs. Their files do not say that the recording ended. */
+/** Formats of recordings of other programs. They do not state the end of the recording, see `withEnd`. */
 const recordings: readonly FileFormat[] = [
   gpx,
   tcx,
@@ -52,7 +52,7 @@ const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 /** The values of `--format`. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
-/** What the sources of an import contain. */
+/** The result of a search for parts in the sources of an import. */
 export interface FoundParts {
   parts: Part[];
   /** Files in folders and archives that are skipped, with a description. */
@@ -60,8 +60,9 @@ export interface FoundParts {
 }
 
 /**
- * The parts at each of `sources`, sorted by path within a folder or archive. `format`: reads every file in this format.
- * Throws `MOBILITY_USAGE` if a source does not exist, or if the only source contains nothing to import.
+ * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
+ * every file in this format. Throws `MOBILITY_USAGE` if a source does not exist, or if the only source has nothing to
+ * import.
  */
 export async function findParts(
   sources: readonly string[],
@@ -75,7 +76,7 @@ export async function findParts(
       continue;
     }
     const before = found.parts.length;
-    await lookInto(source, { format, reading, found, folders: new Set(), spool: new Spool() });
+    await searchPath(source, { format, reading, found, folders: new Set(), spool: new Spool() });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     const text =
@@ -87,7 +88,7 @@ export async function findParts(
   return found;
 }
 
-/** Refuses several people: the GeoLife data set has one folder per person, and its files do not name the person. */
+/** Throws for trajectories of several people: GeoLife has one folder per person, and its files name no person. */
 function checkOnePerson(parts: readonly Part[]): void {
   const folders = new Set(
     parts
@@ -98,12 +99,12 @@ function checkOnePerson(parts: readonly Part[]): void {
   if (second === undefined) return;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected trajectories of one person, found ${folders.size}: import ${first}, ${second} and so on one by one, ` +
+    `expected trajectories of one person, found ${folders.size} people: import ${first}, ${second} and so on one by one, ` +
       'each with its own --user',
   );
 }
 
-interface Look {
+interface Search {
   format: string | undefined;
   reading: FileReading;
   found: FoundParts;
@@ -112,13 +113,13 @@ interface Look {
   spool: Spool;
 }
 
-async function lookInto(path: string, look: Look): Promise<void> {
-  const { format, found, folders } = look;
+async function searchPath(path: string, search: Search): Promise<void> {
+  const { format, found, folders } = search;
   const source = await openSource(path);
   if ('size' in source) {
-    if (isZip(source.head)) await lookIntoZip(source.path, path, look);
-    else if (isTar(source.head)) await lookIntoTar(source, look);
-    else await lookAt(source, () => openSourceFile(path), look);
+    if (isZip(source.head)) await searchZip(source.path, path, search);
+    else if (isTar(source.head)) await searchTar(source, search);
+    else await addFile(source, () => openSourceFile(path), search);
     return;
   }
   const real = await realpath(path);
@@ -131,7 +132,7 @@ async function lookInto(path: string, look: Look): Promise<void> {
     found.parts.push(await folderPart(source, known));
     return;
   }
-  for (const name of source.names) if (!name.startsWith('.')) await lookInto(join(path, name), look);
+  for (const name of source.names) if (!name.startsWith('.')) await searchPath(join(path, name), search);
 }
 
 /** Hidden files, and the copies that macOS adds to archives. */
@@ -139,46 +140,46 @@ const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
 /** Images, films and web pages, of which the export of an account has many. They are not unpacked. */
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
-/** Searches the files of an archive. An archive in it is searched too, but none inside that. */
-async function lookIntoZip(path: string, archive: ZipPlace | Promise<ZipPlace>, look: Look): Promise<void> {
+/** Searches the files of an archive, also of archives in it, but not of archives in those. */
+async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, search: Search): Promise<void> {
   try {
     const place = await archive;
     const { files, rejected } = await zipEntries(place);
-    for (const reason of rejected) look.found.parts.push(brokenPart(path, new SourceBroken(reason)));
+    for (const reason of rejected) search.found.parts.push(brokenPart(path, new SourceBroken(reason)));
     for (const entry of files) {
       if (isHidden(entry.fileName)) continue;
-      const again = () => zippedFile(path, entry, place);
-      const file = await again();
+      const reopen = () => zippedFile(path, entry, place);
+      const file = await reopen();
       if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
-        await lookIntoZip(file.path, look.spool.keep(file.bytes()), look);
-      else await lookAt(file, again, look);
+        await searchZip(file.path, search.spool.append(file.bytes()), search);
+      else await addFile(file, reopen, search);
     }
   } catch (error) {
-    reportBroken(path, error, look);
+    reportBroken(path, error, search);
   }
 }
 
-async function lookIntoTar(archive: SourceFile, look: Look): Promise<void> {
+async function searchTar(archive: SourceFile, search: Search): Promise<void> {
   try {
     for await (const { name, bytes } of tarEntries(archive.bytes(), archive.size)) {
       if (isHidden(name)) continue;
       if (isOther(name)) {
-        look.found.skipped.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });
+        search.found.skipped.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });
         continue;
       }
-      const part = await look.spool.keep(bytes);
-      const again = () => keptFile(`${archive.path}/${name}`, part);
-      const file = await again();
-      if (isZip(file.head) && /\.(zip|kmz)$/i.test(file.name)) await lookIntoZip(file.path, part, look);
-      else await lookAt(file, again, look);
+      const part = await search.spool.append(bytes);
+      const reopen = () => spooledFile(`${archive.path}/${name}`, part);
+      const file = await reopen();
+      if (isZip(file.head) && /\.(zip|kmz)$/i.test(file.name)) await searchZip(file.path, part, search);
+      else await addFile(file, reopen, search);
     }
   } catch (error) {
-    reportBroken(archive.path, error, look);
+    reportBroken(archive.path, error, search);
   }
 }
 
-/** Lets the import report a broken archive. The other sources are still read. */
-function reportBroken(path: string, error: unknown, { found }: Look): void {
+/** Adds a part that fails, so that the import reports the broken archive and still reads the other sources. */
+function reportBroken(path: string, error: unknown, { found }: Search): void {
   if (!(error instanceof SourceBroken)) throw error;
   found.parts.push(brokenPart(path, error));
 }
@@ -193,8 +194,8 @@ const brokenPart = (name: string, error: SourceBroken): Part => ({
   },
 });
 
-async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: Look): Promise<void> {
-  const { format, reading, found } = look;
+async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, search: Search): Promise<void> {
+  const { format, reading, found } = search;
   for (const one of fileFormats) {
     if (format === undefined ? !(await one.recognises(file, reading)) : one.name !== format) continue;
     const { names = 'none' } = one;
@@ -204,9 +205,9 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
       format: one.name,
       size,
       names: typeof names === 'function' ? names(file) : names,
-      // The file is opened again, so that the bytes read to recognise thousands of files do not stay in memory.
+      // The file is opened again: otherwise the beginnings of thousands of files would stay in memory.
       read: async function* read(options) {
-        const things = one.read(await again(), { ...options, ...reading });
+        const things = one.read(await reopen(), { ...options, ...reading });
         yield* recordings.includes(one) ? withSpeedCheck(withEnd(things)) : things;
       },
     });
@@ -229,8 +230,8 @@ async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<P
 
 async function foundAt(path: string): Promise<string> {
   const source = await openSource(path);
-  if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without any';
-  if (isTar(source.head) || isZip(source.head)) return 'an archive without any';
+  if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without one';
+  if (isTar(source.head) || isZip(source.head)) return 'an archive without one';
   return descriptionOf(source);
 }
 

@@ -1,5 +1,4 @@
-// Runs the import: stores what readers find, batch by batch, and counts it.
-
+// Runs an import: stores the things that readers find, batch by batch, and counts them.
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
@@ -13,7 +12,7 @@ import { startSlices } from '../util/slices.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
 import { SourceBroken } from './source-error.ts';
 
-/** Counts of things read. `read` is the sum of the others. */
+/** Counts of entries, errors and unreadable parts of sources. `read` is the sum of the other counts. */
 export interface ImportCounts {
   read: number;
   /** New in the store. */
@@ -24,7 +23,7 @@ export interface ImportCounts {
   doubled: number;
   /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
-  /** Derived by another service; the pipeline derives it again. */
+  /** Not imported, since the pipeline derives them again or they say nothing about travel. */
   left_behind: number;
 }
 
@@ -62,13 +61,13 @@ export interface ImportOptions {
   now: () => number;
   log?: Log;
   /**
-   * The person to import for. Sources with names give only the data of this person; all data of other sources are
-   * theirs. null: all people that the sources name.
+   * The person to import for. Of a source that names people, only the data of this person are imported. All data of
+   * other sources are imported for this person. null: imports for all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Stores entries of the person to import for. Default: as they are. */
+  /** Stores entries of `whom`, for example within limits. Default: `putTaken`. */
   put?: (taken: readonly Taken[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
-  /** Leaves out what is no entry: errors, documents, and what an app reported about itself. */
+  /** Imports only entries: no errors, documents and profiles. */
   entriesOnly?: true;
   /** Reads and counts, but stores nothing. */
   dryRun?: boolean;
@@ -80,13 +79,13 @@ export interface ImportOptions {
 /** The most problems that are reported per source: a file of a wrong format would have one on each line. */
 const maxProblems = 5;
 
-/** Entries of one user, and characters of them, that may wait in memory to be stored. */
+/** Entries of one user, and their characters, after which they are stored together. */
 const batchEntries = 5000;
 const batchLength = 1024 * 1024;
 
 /**
- * The same limits for all users together: a database may have entries of ten thousand users in any order. Parsed, a
- * character takes about twenty bytes.
+ * The same limits for the entries of all users that are in memory: a database may have entries of ten thousand users in
+ * any order. A character of a parsed entry takes about twenty bytes.
  */
 const mostPending = 20_000;
 const mostPendingLength = 4 * 1024 * 1024;
@@ -122,12 +121,12 @@ async function importPart(part: Part, report: PartReport, people: People, option
   const problem = (text: string): void => {
     if (options.signal?.aborted) return; // the part was not read to its end
     if (report.problems.length < maxProblems) report.problems.push(text);
-    else if (report.problems.length === maxProblems) report.problems.push('and further problems of this kind');
+    else if (report.problems.length === maxProblems) report.problems.push('and further problems');
   };
   let bytes = 0;
   let shown = 0;
-  let left: string | undefined;
-  let owner: string | undefined; // for a source with UUIDs: the first owner
+  let skipped: string | undefined;
+  let firstOwner: string | undefined; // its UUID, if the source has UUIDs
   const show = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);
@@ -145,22 +144,23 @@ async function importPart(part: Part, report: PartReport, people: People, option
         report.read += 1;
         report.set_aside += 1;
         problem(found.unread);
-      } else if ('left' in found) {
+      } else if ('skipped' in found) {
         report.read += 1;
         report.left_behind += 1;
-        left ??= found.left;
+        skipped ??= found.skipped;
       } else if ('warning' in found) {
         problem(found.warning);
       } else {
-        const person = await people.find(found.of, part);
-        owner ??= found.of?.uuid;
-        if (found.of !== null && found.of.uuid !== owner && part.names === 'uuids' && options.whom !== null) {
+        const { owner } = found;
+        const recipient = await people.find(owner, part);
+        firstOwner ??= owner?.uuid;
+        if (owner !== null && owner.uuid !== firstOwner && part.names === 'uuids' && options.whom !== null) {
           throw new SourceBroken(
             `expected entries of one person, ${options.whom.name}, found a second UUID: ` +
               'leave out --user to import each person as a user of their own',
           );
         }
-        if (person !== null) await people.take(person, found, report);
+        if (recipient !== null) await people.take(recipient, found, report);
       }
       if (report.read - shown >= 1000) {
         shown = report.read;
@@ -176,7 +176,9 @@ async function importPart(part: Part, report: PartReport, people: People, option
   await people.flush(report);
   if (isEmpty(report) && part.names === 'none' && report.problems.length === 0)
     problem(
-      left === undefined ? 'expected recorded points, found none' : `found only data that are not imported: ${left}`,
+      skipped === undefined
+        ? 'expected recorded points, found none'
+        : `expected recorded points, found only data that are not imported: ${skipped}`,
     );
   show();
 }
@@ -184,7 +186,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
 /** True if the source gave no entry. */
 const isEmpty = ({ stored, known, doubled }: ImportCounts): boolean => stored + known + doubled === 0;
 
-/** A user who gets entries, and the data that were read for the user but not stored yet. */
+/** A user for whom the import found data, with the data that are not stored yet. */
 interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
   registered: boolean;
   counts: ImportCounts;
@@ -205,30 +207,30 @@ class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
   readonly #recipients = new Map<string, Recipient>();
-  /** Entries of all users in memory that are not stored yet, and their characters. */
+  /** The entries of all users that are not stored yet, and their characters. */
   readonly #pending = { entries: 0, length: 0 };
 
   constructor(options: ImportOptions) {
     this.#options = options;
   }
 
-  /** The user who gets the data of `of`; null if the import does not include this person. */
-  find(of: Owner, part: Part): Promise<Recipient | null> {
-    const key = `${part.names} ${of?.uuid ?? ''}`;
+  /** The user who gets the data of `owner`; null if the import does not include this person. */
+  find(owner: Owner, part: Part): Promise<Recipient | null> {
+    const key = `${part.names} ${owner?.uuid ?? ''}`;
     let found = this.#byOwner.get(key);
     if (found === undefined) {
-      found = this.#resolve(of, part);
+      found = this.#resolve(owner, part);
       this.#byOwner.set(key, found);
     }
     return found;
   }
 
-  async #resolve(of: Owner, { names }: Part): Promise<Recipient | null> {
+  async #resolve(owner: Owner, { names }: Part): Promise<Recipient | null> {
     const { whom } = this.#options;
-    if (of !== null && (whom === null || names === 'people')) {
-      const isMeant = whom === null || whom.name === of.user_email || whom.name.toLowerCase() === of.uuid;
-      if (!isMeant) return null;
-      const { user, registered } = await register(of, this.#options);
+    if (owner !== null && (whom === null || names === 'people')) {
+      const isWanted = whom === null || whom.name === owner.user_email || whom.name.toLowerCase() === owner.uuid;
+      if (!isWanted) return null;
+      const { user, registered } = await register(owner, this.#options);
       return this.#recipient(user, registered);
     }
     if (whom?.user != null) return this.#recipient(whom.user, false);
@@ -247,26 +249,27 @@ class People {
     return recipient;
   }
 
-  async take(of: Recipient, found: Found, report: PartReport): Promise<void> {
+  async take(recipient: Recipient, found: Found, report: PartReport): Promise<void> {
     if ('entry' in found || 'unusable' in found) {
-      count(of, report, { read: 1 });
-      of.batch.push('entry' in found ? this.#check(of, found.entry, found.received_ts) : found.unusable);
+      count(recipient, report, { read: 1 });
+      recipient.batch.push('entry' in found ? this.#check(recipient, found.entry, found.received_ts) : found.unusable);
       const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
-      of.length += length;
+      recipient.length += length;
       this.#pending.entries += 1;
       this.#pending.length += length;
-      if (of.batch.length >= batchEntries || of.length >= batchLength) await this.#store(of, report);
+      if (recipient.batch.length >= batchEntries || recipient.length >= batchLength)
+        await this.#store(recipient, report);
       if (this.#pending.entries > mostPending || this.#pending.length > mostPendingLength) await this.flush(report);
     } else if (this.#options.entriesOnly) {
       return;
     } else if ('error' in found) {
-      count(of, report, { read: 1, ...(await this.#reject(of, found.error)) });
+      count(recipient, report, { read: 1, ...(await this.#reject(recipient, found.error)) });
     } else if (this.#options.dryRun) {
       return;
     } else if ('profile' in found) {
-      await this.#options.store.profiles.merge(of.uuid, {}, found.profile);
+      await this.#options.store.profiles.merge(recipient.uuid, {}, found.profile);
     } else if ('document' in found) {
-      await this.#putDocument(of, found.document);
+      await this.#putDocument(recipient, found.document);
     }
   }
 
@@ -283,31 +286,31 @@ class People {
     for (const recipient of this.#recipients.values()) await this.#store(recipient, report);
   }
 
-  async #store(of: Recipient, report: PartReport): Promise<void> {
-    const { batch, receipts, length } = of;
+  async #store(recipient: Recipient, report: PartReport): Promise<void> {
+    const { batch, receipts, length } = recipient;
     if (batch.length === 0) return;
     this.#pending.entries -= batch.length;
     this.#pending.length -= length;
-    Object.assign(of, emptyBatch());
+    Object.assign(recipient, emptyBatch());
     const { store, now, log, dryRun } = this.#options;
-    const doubled = batch.map((taken) => isEntry(taken) && isDoubled(of, taken.metadata));
+    const doubled = batch.map((taken) => isEntry(taken) && isDoubled(recipient, taken.metadata));
     if (dryRun) {
       for (const [i, taken] of batch.entries()) {
-        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, of.uuid, taken.metadata));
+        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, recipient.uuid, taken.metadata));
         const what = !isEntry(taken) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
-        count(of, report, { [what]: 1 });
+        count(recipient, report, { [what]: 1 });
       }
       return;
     }
-    // Not in the profile, which records the last put of the phone.
+    // The profile records only puts of the phone.
     const put = await (this.#options.put?.(batch, receipts) ??
-      putTaken(of.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
+      putTaken(recipient.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
-    count(of, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
+    count(recipient, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
   }
 
-  /** Stores an error with its history. It is known if the store has it, or a valid entry with its identity. */
+  /** Stores an error with its history, unless the store has the error or a valid entry with its identity. */
   async #reject({ uuid }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };
@@ -331,13 +334,13 @@ class People {
   }
 }
 
-/** s until the lease expires if the import is killed while it writes a document. */
+/** s until another process can get the lease if the import is killed while it writes a document. */
 const secondsOfDocument = 60;
 
-function count(of: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
+function count(recipient: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
   for (const name of countNames) {
     report[name] += counts[name] ?? 0;
-    of.counts[name] += counts[name] ?? 0;
+    recipient.counts[name] += counts[name] ?? 0;
   }
 }
 
@@ -360,8 +363,8 @@ async function register(
   if (namesake !== null) {
     throw new MobilityError(
       'MOBILITY_USER_EXISTS',
-      `${user_email} has the UUID ${uuid} in the source and ${namesake.uuid} in ${store.address}: ` +
-        'two people cannot be distinguished; import into another store, or with --user for a user whom you choose',
+      `expected the same UUID for ${user_email} in source and store, found ${uuid} in the source and ${namesake.uuid} in ${store.address}: ` +
+        'import into another store, or with --user for a user whom you choose',
     );
   }
   if (dryRun) return { user: { uuid, user_email }, registered: true };

@@ -5,7 +5,7 @@ import { recordingFormat } from './import-formats.ts';
 import { textFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 
-/** Some entries of a file. `unread`: the number of points without time or coordinates. */
+/** Some entries of a file. `unread`: the number of points that have no time or no coordinates. */
 export interface UploadPart {
   entries: Pushed[];
   unread: number;
@@ -13,7 +13,7 @@ export interface UploadPart {
 
 const partEntries = 5000;
 
-/** Finds a file in a form: the boundary, and the content of the first part with a file name. */
+/** Matches the body of a form (`multipart/form-data`). Groups: the boundary, the content of the first file. */
 const filePart = /^--([^\r\n]+).*?filename=.*?\r\n\r\n(.*?)\r\n--\1/s;
 
 /**

@@ -1,4 +1,4 @@
-// `people.csv` with a weight for each person, named by UUID, name or pseudonym.
+// Reads a CSV table with a weight for each person. A column names the person by UUID, name or pseudonym.
 import { parse } from 'csv-parse/sync';
 import { usageError } from '../model/mobility-error.ts';
 

@@ -6,7 +6,7 @@ import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
 
-/** Passes everything on, then adds an entry that ends the trip at the latest location, if there is a location. */
+/** Yields what `found` yields. If it has a location, adds an entry that ends the trip at the latest one. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {
@@ -15,7 +15,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
     if (entry?.metadata.key === keys.location && timeOf(entry) > (last === null ? -Infinity : timeOf(last)))
       last = entry;
   }
-  if (last !== null) yield { of: null, entry: endAt(last) };
+  if (last !== null) yield { owner: null, entry: endAt(last) };
 }
 
 /** Seconds since the epoch. A location without a time is rejected, so it cannot be the last. */

@@ -32,7 +32,7 @@ export interface SourceFolder {
   readonly names: readonly string[];
 }
 
-/** bytes that are read to recognise the format. */
+/** Bytes at the beginning of a file by which its format is recognised. */
 const headBytes = 64 * 1024;
 
 /** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
@@ -72,7 +72,7 @@ export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = arch
   sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
 
 /** A file with this path whose bytes are in the spool. */
-export const keptFile = (path: string, part: FilePart): Promise<SourceFile> =>
+export const spooledFile = (path: string, part: FilePart): Promise<SourceFile> =>
   sourceFile(path, part.size, (onBytes) => partBytes(part, onBytes));
 
 export const textFile = (text: string): Promise<SourceFile> =>
@@ -107,7 +107,10 @@ async function sourceFile(
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** The encoding of a text that is not in UTF-8: UTF-16 by its byte order mark or its zeros, else Windows-1252. */
+/**
+ * The encoding of a text: UTF-16 if it begins with a byte order mark or has zeros, else Windows-1252. null: it is in
+ * UTF-8, or it is no text.
+ */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';
@@ -122,7 +125,7 @@ async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): As
   for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
-/** The beginning of a file; for a damaged file, as much as can be unpacked. */
+/** The beginning of a file. Of a damaged file, the part that can be unpacked. */
 async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -1,5 +1,5 @@
-// Keeps files of archives that can only be read sequentially in one temporary file. The file has no name, so that
-// nothing of it is left when the program ends in any way.
+// Keeps files of archives that can only be read sequentially in one temporary file. Its name is removed at once, so
+// that the system deletes the file however the program ends.
 import { randomUUID } from 'node:crypto';
 import { openSync, read, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ export class Spool {
   #size = 0;
 
   /** Appends bytes and returns the new part. */
-  async keep(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
+  async append(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);
       this.#file = openSync(path, 'wx+', 0o600);
@@ -38,7 +38,8 @@ export class Spool {
 }
 
 /**
- * The bytes of a part. `onBytes` gets the size of each chunk. A stream of Node would close the file at an early end.
+ * The bytes of a part. `onBytes` gets the size of each chunk. (A stream of Node would close the file if its reader
+ * stops early.)
  */
 export async function* partBytes(
   { file, start, size }: FilePart,

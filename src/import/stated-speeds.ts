@@ -1,6 +1,8 @@
-// A check of units: stated speeds are compared with distance over time.
+// Checks the unit of the speeds in a recording: compares them with distance over time.
 //
-//     recorded 36, 36, 36 m/s; 100 m in 10 s, 100 m in 10 s  ->  3.6 times as much: probably km/h
+//     ts        0      10     20 s
+//     distance     100    100 m           -> 10 m/s
+//     speed     36     36     36          -> 36 / 10 = 3.6: probably km/h, not m/s
 import type { Entry } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
@@ -13,7 +15,7 @@ const units = [
   { name: 'knots', column: 'speed_knots', factor: 3600 / 1852 },
 ];
 
-/** The fewest pairs of locations for a decision, and the most that are used. */
+/** The fewest pairs of successive locations for a decision, and the most that are compared. */
 const fewest = 20;
 const most = 5000;
 /** s between two locations. Over a longer time the path bends. */
@@ -23,29 +25,29 @@ const slowest = 2;
 /** The largest allowed difference between the median ratio and the factor of a unit, divided by the factor. */
 const tolerance = 0.12;
 
-interface Fix {
+interface SpeedLocation {
   ts: number;
   latitude: number;
   longitude: number;
   sensed_speed: number;
 }
 
-/** Passes everything on, then adds a warning if the speeds are probably in another unit. */
+/** Yields what `found` yields, then a warning if the speeds are probably not in m/s. */
 export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   const ratios: number[] = [];
-  let before: Fix | null = null;
+  let before: SpeedLocation | null = null;
   for await (const one of found) {
     yield one;
     const { metadata, data } = 'entry' in one ? (one.entry as Entry) : {};
     if (metadata?.key !== keys.location || ratios.length >= most) continue;
-    const fix = data as unknown as Fix;
-    const seconds = before === null ? 0 : fix.ts - before.ts;
+    const location = data as unknown as SpeedLocation;
+    const seconds = before === null ? 0 : location.ts - before.ts;
     if (before !== null && seconds > 0 && seconds <= longest) {
-      const moved = distance(before, fix) / seconds;
-      const stated = (before.sensed_speed + fix.sensed_speed) / 2;
+      const moved = distance(before, location) / seconds;
+      const stated = (before.sensed_speed + location.sensed_speed) / 2;
       if (moved >= slowest && stated > 0) ratios.push(stated / moved);
     }
-    before = fix;
+    before = location;
   }
   if (ratios.length < fewest) return;
   const middle = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)]!;
@@ -53,7 +55,7 @@ export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerat
   if (unit === undefined) return;
   yield {
     warning:
-      `speeds are ${middle.toFixed(1)} times as large as distance over time: they are probably ${unit.name}; ` +
+      `expected speeds in m/s, found values ${middle.toFixed(1)} times as large as distance over time, probably ${unit.name}: ` +
       `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`,
   };
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createTarDecoder } from 'modern-tar';
 import { SourceBroken } from './source-error.ts';
-import { freeBytes, maxEntries, maxRatio } from './zip.ts';
+import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 /** True if an unpacked file begins like a tar archive. */
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
@@ -39,7 +39,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > freeBytes && length > size * maxRatio)
+    if (length > uncheckedBytes && length > size * maxRatio)
       throw new SourceBroken(`expected an archive that unpacks to at most ${maxRatio} times its size, found more`);
     yield chunk;
   }

@@ -17,13 +17,16 @@ import { type FilePart, partBytes } from './spool.ts';
 /** The location of an archive: the path of its file, or a part of an open file. */
 export type ZipPlace = string | FilePart;
 
-/** Limits on work and memory for malicious archives. Contents are streamed; only the directory is in memory. */
+/** Limits for malicious archives. Only the directory of an archive is in memory as a whole. */
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/** The highest ratio of unpacked to packed bytes after the first `freeBytes` of a file. Tracks have 10 to 40. */
+/**
+ * The highest ratio of unpacked to packed bytes. The first `uncheckedBytes` of a file may exceed it. Recorded tracks
+ * have a ratio of 10 to 40.
+ */
 export const maxRatio = 200;
-export const freeBytes = 16 * 1024 * 1024;
+export const uncheckedBytes = 16 * 1024 * 1024;
 
 /** True if a file begins like a ZIP archive. */
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
@@ -49,11 +52,12 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
       size += entry.uncompressedSize;
       entry.fileName = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       const fault = validateFileName(entry.fileName);
-      if (fault !== null) rejected.push(`expected a name within the archive, found another: ${fault}`);
+      if (fault !== null) rejected.push(`expected file names within the archive, found another name: ${fault}`);
       else if (!entry.fileName.endsWith('/')) files.push(entry);
     }
     if (packed > zip.fileSize) throw new SourceBroken('expected separate files in the archive, found overlapping ones');
-    if (size > maxUnpackedBytes) throw new SourceBroken(`expected at most ${maxUnpackedBytes} bytes unpacked`);
+    if (size > maxUnpackedBytes)
+      throw new SourceBroken(`expected an archive of at most ${maxUnpackedBytes} bytes unpacked, found ${size}`);
     return { files, rejected };
   } catch (error) {
     throw asBroken(error);
@@ -80,7 +84,7 @@ export async function* zipBytes(
     const isPacked = entry.compressionMethod === 8;
     for await (const chunk of isPacked ? unpacked(stored, createInflateRaw({ chunkSize: chunkBytes })) : stored) {
       length += chunk.length;
-      if (length > size || (length > freeBytes && length > packed * maxRatio))
+      if (length > size || (length > uncheckedBytes && length > packed * maxRatio))
         throw new SourceBroken(
           `expected a file of ${size} bytes that unpacks to at most ${maxRatio} times its packed size, found more`,
         );
@@ -102,7 +106,7 @@ const damaged = (cause?: unknown): SourceBroken =>
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
-/** Names are not decoded, because an invalid name must not end the directory. */
+/** Opens an archive. The library does not decode names, because it would stop at an invalid name. */
 async function openZip(place: ZipPlace): Promise<ZipFile> {
   const isOwn = typeof place === 'string';
   const reader = new WindowReader(isOwn ? wholeFile(place) : place, isOwn);
@@ -120,7 +124,7 @@ function wholeFile(path: string): FilePart {
   return { file, start: 0, size: fstatSync(file).size };
 }
 
-/** Reads a file in large windows: the library reads twice per entry, and single reads would take 50 times the CPU. */
+/** Reads a file in large pieces: the library reads twice per entry, and each read from disk costs CPU. */
 class WindowReader extends RandomAccessReader {
   readonly #place: FilePart;
   readonly #isOwn: boolean;

@@ -40,7 +40,7 @@ async function read(content: string | Buffer, name = 'a-file', format?: string):
     if (entry?.metadata.key === 'statemachine/transition') result.end = Math.floor(convert(entry).data.ts as number);
     else if (entry !== null) result.entries.push(entry);
     if ('unread' in found) result.unread.push(found.unread);
-    if ('left' in found) result.left.push(found.left);
+    if ('skipped' in found) result.left.push(found.skipped);
   };
   try {
     for await (const found of part!.read({ onBytes: () => {} })) take(found);
@@ -329,7 +329,7 @@ it.each([
 
 it.each([
   ['', 'an empty file'],
-  ['PK\u0005\u0006'.padEnd(22, '\0'), 'an archive without any'],
+  ['PK\u0005\u0006'.padEnd(22, '\0'), 'an archive without one'],
   ['some text about 52.5, 13.4', 'something else'],
   [
     '{"type":"FeatureCollection","features":[{"type":"Feature"}]}',

@@ -112,7 +112,7 @@ describe('an import that does not come to its end', () => {
     ]);
     expect([code, json()]).toMatchObject([3, { read: 50, stored: 50 }]);
     expect(stderr).toMatch(
-      /cut.json: the file ends at byte \d+, before the end of its JSON: everything before it was read/,
+      /cut.json: expected the end of the JSON, found the end of the file at byte \d+: everything before it was read/,
     );
   });
 });
@@ -320,7 +320,7 @@ it('a store that fails ends the import, also an import of a source without bytes
       size,
       names: 'people',
       read: async function* () {
-        yield of === null ? { left: 'trips' } : { of, person: true };
+        yield of === null ? { skipped: 'trips' } : { owner: of, person: true };
       },
     };
     const failing: Store = Object.create(store, { users: { value: users } });

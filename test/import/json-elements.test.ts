@@ -15,7 +15,7 @@ async function elementsOf(text: string, size = 64): Promise<JsonElement[]> {
   return found;
 }
 
-const parsed = ({ of, text }: JsonElement): [string | null, JsonValue] => [of, JSON.parse(text!) as JsonValue];
+const parsed = ({ member, text }: JsonElement): [string | null, JsonValue] => [member, JSON.parse(text!) as JsonValue];
 
 it('a list gives its elements, an object its members and the elements of its lists, whatever is in them', async () => {
   const value = fc.jsonValue({ maxDepth: 4, noUnicodeString: false }) as fc.Arbitrary<JsonValue>;
@@ -40,7 +40,7 @@ it('a file that ends early gives the elements before, and the error says where i
   const reading = (async () => {
     for await (const one of jsonElements(chunksOf('{"a":[1,{"b":2},{"c":', 5))) found.push(one);
   })();
-  await expect(reading).rejects.toThrow(/ends at byte 21, before the end of its JSON/);
+  await expect(reading).rejects.toThrow(/end of the JSON, found the end of the file at byte 21/);
   expect(found.map(({ text }) => text)).toEqual(['1', '{"b":2}']);
 });
 

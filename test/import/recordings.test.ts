@@ -20,7 +20,7 @@ async function found(name: string, reading: FileReading = {}): Promise<string[]>
       for await (const one of part.read({ onBytes: () => {} })) {
         if ('entry' in one) lines.push(entryLine(one.entry as Entry));
         else if ('warning' in one) lines.push(`warning: ${one.warning}`);
-        else lines.push('unread' in one ? `unread: ${one.unread}` : 'left' in one ? `left: ${one.left}` : 'else');
+        else lines.push('unread' in one ? `unread: ${one.unread}` : 'skipped' in one ? `left: ${one.skipped}` : 'else');
       }
     } catch (error) {
       if (!(error instanceof SourceBroken)) throw error;

@@ -18,10 +18,10 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Features per call of the mapper: the most that the app sends in a batch. It repeats the battery in each one. */
+/** Features per call of `fromOverland`: the most that the app sends in a batch. */
 const batchSize = 1000;
 
-/** Characters of features per call of the mapper. */
+/** Characters of features after which `fromOverland` is called. */
 const batchLength = 1024 * 1024;
 
 async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
@@ -29,7 +29,7 @@ async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): 
   let length = 0;
   for await (const record of jsonRecords(file, onBytes)) {
     if ('unread' in record) yield record;
-    else if (record.of === 'locations' || record.of === 'features') {
+    else if (record.member === 'locations' || record.member === 'features') {
       batch.push(record.value);
       length += record.length;
     }

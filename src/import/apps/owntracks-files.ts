@@ -6,7 +6,9 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
 import type { SourceFile } from '../source.ts';
 
-/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between. Other kinds of lines contain no JSON. */
+/**
+ * Matches `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between. Other lines of a `.rec` file have no JSON.
+ */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
 export const ownTracks: FileFormat = {
@@ -31,9 +33,9 @@ function messageIn(line: string): string | null {
   return line.trim() === '' ? null : line;
 }
 
-/** Converts the result of an endpoint's mapper to things found. */
+/** Converts the result of `fromOwnTracks` or `fromOverland` to things found. */
 export function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> {
-  for (const entry of entries) yield { of: null, entry };
-  for (const one of unusable) yield { of: null, unusable: one };
-  for (let i = 0; i < skipped; i++) yield { left: 'a message without travel' };
+  for (const entry of entries) yield { owner: null, entry };
+  for (const one of unusable) yield { owner: null, unusable: one };
+  for (let i = 0; i < skipped; i++) yield { skipped: 'a message without travel' };
 }

@@ -10,7 +10,9 @@ export type EmissionDocument = Record<string, unknown>;
 /** The reason why a document could not be read. */
 export type Unreadable = string;
 
-/** The collections to read. All others are derived from these; the pipeline derives them again. */
+/**
+ * The collections to read, in this order. Other collections are derived from them, and the pipeline derives them again.
+ */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -27,8 +29,8 @@ export function isCollectionName(name: string): name is CollectionName {
 }
 
 /**
- * Reads collections in this order: people first; then rejected entries, which are put and judged again; then the
- * timeseries; then pending entries. If an entry occurs twice, the one that is read last counts.
+ * Reads the collections in the order of `collectionNames`. Rejected entries are put again, so that this program checks
+ * them. If an entry occurs twice, the one that is read last counts: a pending entry is the newest.
  */
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
@@ -40,10 +42,10 @@ export async function* readDatabase(
         yield { unread: `${collection}: ${document}` };
       } else if (collection === 'Stage_uuids') {
         const person = personOf(document);
-        if (person === null) yield { unread: 'a registration in Stage_uuids names no UUID' };
+        if (person === null) yield { unread: 'Stage_uuids: expected a registration with a UUID, found one without' };
         else {
           people.set(person.uuid, person);
-          yield { of: person, person: true };
+          yield { owner: person, person: true };
         }
       } else if (collection === 'Stage_Profiles') {
         yield* profileOf(document, people);
@@ -65,35 +67,36 @@ function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument
   };
 }
 
-/** Fields of a profile that only the original service uses. */
+/** Fields of a profile that only e-mission uses. */
 const ownFields = ['_id', 'user_id', 'pipeline_range'];
 
 function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, SourcePerson>): Generator<Found> {
   const uuid = uuidOf(document.user_id);
   if (uuid === null) return;
   const fields = Object.entries(plainDocument(document)).filter(([name]) => !ownFields.includes(name));
-  yield { of: people.get(uuid) ?? { uuid }, profile: Object.fromEntries(fields) };
+  yield { owner: people.get(uuid) ?? { uuid }, profile: Object.fromEntries(fields) };
 }
 
-/** The entry in a document of a collection. */
+/** The entry in a document of a collection, with its owner. `people`: names for UUIDs. */
 export function entryOf(
   document: EmissionDocument,
   collection: string,
   people: ReadonlyMap<string, SourcePerson> = new Map(),
 ): Found {
   const metadata = document.metadata as EmissionDocument | undefined;
-  if (isDerived(metadata)) return { left: String(metadata?.key) };
+  if (isDerived(metadata)) return { skipped: String(metadata?.key) };
   const uuid = uuidOf(document.user_id);
   if (uuid === null) {
     return {
-      unread: `an entry of ${collection} names no user: ${String(metadata?.key ?? 'without a key').slice(0, 60)}`,
+      unread: `${collection}: expected an entry with user_id, found none: ${String(metadata?.key ?? 'without a key').slice(0, 60)}`,
     };
   }
   const received = idTime(document._id);
   const entry = withoutIds(document);
-  if (entry === null) return { unread: `an entry of ${collection} is nested too deep` };
+  if (entry === null)
+    return { unread: `${collection}: expected an entry, found one that is nested too deeply to read` };
   return {
-    of: people.get(uuid) ?? { uuid },
+    owner: people.get(uuid) ?? { uuid },
     entry,
     ...(received !== null && { received_ts: received }),
   };

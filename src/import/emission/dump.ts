@@ -72,7 +72,7 @@ export async function* bsonDocuments(
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   let rest = Buffer.alloc(0);
   let position = 0; // the byte of the file where `rest` begins
-  let skipped = 0; // bytes that are left of a document that is too long
+  let skipped = 0; // bytes still to skip of a document that is too long
   for await (const chunk of file.bytes(onBytes)) {
     const bytes = Buffer.concat([rest, chunk]);
     let start = Math.min(skipped, bytes.length);
@@ -81,7 +81,7 @@ export async function* bsonDocuments(
       const length = bytes.readInt32LE(start);
       if (length < 5 || length > maxDocumentBytes) throw noBson(position + start);
       if (length > maxElementBytes) {
-        yield `the document at byte ${position + start} is longer than ${maxElementBytes} bytes`;
+        yield `expected documents of at most ${maxElementBytes} bytes, found a longer one at byte ${position + start}`;
         skipped = Math.max(0, start + length - bytes.length);
       } else {
         if (bytes.length - start < length) break;
@@ -93,7 +93,9 @@ export async function* bsonDocuments(
     position += start;
   }
   if (rest.length > 0 || skipped > 0) {
-    throw new SourceBroken(`the file ends within a document, at byte ${position}: everything before it was read`);
+    throw new SourceBroken(
+      `expected a whole document at byte ${position}, found the end of the file: everything before it was read`,
+    );
   }
 }
 
@@ -118,6 +120,9 @@ async function* jsonDocuments(
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   for await (const record of isJsonList(file) ? jsonRecords(file, onBytes) : jsonLines(file, onBytes)) {
     if ('unread' in record) yield record.unread;
-    else yield isJsonObject(record.value) ? record.value : `expected a JSON object at ${record.where}`;
+    else
+      yield isJsonObject(record.value)
+        ? record.value
+        : `expected a JSON object at ${record.where}, found another value`;
   }
 }

@@ -6,9 +6,10 @@ import type { Found, Part } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
 
+/** The name of e-mission's database, if the address names none. */
 const usualName = 'Stage_database';
 
-const connectMs = 10_000;
+const connectMs = 10_000; // ms until an unreachable server is reported
 
 /** True for the address of a database. */
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);
@@ -56,7 +57,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   const client = clientOf(address);
   try {
     yield* readDatabase(async function* documentsOf(collection): AsyncGenerator<EmissionDocument> {
-      // In the order in which the server stored them, as in a dump.
+      // In the order in which MongoDB stored them, as in a dump.
       const order = { sort: { $natural: 1 }, batchSize: 1000 } as const;
       for await (const document of databaseOf(client, address).collection(collection).find({}, order)) {
         onDocument();
@@ -65,9 +66,8 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
     });
   } catch (error) {
     if (error instanceof MobilityError) throw error;
-    throw new SourceBroken(`reading the database failed: ${errorText(error)}: everything before it was read`, {
-      cause: error,
-    });
+    const message = `expected to read the whole database, found an error: ${errorText(error)}; everything before it was read`;
+    throw new SourceBroken(message, { cause: error });
   } finally {
     await client.close();
   }

@@ -2,10 +2,10 @@
 import { BSON } from 'mongodb';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 
-/** A UUID in its usual form, from 16 bytes or from 32 hex characters with or without dashes. null: other values. */
+/** The usual form of a UUID that is given as 16 bytes or as 32 hex characters. null: the value is no UUID. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
-    // Python writes subtype 3 in the byte order of subtype 4.
+    // Subtype 3 has other byte orders in other languages. Python, which e-mission uses, writes it like subtype 4.
     const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
     return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
   }
@@ -21,7 +21,7 @@ function dashed(hex: string): string | null {
   return parts === null ? null : parts.slice(1).join('-');
 }
 
-/** When the server made an object id, seconds since the epoch; null for other values. */
+/** When an object id of MongoDB was made, seconds since the epoch. null: the value is no object id. */
 export function idTime(value: unknown): number | null {
   const hex = value instanceof BSON.ObjectId ? value.toHexString() : isJsonObject(value) ? value.$oid : null;
   return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;
@@ -60,10 +60,10 @@ function plainBson(value: BsonValue): JsonValue {
     return plainValue(Number(value));
   if (value instanceof BSON.Decimal128) return plainValue(Number(value.toString()));
   if (value instanceof BSON.BSONSymbol) return value.value;
-  return String(value); // code, regular expressions and other kinds that phones do not write
+  return String(value); // code, regular expressions and other types that entries do not have
 }
 
-/** The value of an object whose name begins with a dollar sign; undefined for other objects. */
+/** The value of an object such as `{"$oid": "65f0…"}` in the JSON of MongoDB's tools. undefined: another object. */
 function plainExtended(value: JsonObject): JsonValue | undefined {
   const name = Object.keys(value)[0];
   if (name === undefined || !name.startsWith('$')) return undefined;

@@ -1,5 +1,5 @@
-// Reads files of entries: JSON lines of `mobility export`, JSON of `find_entries` and of e-mission's scripts, bodies of
-// pushes, BSON.
+// Reads files of entries: JSON lines of `mobility export`, answers of `find_entries`, JSON of e-mission's scripts,
+// bodies of pushes, and BSON.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';
@@ -48,17 +48,18 @@ async function* readEntries(file: SourceFile, { onBytes }: SourceReadOptions): A
 }
 
 function entryFound(value: JsonValue, where: string): Found {
-  if (!isJsonObject(value)) return { of: null, entry: value };
+  if (!isJsonObject(value)) return { owner: null, entry: value };
   const { user_id, received_ts } = value;
   const uuid = user_id === undefined ? null : uuidOf(user_id);
-  // Only tools of MongoDB write names with dollar signs that have a meaning. In a payload of a phone they stay
-  // unchanged.
+  // An entry with ids was written by tools of MongoDB, so names such as `$date` have a meaning. In an entry of a phone
+  // they have none and stay unchanged.
   const isForeign = user_id !== undefined || value._id !== undefined;
   const entry = isForeign ? withoutIds(value) : value;
-  if (entry === null) return { unread: `the entry at ${where} is nested too deep` };
-  if (isDerived(value.metadata as JsonObject | undefined)) return { left: String((value.metadata as JsonObject).key) };
+  if (entry === null) return { unread: `expected an entry at ${where}, found one that is nested too deeply to read` };
+  if (isDerived(value.metadata as JsonObject | undefined))
+    return { skipped: String((value.metadata as JsonObject).key) };
   return {
-    of: uuid === null ? null : { uuid },
+    owner: uuid === null ? null : { uuid },
     entry,
     ...(typeof received_ts === 'number' && { received_ts }),
   };

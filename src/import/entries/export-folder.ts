@@ -8,20 +8,20 @@ import { jsonLines } from '../read/json-records.ts';
 import { openSourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 
-/** Converts a value of each file in the folder; null if `export` cannot have written it. */
-const valueIn: Record<string, (value: JsonValue, of: Owner) => Found | null> = {
-  'entries.jsonl': (entry, of) => {
+/** For each file in the folder, a function that converts one of its values; null: `export` cannot have written it. */
+const valueIn: Record<string, (value: JsonValue, owner: Owner) => Found | null> = {
+  'entries.jsonl': (entry, owner) => {
     const { received_ts } = isJsonObject(entry) ? entry : {};
-    return { of, entry, ...(typeof received_ts === 'number' && { received_ts }) };
+    return { owner, entry, ...(typeof received_ts === 'number' && { received_ts }) };
   },
-  'errors.jsonl': (value, of) => {
+  'errors.jsonl': (value, owner) => {
     const error = errorRowOf(value);
-    return error && { of, error };
+    return error && { owner, error };
   },
-  'documents.jsonl': (value, of) => {
+  'documents.jsonl': (value, owner) => {
     const { key, write_ts, data } = isJsonObject(value) ? value : {};
     const isDocument = typeof key === 'string' && typeof write_ts === 'number' && data !== undefined;
-    return isDocument ? { of, document: { key, write_ts, data } } : null;
+    return isDocument ? { owner, document: { key, write_ts, data } } : null;
   },
 };
 
@@ -35,22 +35,22 @@ export const exportFolder: FolderFormat = {
 };
 
 async function* readExport(folder: SourceFolder, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
-  const { of, profile } = await readUser(folder);
-  yield { of, person: true };
-  if (profile !== null) yield { of, profile };
+  const { owner, profile } = await readUser(folder);
+  yield { owner, person: true };
+  if (profile !== null) yield { owner, profile };
   for (const name of exportFolder.files(folder)) {
     const path = join(folder.path, name);
     for await (const record of jsonLines(await openSourceFile(path), onBytes)) {
       if ('unread' in record) yield { unread: `${path}: ${record.unread}` };
       else
-        yield valueIn[name]!(record.value, of) ?? {
-          unread: `expected a line as export writes it in ${path}, ${record.where}`,
+        yield valueIn[name]!(record.value, owner) ?? {
+          unread: `expected a line as export writes it in ${path}, ${record.where}, found another value`,
         };
     }
   }
 }
 
-async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null>; profile: JsonObject | null }> {
+async function readUser(folder: SourceFolder): Promise<{ owner: Exclude<Owner, null>; profile: JsonObject | null }> {
   const { path, size, head } = await openSourceFile(join(folder.path, 'user.json'));
   const { uuid, user_email, update_ts, profile } = parseJsonObject(head.toString('utf8')) ?? {};
   if (typeof uuid !== 'string' || !isUuid(uuid) || typeof user_email !== 'string') {
@@ -58,7 +58,7 @@ async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null
     throw new SourceBroken(`expected a user with uuid and user_email in ${path}, found ${found}`);
   }
   return {
-    of: { uuid, user_email, ...(typeof update_ts === 'number' && { update_ts }) },
+    owner: { uuid, user_email, ...(typeof update_ts === 'number' && { update_ts }) },
     profile: isJsonObject(profile) ? profile : null,
   };
 }

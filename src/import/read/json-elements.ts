@@ -1,10 +1,10 @@
 // Cuts JSON of any size into the members and list elements of its outermost value, as text.
 import { SourceBroken } from '../source-error.ts';
 
-/** A member or list element of a JSON file. */
+/** A member of the outermost object, or an element of a list, in a JSON file. */
 export interface JsonElement {
-  /** The member of the outermost object that the element is or belongs to; null if the file is a single list. */
-  of: string | null;
+  /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
+  member: string | null;
   /** True for an element of a list; false for a member that is not a list. */
   listed: boolean;
   /** Its JSON text; null if it was skipped because of `reason`. */
@@ -20,7 +20,7 @@ export interface JsonElement {
  */
 export const maxElementBytes = 1024 * 1024;
 
-/** The most nested containers of an element, as for pushed entries. */
+/** The most levels of nested lists and objects in an element, as in pushed entries. */
 const maxElementDepth = 500;
 
 const quote = 0x22;
@@ -34,7 +34,7 @@ const closeObject = 0x7d;
 
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** What is expected next: the outermost value, a name, its colon, its value, a list element, or the end. */
+/** What the scanner expects next. `start`: the outermost value. `name`, `colon`, `value`: the parts of a member. */
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
 /**
@@ -44,7 +44,7 @@ type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
  */
 export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
   let state: State = 'start';
-  let of: string | null = null;
+  let member: string | null = null;
   let isList = false; // true if the outermost value is a list
   let piece: Piece | null = null;
   let position = 0; // the byte of the file where the chunk begins
@@ -57,11 +57,11 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
         const { text, reason, offset }: Piece = piece;
         piece = null;
         if (state === 'name') {
-          of = nameOf(text, offset);
+          member = nameOf(text, offset);
           state = 'colon';
           continue;
         }
-        yield { of, listed: state === 'element', text, ...(reason !== null && { reason }), offset };
+        yield { member, listed: state === 'element', text, ...(reason !== null && { reason }), offset };
         if (state === 'value') state = 'name';
         continue;
       }
@@ -102,7 +102,7 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   if (state === 'end') return;
   if (state === 'start') throw new SourceBroken('expected a JSON list or object, found nothing');
   throw new SourceBroken(
-    `the file ends at byte ${position}, before the end of its JSON: everything before it was read`,
+    `expected the end of the JSON, found the end of the file at byte ${position}: everything before it was read`,
   );
 }
 

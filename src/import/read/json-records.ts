@@ -5,14 +5,14 @@ import { SourceBroken } from '../source-error.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 import { fileLines } from './lines.ts';
 
-/** A record, or the reason why a part of the file is not one. */
+/** A record, or the reason why a part of the file cannot be read. */
 export type JsonRecord =
   | {
       value: JsonValue;
       /** Characters of its JSON text. */
       length: number;
-      /** Name of the member of the outermost object that holds the record in its list; null: none. */
-      of: string | null;
+      /** The name of the member of the outermost object whose list has the record; null: it is in no such list. */
+      member: string | null;
       /** Its position in the file, for messages. */
       where: string;
     }
@@ -22,8 +22,12 @@ export type JsonRecord =
 const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
 
 /**
- * The records of a file. `isRecord` is true for an object that is a record itself, on one line or over several lines.
- * Other objects contain lists of records. Default: no object is a record itself. `textOf` extracts the JSON of a line.
+ * The records of a file. `isRecord`: true for an object that is a record, on one line or over several lines; any other
+ * object contains lists of records. Default: always false. `textOf`: extracts the JSON of a line.
+ *
+ *     {"t":1} (line) {"t":2}           ->  {"t":1}, {"t":2}            if `isRecord` of them is true
+ *     {"points":[{"t":1},{"t":2}]}     ->  {"t":1}, {"t":2}            member `points`
+ *     [{"t":1},{"t":2}]                ->  {"t":1}, {"t":2}            member null
  */
 export async function* jsonRecords(
   file: SourceFile,
@@ -40,16 +44,17 @@ export async function* jsonRecords(
   if (isJsonObject(value) && isRecord(value)) return yield* jsonLines(file, onBytes, textOf);
   const single: JsonObject = {};
   let length = 0;
-  for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
-    if (text === null) yield { unread: `the element at byte ${offset} is ${reason}` };
-    else if (listed) yield recordIn(text, of, `byte ${offset}`);
-    else if (of !== null) {
-      length += of.length + text.length;
-      if (length > maxElementBytes) throw new SourceBroken(`expected an object of at most ${maxElementBytes} bytes`);
-      single[of] = jsonIn(text) ?? null;
+  for await (const { member, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
+    if (text === null) yield { unread: `expected a shorter or flatter element at byte ${offset}, found one ${reason}` };
+    else if (listed) yield recordIn(text, member, `byte ${offset}`);
+    else if (member !== null) {
+      length += member.length + text.length;
+      if (length > maxElementBytes)
+        throw new SourceBroken(`expected an object of at most ${maxElementBytes} bytes, found a longer one`);
+      single[member] = jsonIn(text) ?? null;
     }
   }
-  if (isRecord(single)) yield { value: single, length, of: null, where: 'byte 0' };
+  if (isRecord(single)) yield { value: single, length, member: null, where: 'byte 0' };
 }
 
 /** The records of a file that has one per line. */
@@ -67,10 +72,10 @@ export async function* jsonLines(
 /** True if the file is a single list. */
 export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.test(head.toString('utf8'));
 
-function recordIn(text: string, of: string | null, where: string): JsonRecord {
+function recordIn(text: string, member: string | null, where: string): JsonRecord {
   const value = jsonIn(text);
   if (value === undefined) return { unread: `expected JSON at ${where}, found something else` };
-  return { value, length: text.length, of, where };
+  return { value, length: text.length, member, where };
 }
 
 function jsonIn(text: string): JsonValue | undefined {

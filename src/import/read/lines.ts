@@ -8,7 +8,7 @@ export interface TextLine {
   text: string;
 }
 
-/** The most characters of a line. The rest is skipped, so that the memory of an import does not depend on the file. */
+/** The most characters that are read of a line, so that the memory of an import does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
 /** The lines of a UTF-8 text, also empty ones, with any kind of line break. Invalid bytes become U+FFFD. */

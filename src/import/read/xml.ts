@@ -2,12 +2,12 @@
 import sax from 'sax';
 import { SourceBroken } from '../source-error.ts';
 
-/** An element opens, or closes. `text`: its text since the last element inside it. Names have no prefixes. */
+/** The start or end of an element. `text`: its text after the last element inside it. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
 
-/** The most nested elements. */
+/** The most levels of nested elements. */
 const maxDepth = 200;
 
 /** The most attributes of an element, and the most characters of attributes of all open elements. */
@@ -22,10 +22,10 @@ const maxTextLength = 256;
 const maxLongTextLength = 4 * 1024 * 1024;
 
 /**
- * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit,
- * and nothing is downloaded. Names, depth, attributes and texts are limited; only the innermost open element has a
- * text, which is cut off. Throws `SourceBroken` with the line if the file breaks off or is not XML. `long`: the element
- * whose text may be long.
+ * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit.
+ * Nothing is downloaded. Names, depth and attributes are limited; a text is cut off at `maxTextLength`. `long`: the
+ * name of elements whose text may have `maxLongTextLength`. Throws `SourceBroken` with the line if the file breaks off
+ * or is not XML.
  */
 export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });

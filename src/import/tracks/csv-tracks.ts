@@ -5,7 +5,7 @@ import type { FileFormat, FileReading, Found, SourceReadOptions } from '../impor
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
-import { type Fields, fieldsIn, isFix, locate, personChecker } from './fields.ts';
+import { type Fields, fieldsIn, hasLocation, locate, personChecker } from './fields.ts';
 
 export const csv: FileFormat = {
   name: 'csv',
@@ -16,7 +16,7 @@ export const csv: FileFormat = {
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-/** The most lines that are searched for the header. Some programs write `sep=;` or titles before it. */
+/** The number of lines that are searched for the header. Some programs write `sep=;` or titles before it. */
 const headerLines = 20;
 
 /** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
@@ -26,7 +26,7 @@ function headerIn(head: Buffer, { columns }: FileReading): { line: number; delim
     line.split(delimiter).map((name) => name.replace(/^[\ufeff\s]*"?|"?\s*$/g, ''));
   for (const [i, line] of lines.entries())
     for (const delimiter of delimiters)
-      if (isFix(fieldsIn(names(line, delimiter), columns))) return { line: i + 1, delimiter };
+      if (hasLocation(fieldsIn(names(line, delimiter), columns))) return { line: i + 1, delimiter };
   return null;
 }
 

@@ -38,7 +38,10 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/** Names in lower-case letters and digits, the most specific first, with the units that they may end with. */
+/**
+ * Names of columns by field, in lower-case letters and digits, the most specific first. `units`: units that these names
+ * may end with.
+ */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   [
     'time',
@@ -88,7 +91,7 @@ interface FieldColumn {
 /** The columns for each part of a location, the most specific first. */
 export type Fields = Readonly<Partial<Record<Field, readonly FieldColumn[]>>>;
 
-/** The parts of a location among `names`. `columns` takes precedence over the table. */
+/** Finds the columns for each part of a location among `names`. `columns` takes precedence over the table. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
   const forms = names.map(plain);
   const program = programs.find(({ names: some }) => some.every((name) => forms.includes(name)));
@@ -114,8 +117,8 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
 /**
- * The forms of a name to look up: as it is, in the singular, and without a prefix of AWARE and others:
- * `double_latitude`, `gps_accuracy`, `locationSpeed(m/s)`.
+ * The forms of a name to look up: as it is, in the singular, and without the prefix that AWARE and other programs
+ * write, as in `double_latitude`, `gps_accuracy` and `locationSpeed(m/s)`.
  */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
@@ -123,19 +126,19 @@ const formsOf = (name: string): string[] => {
 };
 
 /** True if the columns for time and coordinates are known. */
-export const isFix = ({ time, lat, lon }: Fields): boolean =>
+export const hasLocation = ({ time, lat, lon }: Fields): boolean =>
   time !== undefined && lat !== undefined && lon !== undefined;
 
-/** A location whose coordinates or time come from elsewhere, such as the geometry of a feature. */
-export interface Spot {
+/** Coordinates and time that are not columns of the record, such as those in the geometry of a feature. */
+export interface GivenPosition {
   longitude: JsonValue | undefined;
   latitude: JsonValue | undefined;
   altitude?: JsonValue | undefined;
   time?: JsonValue | undefined;
 }
 
-/** The source of a location. */
-interface FixOf {
+/** What a reader knows about all its locations. */
+interface LocationContext {
   origin: Origin;
   /** The position in the file, for messages. */
   where: string;
@@ -145,15 +148,17 @@ interface FixOf {
   reported?: JsonObject;
 }
 
-/** A value with its unit, such as `21.6 km/h` or `240 m`. Degrees have letters of their hemisphere instead. */
+/** Matches a value with its unit, such as `21.6 km/h` or `240 m`. */
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
-/** The location in a record, or the reason why there is none. */
+/**
+ * The location in a record, or the reason why there is none. `position`: takes precedence over columns of the record.
+ */
 export function locate(
   record: JsonObject,
   fields: Fields,
-  { origin, where, zone, reported }: FixOf,
-  spot?: Spot,
+  { origin, where, zone, reported }: LocationContext,
+  position?: GivenPosition,
 ): Found {
   const number = (field: Field, min = Number.NEGATIVE_INFINITY): number | undefined => {
     for (const { name, factor } of fields[field] ?? []) {
@@ -164,27 +169,27 @@ export function locate(
     }
     return undefined;
   };
-  const latitude = spot === undefined ? number('lat') : numberIn(spot.latitude);
-  const longitude = spot === undefined ? number('lon') : numberIn(spot.longitude);
+  const latitude = position === undefined ? number('lat') : numberIn(position.latitude);
+  const longitude = position === undefined ? number('lon') : numberIn(position.longitude);
   if (latitude === undefined || longitude === undefined)
     return { unread: `expected latitude and longitude as numbers at ${where}, found something else` };
-  const time = spot?.time ?? timeOf(record, fields);
+  const time = position?.time ?? timeOf(record, fields);
   const ts = instantIn(time, zone);
   if (ts === null)
     return { unread: `expected a time at ${where}, found ${time === undefined ? 'none' : 'another text'}` };
   const known: Partial<OtherLocation> = {
-    altitude: numberIn(spot?.altitude) ?? number('altitude'),
+    altitude: numberIn(position?.altitude) ?? number('altitude'),
     accuracy: number('accuracy', 0),
     vaccuracy: number('vaccuracy', 0),
     sensed_speed: number('speed', 0),
     bearing: number('bearing', 0),
   };
-  const fix = { ts, latitude, longitude, ...known };
-  return { of: null, entry: zoned(locationEntry(fix, origin, reported), fix) };
+  const location = { ts, latitude, longitude, ...known };
+  return { owner: null, entry: withZone(locationEntry(location, origin, reported), location) };
 }
 
-/** Adds the zone at the coordinates. The file names none, and other entries of the user may be from elsewhere. */
-export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>): Entry {
+/** Adds the time zone at the coordinates, since the file names none and zones of other entries may be wrong here. */
+export function withZone(entry: Entry, { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
@@ -210,10 +215,10 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** The most nested objects that are read. */
+/** The most levels of nested objects that are read. */
 const deepest = 4;
 
-/** Adds the fields of nested objects to the fields of the record, since programs nest a position in many ways. */
+/** A copy of the record that also has the fields of its nested objects, since programs nest a position in many ways. */
 export function flattened(record: JsonObject, depth = deepest): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;
@@ -235,9 +240,9 @@ const yearFirst = /^(?<year>\d{4})[-/.](?<month>\d\d?)[-/.](?<day>\d\d?)/;
 const clock = /^(?:T| +|, *)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? *(z|utc|gmt|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
- * Seconds since the epoch of a time as programs write it: ISO 8601 and similar forms, `31.12.2024 08:00`, or a number
- * of seconds, milliseconds, microseconds or nanoseconds. null: other values. Throws `ZoneMissing` for a time without an
- * offset if `zone` is missing.
+ * Converts a time as programs write it to seconds since the epoch: ISO 8601 and similar forms, `31.12.2024 08:00`, or a
+ * number of seconds, milliseconds, microseconds or nanoseconds. null: any other value. Throws `ZoneMissing` for a time
+ * without an offset if `zone` is missing.
  */
 export function instantIn(value: JsonValue | undefined, zone?: string): number | null {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
@@ -265,7 +270,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   return local - shift;
 }
 
-/** A number, or a number as text: also with a decimal comma, or as a coordinate with the letter of its hemisphere. */
+/** The number in a value: a number, or a text such as `12.5`, `12,5` or `12.5° S`. undefined: any other value. */
 function numberIn(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;

@@ -4,7 +4,7 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
-import { fieldsIn, flattened, isFix, locate, personChecker, type Spot } from './fields.ts';
+import { fieldsIn, flattened, type GivenPosition, hasLocation, locate, personChecker } from './fields.ts';
 
 export const geojson: FileFormat = {
   name: 'geojson',
@@ -17,37 +17,37 @@ const origin = { program: 'geojson' };
 
 const isFeature = ({ type }: JsonObject): boolean => type === 'Feature';
 
-/** The most nested lists and objects of a record that are searched for points. */
+/** The most levels of nested lists and objects of a record that are searched for points. */
 const deepest = 6;
 
 async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
   const isRecord = (value: JsonObject): boolean =>
-    isFeature(value) || isFix(fieldsIn(Object.keys(flattened(value)), columns));
+    isFeature(value) || hasLocation(fieldsIn(Object.keys(flattened(value)), columns));
   const checkPerson = personChecker();
   for await (const record of jsonRecords(file, onBytes, isRecord)) {
     if ('unread' in record) {
       yield record;
       continue;
     }
-    const { value, of, where } = record;
+    const { value, member, where } = record;
     const points = pointsIn(value, isRecord);
     // A file may have lists of other objects beside its lists of points.
-    if (points.length === 0 && (of === null || of === 'features'))
-      yield { unread: `expected a feature or a point with a time at ${where}` };
+    if (points.length === 0 && (member === null || member === 'features'))
+      yield { unread: `expected a feature or a point with a time at ${where}, found neither` };
     for (const point of points) {
       const rows = isFeature(point) ? featureRows(point, columns) : [{ row: flattened(point) }];
-      if (rows.length === 0) yield { left: 'a feature that is neither a point nor a line' };
+      if (rows.length === 0) yield { skipped: 'a feature that is neither a point nor a line' };
       const fields = fieldsIn(Object.keys(rows[0]?.row ?? {}), columns);
-      for (const { row, spot } of rows) {
+      for (const { row, position } of rows) {
         checkPerson(row, fields, where);
-        yield locate(row, fields, { origin, where, zone }, spot);
+        yield locate(row, fields, { origin, where, zone }, position);
       }
     }
   }
 }
 
 /**
- * The points in lists inside a value, as Arc and Home Assistant write them. If there are none: the value itself, if it
+ * The points in lists inside a value, as Arc and Home Assistant write them. If there are none, the value itself if it
  * is a point.
  */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = deepest): JsonObject[] {
@@ -61,10 +61,10 @@ function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, de
   return within.length > 0 ? within : isRecord(value) ? [value] : [];
 }
 
-/** A position of a feature with its properties. `spot`: its coordinates and time, if they are in the geometry. */
+/** A position of a feature with its properties. `position`: its coordinates and time, if they are in the geometry. */
 interface PlaceRow {
   row: JsonObject;
-  spot?: Spot;
+  position?: GivenPosition;
 }
 
 /**
@@ -80,7 +80,7 @@ function featureRows(feature: JsonObject, columns: SourceReadOptions['columns'])
   const properties = flattened(isJsonObject(feature.properties) ? feature.properties : {});
   const shape = isJsonObject(geometry) ? geometry : temporalGeometry;
   const { type, coordinates, datetimes } = isJsonObject(shape) ? shape : {};
-  if (type === undefined && isFix(fieldsIn(Object.keys(properties), columns))) return [{ row: properties }];
+  if (type === undefined && hasLocation(fieldsIn(Object.keys(properties), columns))) return [{ row: properties }];
   if (!Array.isArray(coordinates) || !/^(Moving|Multi)?(Point|LineString)$/.test(String(type))) return [];
   const places = type === 'Point' ? [coordinates] : type === 'MultiLineString' ? coordinates.flat() : coordinates;
   const lists = Object.entries({ ...properties, ...(datetimes !== undefined && { datetimes }) })
@@ -89,16 +89,20 @@ function featureRows(feature: JsonObject, columns: SourceReadOptions['columns'])
   const rows = places.map((place: JsonValue, i: number): Required<PlaceRow> => {
     const [longitude, latitude, altitude, time] = Array.isArray(place) ? place : [];
     const row = { ...properties, ...Object.fromEntries(lists.map(([name, list]) => [name, list[i]!])) };
-    return { row, spot: { longitude, latitude, altitude, time } };
+    return { row, position: { longitude, latitude, altitude, time } };
   });
   const names = lists.map(([name]) => name);
   if (fieldsIn(names, columns).time !== undefined)
-    return rows.map(({ row, spot }) => ({ row, spot: withoutTime(spot) }));
-  if (rows.length <= 1 || rows.some(({ spot }) => spot.time !== undefined)) return rows;
+    return rows.map(({ row, position }) => ({ row, position: withoutTime(position) }));
+  if (rows.length <= 1 || rows.some(({ position }) => position.time !== undefined)) return rows;
   const { end: [end] = [] } = fieldsIn(Object.keys(properties), columns);
   const ending = end && (properties[end.name] ?? undefined);
   const last = rows.at(-1)!;
-  return [rows[0]!, ...(ending === undefined ? [] : [{ ...last, spot: { ...last.spot, time: ending } }])];
+  return [rows[0]!, ...(ending === undefined ? [] : [{ ...last, position: { ...last.position, time: ending } }])];
 }
 
-const withoutTime = ({ longitude, latitude, altitude }: Spot): Spot => ({ longitude, latitude, altitude });
+const withoutTime = ({ longitude, latitude, altitude }: GivenPosition): GivenPosition => ({
+  longitude,
+  latitude,
+  altitude,
+});

@@ -28,8 +28,8 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
     if (number <= headerLines || text.trim() === '') continue;
     const [latitude, longitude, , feet, , day, time] = text.split(',', 7);
     const altitude = Number(feet) === unknownAltitude ? undefined : Number(feet) * metresPerFoot;
-    const spot = { latitude, longitude, altitude, time: `${day}T${time}` };
-    yield locate({}, {}, { origin, where: `line ${number}`, zone: 'UTC' }, spot);
+    const position = { latitude, longitude, altitude, time: `${day}T${time}` };
+    yield locate({}, {}, { origin, where: `line ${number}`, zone: 'UTC' }, position);
   }
 }
 
@@ -44,6 +44,6 @@ async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): As
       continue;
     }
     const entry = otherEntry(keys.modeConfirm, end_ts, { start_ts, end_ts, label }, origin);
-    yield { of: null, entry: { ...entry, metadata: { ...entry.metadata, type: 'message' } } };
+    yield { owner: null, entry: { ...entry, metadata: { ...entry.metadata, type: 'message' } } };
   }
 }

@@ -10,8 +10,8 @@ export const kml: FileFormat = {
   read: readKml,
 };
 
-/** The most times of a track that wait for positions. A file may have all times before all positions. */
-const maxWaiting = 500_000;
+/** The most times of a track that are in memory, since a file may have all times before all positions. */
+const maxTimes = 500_000;
 
 interface Placemark {
   begin?: string;
@@ -33,7 +33,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
     }
     const { name, text, line } = event;
     if (track !== null && name === 'when') {
-      if (track.times.length < maxWaiting) track.times.push(text);
+      if (track.times.length < maxTimes) track.times.push(text);
     } else if (track !== null && name === 'coord') {
       const time = track.times[track.next++];
       if (text !== '') yield placeFound(text.split(/\s+/), time, line);
@@ -55,8 +55,8 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
 }
 
 /**
- * The locations of a placemark: a place at its start and end, or the first and last point of a line. KML has no times
- * between them.
+ * The locations of a placemark: its point at the start and at the end of the time, or the first and the last point of
+ * its line. KML has no times for the points between them.
  */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
@@ -69,6 +69,6 @@ function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Foun
 }
 
 function placeFound([longitude, latitude, altitude]: readonly string[], time: string | undefined, line: number): Found {
-  const spot = { longitude, latitude, altitude, time };
-  return locate({}, {}, { origin: { program: 'kml' }, where: `line ${line}`, zone: 'UTC' }, spot);
+  const position = { longitude, latitude, altitude, time };
+  return locate({}, {}, { origin: { program: 'kml' }, where: `line ${line}`, zone: 'UTC' }, position);
 }

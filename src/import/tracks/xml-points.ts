@@ -37,14 +37,15 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   for await (const { point, where } of pointsIn(file, onBytes, ['Trackpoint'])) {
     const fields = fieldsIn(Object.keys(point));
     // Indoors and before the first position, a device writes trackpoints that contain only the heart rate.
-    if (fields.lat === undefined && fields.lon === undefined) yield { left: 'a trackpoint without a position' };
+    if (fields.lat === undefined && fields.lon === undefined) yield { skipped: 'a trackpoint without a position' };
     else yield locate(point, fields, { origin: { program: 'tcx' }, where, zone: 'UTC' });
   }
 }
 
 /**
- * The elements of a file named in `elements`, each with its attributes and with the first text of each part of a
- * location, also from extensions. `creator`: the program that the file names as its author.
+ * The elements of a file whose names are in `elements`. `point`: their attributes, and the texts of inner elements that
+ * are parts of a location, such as `ele`; the first text of each name. `creator`: the program that wrote the file,
+ * according to the file.
  */
 async function* pointsIn(
   file: SourceFile,
