@@ -30,7 +30,7 @@ it('rejects only the file whose name leads out of the archive', async () => {
   const names = ['../a.csv', 'b.csv'];
   const report = await imported(zip(...names.map((name) => ({ name, content: Buffer.from(csv) }))));
   expect(report).toMatchObject({ code: 3, stored: 2 });
-  expect(report.stderr).toMatch(/expected a name within the archive/);
+  expect(report.stderr).toMatch(/expected file names within the archive/);
 });
 
 it('of a file with a wrong checksum, rows before the last stay stored, and the import says that it is broken', async () => {
