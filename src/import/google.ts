@@ -7,7 +7,7 @@ import type { FileFormat, Found, SourceReadOptions } from './import-format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
 import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';
-import { instantIn, withZone } from './tracks/fields.ts';
+import { instantIn, withZoneAt } from './tracks/fields.ts';
 
 export const google: FileFormat = {
   name: 'google',
@@ -208,7 +208,7 @@ function locate(
   if (ts === null || !Number.isFinite(ts))
     return { unread: `expected a time with its offset at ${where}, found something else` };
   const location = { ts, ...position, ...more };
-  return { owner: null, entry: withZone(locationEntry(location, origin), location) };
+  return { owner: null, entry: withZoneAt(locationEntry(location, origin), location) };
 }
 
 const timeOf = (value: JsonValue | undefined): number | null => instantIn(value, 'UTC');

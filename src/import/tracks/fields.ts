@@ -185,11 +185,14 @@ export function locate(
     bearing: number('bearing', 0),
   };
   const location = { ts, latitude, longitude, ...known };
-  return { owner: null, entry: withZone(locationEntry(location, origin, reported), location) };
+  return { owner: null, entry: withZoneAt(locationEntry(location, origin, reported), location) };
 }
 
 /** Adds the time zone at the coordinates, since the file names none and zones of other entries may be wrong here. */
-export function withZone(entry: Entry, { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>): Entry {
+export function withZoneAt(
+  entry: Entry,
+  { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>,
+): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
