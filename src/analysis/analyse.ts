@@ -1,6 +1,10 @@
 // Entry point of the analysis: finds the trips in a stretch of one user's data and makes links of the trip chain from
 // them.
-
+//
+//   trips     |--a--|    |--b--|          |--c--...        c has not ended yet
+//   records   link a     link b                            each with the gaps before it and the state after it
+//   drafts                                draft c
+//   nextState                             ^                the next stretch begins here, with the state after link b
 import { motionTypes } from '../model/payloads.ts';
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
 import { findGaps } from './clean/gaps.ts';
@@ -21,9 +25,7 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** Trips after `records` that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /**
-   * The state for the next stretch: the state after the last link, resumed at the open trip or at the last location.
-   */
+  /** The state after the last link, with the time to resume from: the open trip or the last location; null: no data. */
   nextState: Carry | null;
   /** Gaps since the last link, and the last known state of the phone; null: the phone never sent anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
@@ -39,7 +41,7 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   let { carry } = input;
   const stay = carry?.raw_place ? { ...carry.raw_place, location: locationOf(carry.raw_place.location) } : null;
   const { trips, drafts: found = [], nextState, outliers } = segmenter.segment(input, carry, stay);
-  const signs = withoutOutliers(input, outliers);
+  const cleaned = withoutOutliers(input, outliers);
   for (const trip of trips) {
     const { record, error } = linkAfter(carry, trip);
     if (error !== undefined) failed.push({ chainTs: record.chain_ts, error });
@@ -51,12 +53,12 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
     const { record } = linkAfter(drafts.at(-1)?.carry ?? carry, trip);
     if (record.trip !== null) drafts.push({ ...record, kind: 'draft', trip: { ...record.trip, draft: true } });
   }
-  const next = nextState === null ? null : nextCarry(signs, carry, nextState);
-  const { seen, silences } = gapsSince(signs, next ?? carry, Number.POSITIVE_INFINITY);
+  const next = nextState === null ? null : nextCarry(cleaned, carry, nextState);
+  const { seen, silences } = gapsSince(cleaned, next ?? carry, Number.POSITIVE_INFINITY);
   return { records, nextState: next, latest: seen && { seen, silences }, drafts, failed };
 
   function linkAfter(before: Carry | null, trip: SegmentedTrip): ReturnType<typeof nextLink> {
-    const { seen, silences } = gapsSince(signs, before, trip.resume.resume_ts);
+    const { seen, silences } = gapsSince(cleaned, before, trip.resume.resume_ts);
     const gap = [...(before?.seen?.gap ? [before.seen.gap] : []), ...silences].findLast(
       ({ to }) => to <= trip.first.ts,
     );
@@ -66,22 +68,24 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   }
 }
 
-/** Leaves out a gap that began before the user arrived. It affects no later trip, and late data converge sooner. */
+/**
+ * Removes a gap that began before the user arrived from the state of the phone. No later trip depends on that gap, and
+ * without it a re-analysis after late data converges sooner.
+ */
 function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
   const { gap, ...others } = seen;
   return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;
 }
 
-/** Replaces outliers by readings of unknown motion: the phone was on, but its location is wrong. */
+/** Replaces outliers by readings of unknown motion. The phone was on at these times, so they must not become gaps. */
 function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): Stretch {
   if (outliers.length === 0) return stretch;
   const out = new Set(outliers);
-  const signs = outliers.map((ts) => ({ ts, type: motionTypes.UNKNOWN, confidence: 0 }));
-  const motions = [...stretch.motions, ...signs].sort((a, b) => a.ts - b.ts);
+  const readings = outliers.map((ts) => ({ ts, type: motionTypes.UNKNOWN, confidence: 0 }));
+  const motions = [...stretch.motions, ...readings].sort((a, b) => a.ts - b.ts);
   return { ...stretch, locations: stretch.locations.filter(({ ts }) => !out.has(ts)), motions };
 }
 
-/** The state that the next stretch begins with. */
 function nextCarry(stretch: Stretch, carry: Carry | null, nextState: Resume): Carry {
   const { seen, silences } = gapsSince(stretch, carry, nextState.resume_ts);
   return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };

@@ -36,17 +36,14 @@ export interface DecodedGroup extends Observations {
   /** By leg: the evidence of transit feeds; empty without feeds. */
   transit: readonly TransitEvidence[];
   crf: ModeCrf;
-  /** Name of the model that gave the states. */
+  /** `id` of the model that classified the cells. */
   model: string;
 }
 
-/**
- * s; states are also decoded this long before and after a group. Their features use data up to `lookAround` before and
- * after it. iPhones report walking long before they report locations.
- */
+/** s; states are also decoded this long before and after a group: iPhones report walking long before locations */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
-/** Decodes a group from the observations in it and up to `lookAround` before and after it. */
+/** Decodes a group. Features use the observations from `lookAround` before the group to `lookAround` after it. */
 export function decodeGroup(
   group: CandidateGroup,
   { locations, motions, events, outliers }: CleanedStretch,

@@ -3,8 +3,8 @@ import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
- * s before and after a candidate group that can influence it. A candidate within this time joins the group, and the
- * phone's entries in it set the start and end (by hand: longer than the longest wait of a journey).
+ * s; data this long before and after a candidate group can influence it: a candidate joins the group, and entries of
+ * the phone set its start and end (by hand: longer than the longest wait of a journey).
  */
 export const lookAround = 2700;
 
@@ -52,21 +52,21 @@ export interface SegmentedSection extends Mode {
 
 /** A trip of a segmenter. Without sections the user did not travel. */
 export interface SegmentedTrip {
-  /** Its first and last location. */
   first: Location;
   last: Location;
   /** When and where the trip ended, estimated from the data around its last location. */
   end_ts: number;
   end: { latitude: number; longitude: number };
   sections: SegmentedSection[];
-  /** m of its path that the phone recorded, with the straight line from the stay before it */
+  /** m of the path that the phone recorded, with the straight line from the stay before the trip */
   recorded: number;
   /** The move from the stay before to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
   /** The data up to this time decide the trip; null: the end of the data was used, too. */
   settledTs: number | null;
-  /** The state after the trip, and the data time from which the next trips need entries. */
+  /** The state after the trip. */
   resume: Resume;
+  /** Data time from which the next trips need entries. */
   needsFrom: number;
   source: string;
   evidence: TripEvidence;
@@ -91,11 +91,11 @@ export interface Segmented {
  *
  * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
  * - It returns a trip only when no later data can change it: `settledTs` is not before `end_ts`, and is less than
- * `loadedUntil`. At the end of the data (`loadedUntil` infinite), `settledTs` may be null, which makes the trip a
- * draft.
+ *   `loadedUntil`. At the end of the data (`loadedUntil` infinite), `settledTs` may be null: later data may change the
+ *   trip.
  * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one pass over all data.
- * - `nextState` is the state before the open trip, or at the last location if no trip is open. A stretch that gives
- * neither a trip nor a later `nextState` is read again at twice the length.
+ * - `nextState` is the state before the open trip, or at the last location if no trip is open. If a
+ *   stretch gives neither a trip nor a later `nextState`, the caller reads a stretch of twice the length.
  */
 export interface Segmenter {
   /** Changes whenever the same data would give other trips. */
@@ -103,11 +103,10 @@ export interface Segmenter {
   segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
 }
 
-// The version of the analysis with the models of the package. It is known without loading them.
 /** Increase it whenever the same entries and models would give other trips than before. */
 const codeVersion = 19;
 
-/** The models that come with the package. */
+/** Names of the models that come with the package. They are known here without loading the models. */
 export const shippedNames = {
   full: 'states-2',
   sparse: 'states-sparse-2',

@@ -35,13 +35,13 @@ export const candidateLimits = {
   timeDistance: 100,
   /** s; the oldest location of a dwell may be this much younger than `timeThreshold` */
   timeSlack: 30,
-  /** s; a location this soon after a trip and this near its end still belongs to the rest that follows */
-  glueTime: 60,
-  /** m in `timeThreshold` s; a user who is farther away walks slowly, as receivers drift less (by hand) */
+  /** s; time sampling: after a trip, a near location this soon after the previous one belongs to the same rest */
+  longestRestStep: 60,
+  /** m; a user who moves this far within `timeThreshold` s walks slowly: a receiver at rest drifts less (by hand) */
   walkedOff: 250,
   /** s; distance sampling: the user dwells if no location arrives for this long */
   gapThreshold: 600,
-  /** m; a longer distance counts as movement */
+  /** m; distance sampling: the user moved if two locations are farther apart */
   gapDistance: 50,
   /** s; a longer gap ends a trip, unless readings show movement in it (the longest recorded tunnel took 2,363 s) */
   longestGap: 2700,
@@ -140,7 +140,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
 /** True if location `i` still belongs to the rest after a trip. `last`: the last location that does. */
 function isSameRest(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
-  if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.glueTime) return false;
+  if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.longestRestStep) return false;
   if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))
     return false;
   // During a slow walk each location is near the one before, but not near the first one of the last minutes.
@@ -159,8 +159,8 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
     return { endIndex: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, sampling, locations[last]!, here)) {
     const endIndex = stillSince(locations, start, last);
-    // After a gap, an iPhone may still be where the user stayed: it sends only after movement. An Android phone sends
-    // only while it tracks a trip, so its next location begins one. A second phone may have recorded its own trip.
+    // An iPhone sends only after movement, so after a gap it may still be where the user stayed. An Android phone sends
+    // only while it tracks a trip, so its next location begins a trip. A location of another phone may also be at rest.
     const resume =
       sampling === 'time' && here.sampling === sampling
         ? { resume_ts: here.ts, started: true }
@@ -220,7 +220,10 @@ function recentSince(locations: readonly Location[], start: number, i: number): 
   return short && j > start && here - locations[j - 1]!.ts <= 2 * candidateLimits.timeThreshold ? j - 1 : j;
 }
 
-/** Index of the location where the user came to rest before a gap. An iPhone sends none at rest, Android several. */
+/**
+ * Index of the location where the user came to rest before a gap. An iPhone sends no locations at rest, so it is the
+ * last one. Android sends several, so it is the middle one of those near the last.
+ */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
@@ -285,7 +288,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** Time of the last entry that decides about the group and about its possible outliers; null: not loaded yet. */
+/** Time of the last entry that decides about the group and the doubted locations in it; null: not loaded yet. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);

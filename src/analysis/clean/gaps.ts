@@ -29,17 +29,18 @@ export const gapLimits = {
   stay: 86_400,
   /** m; if the next location is farther away, the user moved. Not smaller, as phones notice a departure late. */
   near: 1000,
-  /** s and m; a phone without a state machine was at rest if the gap is shorter and the user is nearer than this */
+  /** s; in a shorter gap, a phone without a state machine was at rest if the next location is within `same` m */
   inferred: 3 * 3600,
   same: 150,
   /** s; after a gap counted as a stay, an event this soon may still show that a trip was under way */
   settled: 2700,
-  /** A phone that sent so many locations at rest, at most `longest` s apart, also sends at rest. */
+  /** Number of locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too. */
   reports: 3,
   /** s; longer reported movement without a location is a gap (people who walk indoors rest sooner) */
   unlocated: 300,
-  /** The least confidence of readings that count for `unlocated`, and the most seconds between two of them. */
+  /** 0 to 100; the least confidence of the readings that count for `unlocated` */
   sure: 75,
+  /** s; two such readings show continuous movement if they are no farther apart */
   apart: 90,
 };
 
@@ -48,15 +49,14 @@ export const gapLimits = {
  * or infinite. Two calls for consecutive parts of the data give the same result as one call for both.
  */
 export function findGaps(
-  signs: Observations,
+  { locations, motions, events }: Observations,
   seen: LastSeen | null,
   until: number,
 ): { silences: Silence[]; seen: LastSeen | null } {
-  const { locations, motions, events } = signs;
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
   let [l, m, e] = [firstLater(locations, from), firstLater(motions, from), firstLater(events, from)];
   let silences: Silence[] = [];
-  const now: Fold = { phone: 'unknown', at: null, reports: 0, stay: null, ...seen, ts: seen?.ts ?? null };
+  const now: GapState = { phone: 'unknown', at: null, reports: 0, stay: null, ...seen, ts: seen?.ts ?? null };
   for (;;) {
     const [location, motion, event] = [locations[l], motions[m], events[e]];
     const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
@@ -103,15 +103,15 @@ export function findGaps(
   }
 }
 
-/** The state of `findGaps`. It is changed in place, because most signs change one field only. */
-type Fold = Omit<LastSeen, 'ts' | Optional> & {
+/** The state of `findGaps`. It is changed in place, because most entries change one field only. */
+type GapState = Omit<LastSeen, 'ts' | Optional> & {
   /** Time of the last entry; null: there was none. */
   ts: number | null;
 } & { [name in Optional]?: LastSeen[name] | undefined };
 
 type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';
 
-function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
+function toLastSeen({ ts, ...rest }: GapState): LastSeen | null {
   if (ts === null) return null;
   // Always in the same order of fields, because links are compared by their JSON.
   const known = Object.entries(rest).filter(([, value]) => value !== undefined);
@@ -120,7 +120,7 @@ function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
 }
 
 /** The time of an open trip without a location, if it is long and the next location is far away; null: none. */
-function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: Fold, here: Location): TimeRange | null {
+function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: GapState, here: Location): TimeRange | null {
   if (at === null || at_ts === undefined || led === undefined) return null;
   const until = phone === 'moves' ? here.ts : led;
   if (until - at_ts <= lookAround || distance(locationOf(at), here) <= gapLimits.near) return null;
@@ -128,7 +128,7 @@ function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: Fold, here: L
 }
 
 /** Extends the movement since the last location if the reading confirms it. */
-function addReading(now: Fold, { ts, type, confidence }: Motion): void {
+function addReading(now: GapState, { ts, type, confidence }: Motion): void {
   if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return;
   const { moving } = now;
   const from = moving !== undefined && ts - moving.to <= gapLimits.apart ? moving.from : ts;
@@ -151,7 +151,7 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
  * its end.
  */
 function reasonOf(
-  { phone, at, reports }: Fold,
+  { phone, at, reports }: GapState,
   { from, to }: TimeRange,
   next: Location | undefined,
   event: PhoneEvent | undefined,
@@ -164,7 +164,7 @@ function reasonOf(
   return isStay ? null : 'silent';
 }
 
-/** True for a confident reading of rest, such as one made from a ping of OwnTracks. */
+/** True for a confident reading of rest, such as `restOfPings` makes of a ping of OwnTracks. */
 const isStill = ({ type, confidence }: Motion): boolean =>
   readingState(type) === cellStates.still && confidence >= gapLimits.sure;
 
@@ -173,7 +173,7 @@ const isStill = ({ type, confidence }: Motion): boolean =>
  * event belongs to another place. No movement was reported since the last location, and the next entry is a location
  * near it or a reading of rest.
  */
-function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
+function isInferredStay(now: GapState, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
   const isSilent = now.machine === undefined || now.unreported === true;
   if (!isSilent || now.at === null || now.at_ts === undefined || now.moving !== undefined) return false;
   if (isRest) return to - from <= gapLimits.inferred;
@@ -181,7 +181,7 @@ function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | und
 }
 
 /** m in a straight line that the user moved during a gap; null: less than `near`, or not known. */
-function movedIn({ at }: Fold, { to }: TimeRange, next: Location | undefined): number | null {
+function movedIn({ at }: GapState, { to }: TimeRange, next: Location | undefined): number | null {
   if (at === null || next === undefined || next.ts - to > gapLimits.longest) return null;
   const metres = distance(locationOf(at), next);
   return metres > gapLimits.near ? Math.round(metres) : null;
@@ -206,12 +206,12 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
   return new Map(rows.flatMap(([phone, names]) => names.map((name) => [of[name] as number | null, phone as Phone])));
 }
 
-/** True if the app starts and did not track before. With `INITIALIZE` in another state it stays in that state. */
+/** True if the app starts and did not track before. In any other state, `INITIALIZE` changes nothing. */
 const isFreshStart = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
 /** Updates the state of the phone by an event. */
-function addEvent(now: Fold, event: PhoneEvent): void {
+function addEvent(now: GapState, event: PhoneEvent): void {
   const phone = phoneOf(event) ?? now.phone;
   if (now.phone === 'moves' && now.led !== undefined) now.led = event.ts;
   else if (phone === 'moves') now.led = undefined; // another trip

@@ -49,7 +49,10 @@ export interface Observations {
 
 const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
 
-/** True if the phone or its tracking was restarted between two times. */
+/**
+ * True if recording was interrupted between two times: the phone restarted, its tracking was switched off, or a visit
+ * ended while the phone waited for a trip.
+ */
 export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
   return someWithin(events, from, to, isInterruption);
 }
@@ -149,17 +152,15 @@ export function toLocation(entry: Entry, source: string): ObservedLocation | nul
   const { altitude, accuracy, sensed_speed, filter } = data;
   const { ts, latitude, longitude } = data as Record<'ts' | 'latitude' | 'longitude', number>;
   const { write_ts: writeTs, time_zone } = metadata;
-  const radius = typeof accuracy === 'number' ? accuracy : 0;
-  const sampling = samplingOf(filter, source);
   const isNamed = isTimeZone(time_zone);
   return {
     ts,
     latitude,
     longitude,
     altitude: typeof altitude === 'number' ? altitude : null,
-    accuracy: radius,
+    accuracy: typeof accuracy === 'number' ? accuracy : 0,
     speed: typeof sensed_speed === 'number' ? sensed_speed : null,
-    sampling,
+    sampling: samplingOf(filter, source),
     zone: isNamed ? time_zone : '',
     zoneGuessed: !isNamed,
     source,
@@ -201,12 +202,12 @@ const compareLocations = (a: ObservedLocation, b: ObservedLocation): number =>
   a.latitude - b.latitude ||
   a.longitude - b.longitude;
 
-/** False before 1970, and in the last week of the calendar, where local times could exceed it. */
+/** False before 1970, and in the last week before `maxTime`, where a local time could be later than `maxTime`. */
 const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
 function samplingOf(filter: unknown, source: string): Sampling {
   if (filter === 'time' || filter === 'distance') return filter;
-  return source === 'android' ? 'time' : 'distance'; // other apps send while moving, and nothing at rest
+  return source === 'android' ? 'time' : 'distance'; // other apps send only while the user moves
 }
 
 /** The fields of the payload that `toMotion` reads. */

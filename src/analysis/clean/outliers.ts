@@ -1,13 +1,14 @@
 // Outliers: removes locations where the user cannot have been, and short detours from a rest that nothing confirms.
 //
-//   at home      o o  o o        o  o o  o           .  20 km away for one minute; no geofence, no motion
-//   elsewhere            .                    :      removed: it cannot be reached in time, or no sign of leaving
+//   at home      o o  o o        o  o o  o
+//   elsewhere            x                      removed: 20 km away for a minute; no geofence exit, no motion readings
 //
-//   at home      o o  o o|                           |  the geofence reports an exit
-//   elsewhere              o  o    o                    kept: the user left
+//   at home      o o  o o|                      |: the geofence reports an exit
+//   elsewhere              o  o    o            kept: the user left
 //
-//   at home      o o  o o              o o  o         :  a run of 5 to 30 locations that begins unreachably far away
-//   elsewhere            . . . . . . .                   removed up to the return, though each is near the one before
+//   at home      o o  o o              o o  o
+//   elsewhere            x x x x x x x          removed, though each x is near the one before: nobody gets from home to
+//                                               the first x in time, and the user is back within 30 locations
 //
 // A decision may need later locations: did the user come back? If they are not loaded yet, the result ends before the
 // location in question.
@@ -28,11 +29,11 @@ const limits = {
   /** m; a location this near to the previous one is never an outlier */
   away: 100,
   /** s; if locations agree for this long, they are not an error of the receiver */
-  minutes: 180,
+  agreement: 180,
   /** s; after a longer gap the user may have rested */
-  silence: 600,
+  gap: 600,
   /** The most consecutive locations that can be removed as unreachable. */
-  most: 30,
+  longestRun: 30,
   /** s; the phone may report a departure this long before or after the location */
   reported: 120,
 };
@@ -99,7 +100,7 @@ function isDoubted(kept: readonly Location[], here: Location): boolean {
   const metres = distance(from, here);
   if (metres < limits.away) return false;
   if (isUnreachable(from, here)) return true;
-  return here.ts - from.ts >= limits.silence || rests(kept);
+  return here.ts - from.ts >= limits.gap || rests(kept);
 }
 
 function isUnreachable(from: Location, to: Location): boolean {
@@ -111,10 +112,10 @@ function isUnreachable(from: Location, to: Location): boolean {
 /** True if the user may be at rest: the locations of the last minutes are near the last one, or there are none. */
 function rests(kept: readonly Location[]): boolean {
   const here = kept.at(-1)!;
-  for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.silence; j -= 1) {
+  for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.gap; j -= 1) {
     const one = kept[j]!;
     if (distance(one, here) >= limits.away) return false;
-    if (here.ts - one.ts >= limits.minutes) return true;
+    if (here.ts - one.ts >= limits.agreement) return true;
   }
   return true;
 }
@@ -131,14 +132,14 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a gap the user may have moved on, so only a location three times nearer to the run than to `from` confirms
-    // it. An unreachable run may jump, so only a location three times nearer to `from` ends it.
-    const factor = here.ts - last.ts > limits.silence ? 3 : unreachable ? 1 / 3 : 1;
+    // After a gap the user may have moved on: only a location three times nearer to `last` than to `from` confirms the
+    // doubted ones. Unreachable locations may jump: only a location three times nearer to `from` is a return.
+    const factor = here.ts - last.ts > limits.gap ? 3 : unreachable ? 1 / 3 : 1;
     const back = distance(from, here) < apart * factor;
-    const short = last.ts - first.ts < limits.minutes;
+    const short = last.ts - first.ts < limits.agreement;
     if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };
-    const agree = here.ts - first.ts >= limits.minutes && !unreachable;
-    if (agree || count >= limits.most) return { isOutlier: false, decidedTs: here.ts };
+    const agree = here.ts - first.ts >= limits.agreement && !unreachable;
+    if (agree || count >= limits.longestRun) return { isOutlier: false, decidedTs: here.ts };
     last = here;
     count += 1;
   }

@@ -5,9 +5,9 @@
 //   track       A --- B ------------ C ......... D      A to D: smoothed by a Kalman filter of constant speed
 //   metres      0     80            310        1400     along the smoothed path
 //
-// The dotted part is a gap longer than `trackLimits.silence` s. The filter restarts after it. In `length`, which the
-// diary shows, the path across a gap counts as `trackLimits.detour` times the straight line. Positions are metres east
-// and north of the first location, in a plane that touches the earth there.
+// The dotted part is a gap longer than `trackLimits.gap` s. The filter restarts after it. In `length`, which the diary
+// shows, the path across a gap counts as `trackLimits.detour` times the straight line. Positions are metres east and
+// north of the first location, in the equirectangular projection around it.
 import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.ts';
 import { firstLaterIn } from '../sorted-times.ts';
 import type { Location } from './observations.ts';
@@ -29,7 +29,7 @@ export const trackLimits = {
   /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
   impossibleSpeed: 90,
   /** s; the filter restarts after a longer gap (by hand) */
-  silence: 120,
+  gap: 120,
   /** m2/s3, noise of the acceleration (by hand) */
   acceleration: 0.4,
   /** Variance of a location divided by its squared accuracy (by hand). */
@@ -40,9 +40,9 @@ export const trackLimits = {
   firstSpeed: 200,
   /** Squared distance from the prediction over its variance; a location beyond 3 deviations weighs less (by hand). */
   surprise: 9,
-  /** Length of a real path divided by the straight line, across a gap of `silence` s and `bridge` m (by hand). */
+  /** Length of a real path divided by the straight line, across a gap longer than `gap` s and `bridge` m (by hand). */
   detour: 1.06,
-  /** m */
+  /** m; only a longer straight line counts with the detour (by hand) */
   bridge: 500,
 };
 
@@ -89,7 +89,7 @@ export class Track {
     }
     const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
     for (let from = 0, i = 1; i <= n; i += 1) {
-      if (i < n && this.ts[i]! - this.ts[i - 1]! <= trackLimits.silence) continue;
+      if (i < n && this.ts[i]! - this.ts[i - 1]! <= trackLimits.gap) continue;
       smooth(this, variances, from, i);
       from = i;
     }
@@ -105,7 +105,7 @@ export class Track {
       this.longitude[i] = here.longitude;
       if (before) {
         const step = distance(before, here);
-        const isBridged = this.ts[i]! - this.ts[i - 1]! > trackLimits.silence && step > trackLimits.bridge;
+        const isBridged = this.ts[i]! - this.ts[i - 1]! > trackLimits.gap && step > trackLimits.bridge;
         this.metres[i] = this.metres[i - 1]! + step;
         this.length[i] = this.length[i - 1]! + step * (isBridged ? trackLimits.detour : 1);
       }
@@ -211,7 +211,7 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
 
 const metresPerDegree = (earthRadius * Math.PI) / 180;
 
-/** The plane that touches the earth at a location. Converts between degrees and metres, also across the date line. */
+/** Equirectangular projection around a location: degrees to metres and back, also across the date line. */
 class Plane {
   private readonly lat0: number;
   private readonly lon0: number;
@@ -241,7 +241,8 @@ class Plane {
   }
 }
 
-interface Spot {
+/** A location with its position in the plane, in m. */
+interface PlaneLocation {
   location: Location;
   x: number;
   y: number;
@@ -260,34 +261,34 @@ export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number):
 
 /** Removes spikes (locations that lead far away and back): the largest first, no two neighbours in one pass. */
 function withoutSpikes(locations: readonly Location[], plane: Plane): Location[] {
-  let spots: Spot[] = locations.map((location) => ({
+  let placed: PlaneLocation[] = locations.map((location) => ({
     location,
     x: plane.x(location.longitude),
     y: plane.y(location.latitude),
     accuracy: accuracyOf(location),
   }));
   for (let pass = 0; pass < trackLimits.spikePasses; pass += 1) {
-    const found = spikesIn(spots);
+    const found = spikesIn(placed);
     if (found.length === 0) break;
     const out = new Set<number>();
     for (const { i } of found) if (!out.has(i - 1) && !out.has(i + 1)) out.add(i);
-    spots = spots.filter((_, i) => !out.has(i));
+    placed = placed.filter((_, i) => !out.has(i));
   }
-  return spots.map(({ location }) => location);
+  return placed.map(({ location }) => location);
 }
 
 /** Spikes, the largest first. */
-function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
+function spikesIn(placed: readonly PlaneLocation[]): { i: number; excess: number }[] {
   const found: { i: number; excess: number }[] = [];
-  for (let i = 1; i < spots.length - 1; i += 1) {
-    const excess = spikeAt(spots[i - 1]!, spots[i]!, spots[i + 1]!);
+  for (let i = 1; i < placed.length - 1; i += 1) {
+    const excess = spikeAt(placed[i - 1]!, placed[i]!, placed[i + 1]!);
     if (excess > 0) found.push({ i, excess });
   }
   return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
 /** m by which `here` makes the path from `a` to `b` longer; 0 if `here` is no spike. */
-function spikeAt(a: Spot, here: Spot, b: Spot): number {
+function spikeAt(a: PlaneLocation, here: PlaneLocation, b: PlaneLocation): number {
   const there = apart(a, here);
   const back = apart(here, b);
   const between = apart(a, b);
@@ -307,7 +308,7 @@ function spikeAt(a: Spot, here: Spot, b: Spot): number {
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
-/** Most parts between gaps have fewer locations. They share these lists, because a day has dozens of such parts. */
+/** Most parts between gaps have fewer locations than this. They use the same lists: a day has dozens of such parts. */
 const sharedSize = 512;
 const sharedFilter = filterOf(sharedSize);
 

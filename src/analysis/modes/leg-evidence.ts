@@ -58,19 +58,19 @@ export interface LegEvidence extends Leg {
 
 /** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
 export const legLimits = {
-  /** m/s by mode; the highest average speed of a leg of `least` m or more (physical) */
+  /** m/s by mode; the highest average speed of a leg (physical) */
   limits: modes.map(fastestIn),
-  /** m */
+  /** m; a shorter leg may have any mode (by hand) */
   least: 500,
   /** s; a longer rest is a stay: few people wait longer at a stop (by hand) */
   stay: 1200,
-  /** m; error in the distance between where a vehicle was parked and where it left again (by hand) */
+  /** m; width of the Gaussian kernel for the distance between two positions of a parked vehicle (by hand) */
   parked: 60,
-  /** s of waiting before, or of walking before and after: who drives a car rarely does either (by hand) */
+  /** s of waiting before a leg, and s of walking before and after it: drivers of cars rarely do either (by hand) */
   boarding: { wait: 105, walks: 180 },
   /** s; a user who waits this long for a vehicle did not park it (by hand) */
   waited: 60,
-  /** s; so much walking between two legs suggests parking; less counts in proportion (by hand) */
+  /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
   /** m; people who change trains stay nearer to the vehicle, on the platform (physical) */
   away: 80,
@@ -189,7 +189,10 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
   return sums.map((sum) => sum / moving);
 }
 
-/** Feature of the wait. It fades from `stayed` to `stay` s, as such a rest is rather a stay: 1075 s count as 105 s. */
+/**
+ * Feature of a wait: its logarithm, which fades to 0 from `stayed` to `stay` s, because such a long rest is rather a
+ * stay. So 1075 s count as much as 105 s.
+ */
 function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return clampedLn(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
@@ -205,7 +208,7 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
       walked += end - start;
       waited = stood;
     } else if (state !== cellStates.still) {
-      waited = stood; // a walk before that belongs to the previous leg
+      waited = stood; // earlier walks belong to the previous leg by vehicle or bicycle
       walked = Math.max(walked, 1);
       break;
     } else {
@@ -218,7 +221,10 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
 
-/** Wait and shorter walk over `boarding`, as features: quotients of logarithms. 1 or more suggests public transport. */
+/**
+ * The wait and the shorter of the two walks, each as a feature divided by the feature of its limit in `boarding`. 1 or
+ * more suggests public transport.
+ */
 export function boardingRatios(features: readonly number[]): { wait: number; walks: number } {
   const [wait, before, after] = boardingAt.map((f) => features[f]!);
   const { boarding } = legLimits;
@@ -230,8 +236,9 @@ const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map
 /** Feature of seconds of walking. */
 const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
-/** For `turnPerKm`, by hand: m along the path between two corners, and the least km that it divides by. */
+/** m; length along the path of the chords of `turnPerKm` (by hand) */
 const chord = 60;
+/** km; `turnPerKm` divides by at least this (by hand) */
 const leastKm = 0.3;
 
 /** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */
@@ -268,10 +275,10 @@ function turnPerKm(track: Track, { start, end }: Leg): number {
   return turned / Math.max(metres / 1000, leastKm);
 }
 
-/** For `fastestSpeed`, by hand: s between speeds, speeds in a mean, and s of a gap without a known speed. */
-const speedStep = 5;
-const speedMean = 6;
-const speedGap = 45;
+// For `fastestSpeed`, by hand.
+const speedStep = 5; // s between two speeds
+const speedMean = 6; // number of speeds in a mean
+const speedGap = 45; // s; the speed within a longer gap is not known
 
 /** m/s, the 95 % quantile of the speed, each speed a mean over half a minute */
 function fastestSpeed(track: Track, { start, end }: Leg): number {
@@ -308,12 +315,17 @@ function gapShare(track: Track, { start, end }: Leg): number {
   return end > start ? silent / (end - start) : 0;
 }
 
-/**
- * For `findHalts`, by hand: the longest step between locations in s, the highest speed in m/s, the shortest halt in s.
- */
-const halting = { gap: 45, speed: 1.5, least: 10 };
+/** For `findHalts`, by hand. */
+const halting = {
+  /** s; a longer step between two locations does not count as covered */
+  gap: 45,
+  /** m/s; a slower step belongs to a halt */
+  speed: 1.5,
+  /** s; the shortest halt */
+  least: 10,
+};
 
-/** The last location of each halt of a leg, and the share of its time with locations close together. */
+/** Index of the last location of each halt of a leg, and the share of the leg's time with locations close together. */
 export function findHalts(track: Track, { start, end }: Leg): { covered: number; halts: number[] } {
   const halts: number[] = [];
   let [seen, standing] = [0, 0];

@@ -71,7 +71,7 @@ function pairKind(a: number, b: number, { near, parked }: Link): number {
 
 const kind = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
-/** Marginal probabilities by leg. */
+/** Marginal probabilities. */
 export interface ModeProbabilities {
   /** By leg: the probability of each of `modes`. */
   single: number[][];
@@ -88,13 +88,16 @@ const n = modes.length;
  */
 export const transitWeights = { bus: 1, train: 1.4 };
 
-/** The share of the evidence for a bus that counts without a wait and walks: a car may follow the line (by hand). */
-const likeDrive = 0.25;
+/**
+ * Share of the evidence for a bus that counts if the user neither waited nor walked before the leg: then it may be a
+ * car on the roads of the line (by hand).
+ */
+const unboarded = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {
   if (mode !== 'BUS') return mode === 'TRAIN' ? transitWeights.train * train : 0;
   const { wait, walks } = boardingRatios(features);
-  const share = bus > 0 ? Math.min(1, likeDrive + ((1 - likeDrive) * (wait + walks)) / 2) : 1;
+  const share = bus > 0 ? Math.min(1, unboarded + ((1 - unboarded) * (wait + walks)) / 2) : 1;
   return transitWeights.bus * share * bus;
 }
 
@@ -129,8 +132,8 @@ function softmax(scores: readonly number[]): number[] {
 }
 
 /**
- * Marginal probabilities by forward-backward, as logarithms of sums. `truth`: for training, the known mode of each leg;
- * `transit`: evidence of feeds by leg.
+ * Computes the marginal probabilities with the forward-backward algorithm, on logarithms. `truth`: for training, the
+ * known mode of each leg; `transit`: evidence of feeds by leg.
  */
 export function forwardBackward(
   legs: readonly LegEvidence[],
@@ -165,10 +168,10 @@ export function forwardBackward(
   return { single, pairs };
 }
 
-/** Reads weights. Throws if `features` or the number of modes differs; does not check `pair_kinds`, `stop_features`. */
+/** Reads weights. Throws if the file was fitted for other features or modes. */
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)
-    throw new Error(`model ${id}: this program has other features; fit it again`);
+    throw new Error(`model ${id}: expected the features and modes of this program, found others: fit it again`);
   return { id, modes: weights, pairs, waits };
 }

@@ -30,17 +30,17 @@ const coveredFeature = legFeatures.indexOf('covered');
 const sharpnessUnread = { none: 0.45, all: 0.3 };
 
 /**
- * The highest probabilities of modes that no feed confirms, and what a leg must have for the higher ones. By hand, on
- * simulated days and on logged rides of another country: there, most cars with walks at both ends were trains.
+ * The highest probability of a mode that no feed confirms. By hand, on simulated days and on logged rides of another
+ * country: there, most "cars" between two walks were trains.
  */
 const confidenceLimits = {
-  /** A car or a bus without one of the doubts below. */
+  /** A car or a bus, unless `walked` or `noWait` applies. */
   vehicle: 0.8,
   /** A train faster than `slow.train`. */
   train: 0.85,
   /** Any mode, if there are no motion readings. */
   unread: 0.8,
-  /** For a 95 % quantile of the speed below these m/s: such a train may be a ferry, such a bicycle a runner. */
+  /** A train or a bicycle with a 95 % speed below `train` or `bicycle` m/s: it may be a ferry, or a runner. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   /** A car between two long walks: few people park so far away. */
   walked: 0.4,
@@ -55,9 +55,10 @@ const modesByState = [
   [0.2, 0.6, 0.1, 0.1, 0],
   [0, 0.1, 0.5, 0.25, 0.15],
 ];
-const noneIsPossible = [0, 0, 0, 0, 1]; // each mode of the leg is too slow for the section: a train, the fastest
+/** If the section is too fast for all probable modes of its leg: a train, because it is the fastest mode. */
+const noneIsPossible = [0, 0, 0, 0, 1];
 
-/** m/s (physical). By air: an average over `average`, or over `averageWithPeak` and a 95 % speed over `average`. */
+/** m/s (physical). A flight: an average over `average`, or over `averageWithPeak` with a 95 % speed over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 /** A flight or a high-speed train. */
@@ -94,7 +95,8 @@ export function sectionMode(
   if (sum === 0) return nameLine(toMode(noneIsPossible), line);
   const found = sharpened.map((p) => p / sum);
   const isPossible = legLimits.limits.map((limit) => average <= limit);
-  return nameLine(toMode(limited(found, isPossible, confidenceCap(found, legs[i], line, motions.length > 0))), line);
+  const cap = confidenceCap(found, legs[i], line, motions.length > 0);
+  return nameLine(toMode(limitConfidence(found, isPossible, cap)), line);
 }
 
 /** The highest probability that the most probable mode may have. */
@@ -117,8 +119,11 @@ function confidenceCap(
   return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
-/** Mixes probabilities with equal ones, so that the highest is at most `most`. A vehicle remains one. */
-function limited(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
+/**
+ * Mixes probabilities with an equal share for each possible mode, so that the highest becomes `most`. If it belongs to
+ * a vehicle, only vehicles get a share.
+ */
+function limitConfidence(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
   const p = Math.max(...probabilities);
   const isVehicle = probabilities.indexOf(p) >= vehicle;
   const mixed = modes.map((_, m) => isPossible[m] && (m >= vehicle || !isVehicle));
@@ -128,7 +133,7 @@ function limited(probabilities: readonly number[], isPossible: readonly boolean[
   return probabilities.map((one, m) => (1 - share) * one + (mixed[m] ? share * equal : 0));
 }
 
-/** The most probable mode; of equally probable ones the first. */
+/** The most probable mode; the first of several equally probable modes. */
 function toMode(probabilities: readonly number[]): Mode {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const mode_probabilities: Record<string, number> = {};
@@ -140,7 +145,7 @@ function toMode(probabilities: readonly number[]): Mode {
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
 }
 
-/** s, by hand: the shortest and longest time between two locations that confirm a speed, see `isConfirmedAt` */
+/** s; shortest and longest time between two locations that confirm a speed in `isConfirmedAt` (by hand) */
 const agreement = { least: 120, most: 3600 };
 
 /** True if two locations near an end of a section, at least `agreement.least` s apart, are not impossibly far apart. */

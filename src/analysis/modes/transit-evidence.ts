@@ -10,7 +10,7 @@ import type { Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { findHalts, type LegEvidence } from './leg-evidence.ts';
 
-/** The least share of a leg's time with locations close together; below it, halts are not used (by hand). */
+/** Halts are used if locations are close together for at least this share of the leg's time (by hand). */
 const haltsCovered = 0.7;
 
 /** Gives the evidence of transit feeds for each leg. */
@@ -31,18 +31,18 @@ export function transitOf(network: TransitNetwork): TransitSource {
 function toRide(leg: LegEvidence, track: Track): TransitRide {
   const { start, end } = leg;
   const [first, last] = [track.firstAfter(start), track.firstAfter(end)];
-  const end0 = { ...track.positionAt(start), ts: start };
-  const end1 = { ...track.positionAt(end), ts: end };
+  const from = { ...track.positionAt(start), ts: start };
+  const to = { ...track.positionAt(end), ts: end };
   const inside: TransitRide['track'][number][] = [];
   for (let i = first; i < last; i += 1) {
     inside.push({ ts: track.ts[i]!, latitude: track.latitude[i]!, longitude: track.longitude[i]! });
   }
   const { halts, covered } = findHalts(track, leg);
   return {
-    start: { ...end0, gap: secondsToLocation(track, start) },
-    end: { ...end1, gap: secondsToLocation(track, end) },
+    start: { ...from, gap: secondsToLocation(track, start) },
+    end: { ...to, gap: secondsToLocation(track, end) },
     seconds: end - start,
-    track: [end0, ...inside, end1],
+    track: [from, ...inside, to],
     halts:
       covered < haltsCovered
         ? null

@@ -71,7 +71,7 @@ export function toModel(file: Partial<ModelFile>): Model {
 const wrong = (id: string, expected: string, found: unknown): Error =>
   new Error(`model ${id}: expected ${expected}, found ${found}: train it again, see tools/train/README.md`);
 
-/** Numbers per node; the fourth is unused. A power of two, so that a shift divides an index. */
+/** Numbers per node. The fourth is unused: with a power of two, a shift divides an index. */
 const nodeSize = 4;
 
 function flat(id: string, trees: readonly TreeFile[]): Model {
@@ -116,8 +116,8 @@ function problemOf(tree: TreeFile): string | null {
 
 /**
  * Writes the four state probabilities of each cell. The features of cell `i` begin at `rows[at[i]]`; its probabilities
- * begin at `into[4 * i]`. Adds one leaf of every tree to the score of its class, then takes the softmax of the scores.
- * The outer loop is over trees, so that a tree stays in the cache of the processor.
+ * begin at `into[4 * i]`. Each tree adds one leaf to the score of its class; the softmax of the scores gives the
+ * probabilities. The outer loop is over trees, because one tree fits into the cache of the processor.
  */
 export function writeProbabilities(
   { roots, nodes, thresholds, leaf }: Model,

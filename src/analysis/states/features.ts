@@ -90,7 +90,7 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
   const readings = collectReadings(input);
   const sensed = sensedSpeeds(input);
   const rows = new Float64Array(blockSize * cellWidth);
-  for (const [from, to] of stretchesNear(input)) {
+  for (const { from, to } of spansNear(input)) {
     const grid = sampleGrid(input.track, from, to);
     const sums = cumulate(grid);
     const cells = (to - from) / cellSeconds + 1;
@@ -98,7 +98,7 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
       const count = Math.min(blockSize, cells - done);
       const block = { ts: from + done * cellSeconds, first: cellMargin + done, count, rows };
       writeDistances(block, grid);
-      writeOrder(block, grid);
+      writeQuantiles(block, grid);
       writeShares(block, sums);
       for (let s = 0; s < 2; s += 1) writeMeans(block, sensed, sensedSpans[s]!, 29 + s);
       for (let s = 0; s < 3; s += 1) {
@@ -110,16 +110,16 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
   }
 }
 
-/** Times of the first and last cell of each span within reach of a location. */
-function stretchesNear({ track, from, to }: CellInput): [number, number][] {
-  const found: [number, number][] = [];
+/** Spans within reach of a location. `from`, `to`: times of the first and last cell. */
+function spansNear({ track, from, to }: CellInput): { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = [];
   for (const ts of track.ts) {
     const first = Math.ceil(Math.max(from, ts - featureLimits.reach) / cellSeconds) * cellSeconds;
     const last = Math.floor(Math.min(to, ts + featureLimits.reach) / cellSeconds) * cellSeconds;
     if (first > last) continue;
     const before = found.at(-1);
-    if (before && first <= before[1] + cellSeconds) before[1] = Math.max(before[1], last);
-    else found.push([first, last]);
+    if (before && first <= before.to + cellSeconds) before.to = Math.max(before.to, last);
+    else found.push({ from: first, to: last });
   }
   return found;
 }
@@ -130,7 +130,7 @@ interface Grid {
   y: Float64Array;
   /** m along the track */
   metres: Float64Array;
-  /** s since the location before and until the location after, at most `longestSilence` */
+  /** s since the location before the cell and until the location after it, each at most `longestSilence` */
   since: Float64Array;
   until: Float64Array;
   /** m/s between these two locations; `missingFeature` if one of them does not exist */
@@ -146,7 +146,7 @@ function sampleGrid(track: Track, from: number, to: number): Grid {
   const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
   const { x, y, metres, since, until, gapSpeed, speed } = lists;
   const covered = new Uint8Array(n);
-  const { ts: times, x: fixX, y: fixY, metres: fixMetres } = track;
+  const { ts: times, x: trackX, y: trackY, metres: trackMetres } = track;
   const count = times.length;
   const { longestSilence } = featureLimits;
   let after = 0;
@@ -156,12 +156,12 @@ function sampleGrid(track: Track, from: number, to: number): Grid {
     const a = Math.max(0, after - 1);
     const b = Math.min(after, count - 1);
     const share = b > a ? (ts - times[a]!) / (times[b]! - times[a]!) : 0;
-    x[i] = fixX[a]! + share * (fixX[b]! - fixX[a]!);
-    y[i] = fixY[a]! + share * (fixY[b]! - fixY[a]!);
-    metres[i] = fixMetres[a]! + share * (fixMetres[b]! - fixMetres[a]!);
+    x[i] = trackX[a]! + share * (trackX[b]! - trackX[a]!);
+    y[i] = trackY[a]! + share * (trackY[b]! - trackY[a]!);
+    metres[i] = trackMetres[a]! + share * (trackMetres[b]! - trackMetres[a]!);
     since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
     until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
-    gapSpeed[i] = after > 0 && after < count ? apartIn(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
+    gapSpeed[i] = after > 0 && after < count ? apartIn(trackX, trackY, a, b) / (times[b]! - times[a]!) : missingFeature;
     covered[i] = since[i]! + until[i]! < featureLimits.covered ? 1 : 0;
   }
   for (let i = 1; i < n - 1; i += 1) speed[i] = apartIn(x, y, i - 1, i + 1) / (2 * cellSeconds);
@@ -199,12 +199,12 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-/** Cells to each side in the windows of `writeOrder`: two minutes and five. */
+/** Cells to each side in the windows of `writeQuantiles`: two minutes and five. */
 const nearby = 8;
 const far = 20;
 
 /** Features 19 to 24 and 28: quantiles of speed within 2 and 5 minutes, and of acceleration within 5, to each side. */
-function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
+function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid): void {
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
   const changes = new SortedWindow(2 * far + 1);
@@ -215,8 +215,8 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
     changes.add(changeAt(speed, i));
   }
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
-    moveOn(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
-    moveOn(speeds, speed, covered, i - 1 - far, i + far);
+    moveWindow(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
+    moveWindow(speeds, speed, covered, i - 1 - far, i + far);
     changes.replace(changeAt(speed, i - 1 - far), changeAt(speed, i + far));
     rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
     rows[at + 20] = nearSpeeds.at(0.9, missingFeature);
@@ -228,8 +228,8 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
   }
 }
 
-/** Moves a window of covered cells by one cell: removes `leaving` and adds `entering`. */
-function moveOn(
+/** Moves a window of covered cells by one cell: removes the speed of cell `leaving` and adds that of `entering`. */
+function moveWindow(
   window: SortedWindow,
   speed: Float64Array,
   covered: Uint8Array,
@@ -241,7 +241,7 @@ function moveOn(
   else if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
-/** Removes rounding errors, which depend on the position on earth. In a gap, nothing else may be left of a value. */
+/** Removes rounding errors, which depend on the position on earth. In a gap, a value may consist of them alone. */
 const rounded = (value: number): number => Math.round(value * 1e9) / 1e9;
 
 /** m/s2 from the cell before to this one */
@@ -254,8 +254,9 @@ interface Sums {
   /** Number of covered cells slower and faster than the limits. */
   slow: Float64Array;
   fast: Float64Array;
-  /** rad that the path turned, and km in cells that have a heading */
+  /** rad that the path turned, in cells that have a heading */
   turned: Float64Array;
+  /** km of the path in these cells */
   ridden: Float64Array;
 }
 
@@ -289,8 +290,9 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
 interface Series {
   /** When each value was reported, ascending. */
   times: Float64Array;
-  /** Number of values per time, and the cumulative sums of the values before each time, side by side. */
+  /** Number of values per time. */
   width: number;
+  /** Cumulative sums of the values before each time, `width` numbers per time. */
   sums: Float64Array;
 }
 
@@ -314,7 +316,8 @@ function sensedSpeeds({ track, sampling }: CellInput): Series {
 const sensedSpans = [30, 120];
 
 /**
- * Writes the means within `span` s of each cell: the first mean as feature `feature`, the next three features later.
+ * Writes the means of a series within `span` s of each cell: of its first value as feature `feature`, of each further
+ * value three features later.
  */
 function writeMeans({ ts: start, count, rows }: Block, series: Series, span: number, feature: number): void {
   const { times, width, sums } = series;
@@ -364,7 +367,7 @@ function collectReadings({ motions, sampling }: CellInput): Readings {
   return { times, width: kinds, sums, kind, held };
 }
 
-/** Writes the share of time within `span` s for which each kind of reading was valid. Places as in `writeMeans`. */
+/** Like `writeMeans`, but writes the share of time within `span` s for which each kind of reading was valid. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
   let a = firstLaterIn(times, start - span - 1);

@@ -44,26 +44,24 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The segments of a group, corrected by the sleeps of the phone. A ride that leads nowhere becomes rest. */
+/** The segments of a group, corrected by the sleeps of the phone. A ride that is drift of the receiver becomes rest. */
 export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
   let segments = splitByState(cells);
   for (const sleep of sleeps) segments = applySleep(segments, sleep, track);
   return segments.map((segment) => (isDrift(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
-/** m; a ride is drift of the receiver if its ends are nearer and its box is smaller than this (by hand) */
-const nowhere = { apart: 100, extent: 200 };
+/** m; drift of the receiver: a ride with its ends less than `apart` apart, in a box smaller than `extent` (by hand) */
+const drift = { apart: 100, extent: 200 };
 
 /** True for a motor or cycle segment that has locations, ends where it began and stays near. */
 function isDrift({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;
-  return (
-    apart(track.positionAt(start), track.positionAt(end)) < nowhere.apart && track.extent(start, end) < nowhere.extent
-  );
+  return apart(track.positionAt(start), track.positionAt(end)) < drift.apart && track.extent(start, end) < drift.extent;
 }
 
-/** Sets a sleep to still until the user left, then to the state of the segment after it. */
+/** Sets a sleep to still until the user left, then to the state of the next moving segment. */
 function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): Segment[] {
   const { start, end } = sleep;
   const next = segments.find(
@@ -101,7 +99,7 @@ function splitByState({ ts, state }: Cells): Segment[] {
   return segments;
 }
 
-/** The times of movement. Adjacent ones are joined. */
+/** Spans of movement. Adjacent moving segments form one span. */
 export function movingSpans(segments: readonly Segment[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const { state, start, end } of segments) {
@@ -113,18 +111,17 @@ export function movingSpans(segments: readonly Segment[]): { start: number; end:
   return found;
 }
 
-/** Segments without rest between two times, clipped to these times. */
+/** Moving segments between two times, clipped to these times. */
 export function movingBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
-/** s; a user who rests longer than this at the first location had arrived there (physical) */
-const standing = 45;
+/** s; a user who begins to move this soon after a location was already under way at it (physical) */
+const shortRest = 45;
 
-/** True if the user moves at `ts`, or begins to move soon after it. */
 export function isUnderWay(segments: readonly Segment[], ts: number): boolean {
   return segments.some(
-    (segment) => segment.state !== cellStates.still && segment.end > ts && segment.start < ts + standing,
+    (segment) => segment.state !== cellStates.still && segment.end > ts && segment.start < ts + shortRest,
   );
 }
 
@@ -148,14 +145,14 @@ const legGaps = {
   /** Two legs in one state are joined if they are closer than this. Vehicles halt longer than walkers. */
   sameMotor: 180,
   same: 90,
-  /** A shorter pause between legs in different states belongs to the earlier leg. */
+  /** A shorter pause between two legs belongs to the earlier leg. */
   pause: 90,
 };
 
 /** A part of a trip in one state. */
 export type Leg = Segment;
 
-/** Joins segments between two times into legs: from `from` to `to`. Empty if nothing moves. */
+/** Joins segments into legs. The first leg begins at `from`, the last ends at `to`. Empty if the user does not move. */
 export function joinLegs(segments: readonly Segment[], from: number, to: number): Leg[] {
   const legs: Leg[] = [];
   for (const segment of movingBetween(segments, from, to)) {

@@ -19,11 +19,11 @@ import {
   forEachBlock,
 } from './features.ts';
 
-/** Weights, all by hand. Results change little if they change a little, see docs/quality.md. */
+/** Weights, all by hand. */
 export const decodeWeights = {
   /** Exponent of a cell's probabilities. Below 1, because neighbouring cells depend on the same locations. */
   evidence: 0.5,
-  /** Lower probabilities count as this. */
+  /** A lower probability counts as this one. */
   floor: 1e-4,
   /**
    * Cost of each change of state, from row to column, in the order of `stateNames` (not a probability: rows do not sum
@@ -63,35 +63,35 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 /** Later steps also need this feature: it shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Gives each cell its probabilities by boosted trees. The states are not known yet. */
+/** Gives each cell its probabilities by boosted trees. Consecutive cells in a gap share one run of the model. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
-  const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
-  const room = Math.max(0, Math.min(most, input.track.ts.length * perFix));
+  const perLocation = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
+  const room = Math.max(0, Math.min(most, input.track.ts.length * perLocation));
   const ts = new Float64Array(room);
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);
   let n = 0;
-  const asked = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell for which the model ran
+  const modelled = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell for which the model ran
   const starts = new Int32Array(blockSize); // where the features of such cells begin in `rows`
-  const answers = new Float64Array(4 * (blockSize + 1)); // the first four are the last result of the block before
+  const results = new Float64Array(4 * (blockSize + 1)); // the first four are the last result of the block before
   forEachBlock(input, ({ ts: start, count, rows }) => {
-    let questions = 0;
-    const answerOf = new Uint8Array(count);
+    let runs = 0; // of the model in this block
+    const resultOf = new Uint8Array(count); // by cell: number of its run; 0: the last run of the block before
     for (let i = 0, row = 0; i < count; i += 1, row += cellWidth) {
       ts[n + i] = start + i * cellSeconds;
       walking[n + i] = rows[row + walkingFeature]!;
-      if (!isSameGap(asked, rows, row)) {
-        starts[questions] = row;
-        questions += 1;
-        for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
+      if (!isSameGap(modelled, rows, row)) {
+        starts[runs] = row;
+        runs += 1;
+        for (let f = 0; f < cellWidth; f += 1) modelled[f] = rows[row + f]!;
       }
-      answerOf[i] = questions;
+      resultOf[i] = runs;
     }
-    writeProbabilities(model, rows, starts.subarray(0, questions), answers.subarray(4));
+    writeProbabilities(model, rows, starts.subarray(0, runs), results.subarray(4));
     for (let i = 0; i < count; i += 1)
-      for (let s = 0; s < 4; s += 1) probability[4 * (n + i) + s] = answers[4 * answerOf[i]! + s]!;
-    answers.copyWithin(0, 4 * questions, 4 * questions + 4);
+      for (let s = 0; s < 4; s += 1) probability[4 * (n + i) + s] = results[4 * resultOf[i]! + s]!;
+    results.copyWithin(0, 4 * runs, 4 * runs + 4);
     n += count;
   });
   return {
@@ -102,18 +102,18 @@ function classifyCells(input: CellInput, model: Model): Cells {
   };
 }
 
-/** s; within a gap the model runs once per so many seconds, because only `since` and `until` change (by hand) */
+/** s; within a gap, only the features `since` and `until` change, so the model runs once in this time (by hand) */
 const sameGap = 60;
 
-/** True if the cell at `row` differs from `asked` only in `since` and `until`, and by less than `sameGap`. */
-function isSameGap(asked: Float64Array, rows: Float64Array, row: number): boolean {
-  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
-  return Math.abs(rows[row]! - asked[0]!) < sameGap && Math.abs(rows[row + 1]! - asked[1]!) < sameGap;
+/** True if the cell at `row` differs from `modelled` only in `since` and `until`, and by less than `sameGap`. */
+function isSameGap(modelled: Float64Array, rows: Float64Array, row: number): boolean {
+  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== modelled[f]) return false;
+  return Math.abs(rows[row]! - modelled[0]!) < sameGap && Math.abs(rows[row + 1]! - modelled[1]!) < sameGap;
 }
 
 /**
  * Viterbi algorithm over the consecutive cells from `from` to before `to`: writes the most probable sequence of states.
- * Before these cells the user rests. Of equally probable sequences, the one with fewer changes wins.
+ * Before these cells the user rests. If sequences are equally probable, the one with fewer changes wins.
  */
 export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
   const { evidence, floor, change } = decodeWeights;
@@ -149,7 +149,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
   }
 }
 
-/** Use of confident motion readings of Android. Both values were counted on the training days, see docs/quality.md. */
+/** Use of confident motion readings of Android. Both values were counted on the training days. */
 const confident = {
   /** 0 to 100; only the model uses readings with a lower confidence. */
   least: 75,
@@ -158,9 +158,9 @@ const confident = {
 };
 
 /**
- * Multiplies the odds of the state that confident readings name, in place. Readings of a cell that contradict each
- * other are ignored. The odds of rest do not change: people walk indoors. Only for Android: iPhones report walking
- * while cycling.
+ * Multiplies the odds of the state that confident readings name, in place. If the readings of a cell contradict each
+ * other, they are ignored. The odds between this state and rest do not change, because people walk indoors. Only for
+ * Android: iPhones report walking while cycling.
  */
 function applyReadings(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },

@@ -13,7 +13,7 @@ export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_lo
 /** Builds the trip; null if the user did not travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
   const sections = found.sections.map((section, i) =>
-    builtSection(section, idOf(userId, 'section', found.first.ts, i), found.source),
+    buildSection(section, idOf(userId, 'section', found.first.ts, i), found.source),
   );
   if (sections.length === 0) return null;
   const stops = sections
@@ -33,7 +33,7 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
 const addDistance = (sum: number, part: { distance: number }): number => sum + part.distance;
 
 /** Builds a section with its line, rounded as in the diary. */
-function builtSection(found: SegmentedSection, id: string, source: string): Section {
+function buildSection(found: SegmentedSection, id: string, source: string): Section {
   const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, transit } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
   roundAll(distances, metres);
@@ -87,7 +87,7 @@ function stopBetween(before: Section, after: Section, id: string, source: string
   };
 }
 
-/** Puts the place before a trip, which then starts `leadIn` s earlier, but not before the user entered the place. */
+/** Moves the start of a trip to the place before it, and `leadIn` s back, but not before the user entered the place. */
 export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn: number): T {
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;
@@ -97,12 +97,12 @@ export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn:
     start_ts,
     start_loc: place.location,
     distance: metres(trip.distance + lead),
-    sections: [ledBy(trip.sections[0]!, place.location, start_ts, lead), ...trip.sections.slice(1)],
+    sections: [withLead(trip.sections[0]!, place.location, start_ts, lead), ...trip.sections.slice(1)],
   };
 }
 
-/** Puts a vertex before a section, `lead` metres away from its first one. */
-function ledBy(section: Section, from: Position, start_ts: number, lead: number): Section {
+/** Adds a vertex at the beginning of a section. `lead`: m from it to the next vertex */
+function withLead(section: Section, from: Position, start_ts: number, lead: number): Section {
   const seconds = section.start_ts - start_ts;
   return {
     ...section,

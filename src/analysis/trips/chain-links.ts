@@ -17,8 +17,9 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 export const linkLimits = {
   /** m; a trip is dropped if the phone recorded less of it */
   shortestTrip: 100,
-  /** m and s; after dropped trips, a trip that begins this near to the place begins at the place, this much earlier */
+  /** m; a trip that begins this near to the place before it begins at this place, and no untracked time is between */
   nearPlace: 100,
+  /** s; such a trip begins this much earlier */
   leadIn: 30,
 };
 
@@ -55,7 +56,7 @@ export function nextLink(
   return { record, error };
 }
 
-/** The most raw places that a place lists: a noisy receiver adds one for each dropped trip during months at home. */
+/** The most raw places that a place lists. During months at home, a noisy receiver adds one for each dropped trip. */
 const mostRawPlaces = 100;
 
 /** Adds the raw place after a dropped trip to the place before it: in the diary the user did not leave that place. */
@@ -98,7 +99,6 @@ function keptLink(parts: LinkParts): TripRecord {
   let { built } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
-  // If the trip begins near the place before it, the time in between is not untracked.
   const untracked =
     before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found, gapFrom) : null;
   const start =
@@ -141,7 +141,7 @@ function keptLink(parts: LinkParts): TripRecord {
 
 /**
  * The untracked time between the place in the diary and the start of the trip: the move was not recorded, or consists
- * of dropped trips. After dropped trips the user has been at the end of the last one.
+ * of dropped trips. After dropped trips, it ends when the user arrived at the end of the last one.
  */
 function untrackedFrom(
   carry: Carry,

@@ -75,20 +75,21 @@ export const stopFeatures = [
 export interface GroupPart {
   startIndex: number;
   endIndex: number;
-  /** Its last candidate. */
   last: Candidate;
 }
 
-/** One or more pieces that form one trip, and why its stops are waits or not. */
+/** One or more pieces that form one trip. */
 export interface Journey extends GroupPart {
-  /** Its waits, and why the stop after it is no wait; null: no stop was judged. */
+  /** The stops in the journey that are waits. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
+  /** Why the stop after the journey is no wait; null: no movement follows in the group. */
   after: StopReason | null;
   phantom: boolean;
 }
 
+/** A candidate, or a part of one, that `findJourneys` joins with others. */
 interface Piece extends GroupPart {
-  /** Start and end of its movement, which may begin or end in the stops around it; null: the user did not move. */
+  /** Start and end of the movement, which may be before or after the piece's locations; null: the user did not move. */
   moved: { start: number; end: number } | null;
 }
 
@@ -110,7 +111,7 @@ interface Open {
 export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
   let open: Open | null = null;
-  let start = from; // where the user was before the piece
+  let start = from; // position before the piece
   for (const piece of splitGroup(decoded)) {
     const phantom = isPhantom(decoded, piece, start);
     start = decoded.track.positionAt(decoded.locations[piece.endIndex]!.ts);
@@ -191,6 +192,7 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   const score = features.reduce((sum, figure, i) => sum + figure * decoded.crf.waits[i]!, 0);
   const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
   if (score <= 0) {
+    // The largest reason, for the explanation of a day; the thresholds decide nothing else.
     const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
     return { isWait: false, reason };
   }
@@ -199,7 +201,10 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   return { isWait: true, reason };
 }
 
-/** The features of the stop between two moving pieces. */
+/**
+ * The features of the stop between two moving pieces. Their constants bound the features (by hand); the weights were
+ * fitted with them.
+ */
 function describeStop(
   { track, segments, events, locations, legs, probabilities }: DecodedGroup,
   since: number,
@@ -256,7 +261,7 @@ export function describeStops(decoded: DecodedGroup): StopFigures[] {
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
-/** True if the phone was at rest: no movement in the states, little distance, and no readings of movement. */
+/** True if the phone was at rest: little distance, no moving state, and no speed or no readings of movement. */
 function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const away = start ? distance(start, track.positionAt(from)) : 0;

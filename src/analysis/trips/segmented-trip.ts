@@ -22,7 +22,7 @@ import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 /** Name of the method that found the trips, places, sections and stops. */
 const source = 'StateSequence';
 
-/** Makes the trip of a journey. `notAfter`: start of the next one; `isLast`: it is the last of its group. */
+/** Makes the trip of a journey. `notAfter`: start of the next journey; `isLast`: true for the last of its group. */
 export function toSegmentedTrip(
   decoded: DecodedGroup,
   journey: Journey,
@@ -30,8 +30,8 @@ export function toSegmentedTrip(
   { notAfter, isLast }: { notAfter: number; isLast: boolean },
 ): SegmentedTrip {
   const { track } = decoded;
-  const frame = commonFields(decoded, journey, isLast);
-  const { first, last } = frame;
+  const common = commonFields(decoded, journey, isLast);
+  const { first, last } = common;
   const unseen = stay && unseenBefore(decoded, stay, first);
   const seenStay = unseen ? null : stay;
   const bounds = findBounds(decoded, {
@@ -42,9 +42,9 @@ export function toSegmentedTrip(
     isUnseen: unseen !== null,
     notAfter,
   });
-  return withFields(frame, {
+  return withFields(common, {
     end_ts: bounds.end_ts,
-    end: shownPlace(track.positionAt(bounds.end_ts)),
+    end: roundedPosition(track.positionAt(bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
     recorded: recordedMetres(track, first.ts, bounds.end_ts, seenStay),
     sections:
@@ -65,10 +65,10 @@ export function unseenBefore(
 /** Makes a trip without sections, with the error, of a candidate that the segmenter failed on. */
 export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
   const isLast = candidate === stretch.group.candidates.at(-1);
-  const frame = commonFields(stretch, { ...candidate, last: candidate }, isLast);
-  const { last } = frame;
+  const common = commonFields(stretch, { ...candidate, last: candidate }, isLast);
+  const { last } = common;
   return {
-    ...frame,
+    ...common,
     end_ts: last.ts,
     end: { latitude: last.latitude, longitude: last.longitude },
     unseen: null,
@@ -99,7 +99,7 @@ function commonFields(
 }
 
 /** Rounds a position as in the diary, so that a run that continues from the stored place finds the same trips. */
-function shownPlace({ latitude, longitude }: { latitude: number; longitude: number }) {
+function roundedPosition({ latitude, longitude }: { latitude: number; longitude: number }) {
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
@@ -109,7 +109,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const leadEnd = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...segmentsBetween(segments, leadEnd, end)];
   const found = joinLegs(inside, start, end);
-  const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
+  const legs = found.length > 0 ? joinRides(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = buildPath(track, legs, firstTs, stay);
   const paths = legs.map((leg) => slicePath(path, leg.start, leg.end));
   return legs.map((leg, i) => {
@@ -124,24 +124,24 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   });
 }
 
-/** The leg of a journey whose cells are all still: all of the journey, in its most probable moving state. */
+/** The only leg of a journey whose cells are all still: its whole time, in its most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
 /** Joins two motor legs if the user stayed in the vehicle between them. */
-function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
-  const closed: Leg[] = [];
+function joinRides(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
+  const joined: Leg[] = [];
   for (const leg of legs) {
-    const before = closed.at(-1);
+    const before = joined.at(-1);
     if (before && staysInVehicle(before, leg, track, motions)) before.end = leg.end;
-    else closed.push({ ...leg });
+    else joined.push({ ...leg });
   }
-  return closed;
+  return joined;
 }
 
-/** True if motion readings show a vehicle in the gap between two motor legs. */
+/** True if motion readings show a vehicle between two motor legs, and no location was recorded there. */
 function staysInVehicle(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;

@@ -43,20 +43,20 @@ export const boundLimits = {
   silence: 300,
   /** s; a phone that was awake this long before the movement noticed it in time (physical) */
   awake: 45,
-  /**
-   * For walks that an iPhone reports without locations: the least share of walking readings in a cell; s of the longest
-   * gap in the walk; s that it may begin before the start.
-   */
+  // For a walk that an iPhone reports without locations:
+  /** 0 to 1; the least share of walking among the readings of a cell */
   walking: 0.3,
-  walkingHole: 90,
+  /** s; the longest gap in the walk */
+  walkingGap: 90,
+  /** s; the walk may begin this long before the start */
   walkingReach: 1200,
-  /**
-   * s, for a start that only an iPhone's readings show: the longest gap between readings; the longest gap before a
-   * ride, since the user may wait in the vehicle; the longest rest within a gap.
-   */
-  movingHole: 90,
-  holeBeforeRide: 420,
-  stillInHole: 20,
+  // For a start that only an iPhone's readings show:
+  /** s; the longest gap between readings of movement */
+  movingGap: 90,
+  /** s; the longest gap before a ride: the user may wait in the vehicle */
+  gapBeforeRide: 420,
+  /** s; the longest rest within a gap */
+  stillInGap: 20,
   /** s; shorter movement does not count: people get up from their chairs */
   leastMovement: 30,
 };
@@ -98,45 +98,52 @@ export interface Bounds {
 /** Finds the start and end of a journey. */
 export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
   const moving = movingSpans(decoded.segments);
-  const [start_ts, start, lead] = findStart(decoded, span, moving);
-  const [end_ts, end] = findEnd(decoded, span, moving);
+  const { lead, ...start } = findStart(decoded, span, moving);
+  const end = findEnd(decoded, span, moving);
   // If the bounds leave nothing of a very short journey, use its first and last location.
-  if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
+  if (end.ts > start.ts) return { start_ts: start.ts, end_ts: end.ts, start: start.rule, end: end.rule, lead };
   return { start_ts: span.first.ts, end_ts: span.last.ts, start: 'location', end: 'location', lead: [] };
 }
 
-type Boundary = [ts: number, rule: BoundaryRule];
+interface Boundary {
+  ts: number;
+  rule: BoundaryRule;
+}
+
 type Movements = ReturnType<typeof movingSpans>;
 
-function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements): [...Boundary, Segment[]] {
+function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements): Boundary & Pick<Bounds, 'lead'> {
   const { first, last, stay, isUnseen } = span;
   const leftTs = departureTs(decoded, span);
   const segment =
     moving.findLast(({ start, end }) => start <= leftTs && end + boundLimits.lead >= leftTs) ??
     moving.find(({ start }) => start > leftTs && start < last.ts);
-  let found: Boundary = [leftTs, 'location'];
-  if (segment) found = [clamp(segment.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
+  let found: Boundary = { ts: leftTs, rule: 'location' };
+  if (segment) {
+    const ts = clamp(segment.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach);
+    found = { ts, rule: 'movement' };
+  }
   const awakeBefore = segment !== undefined && segment.start > first.ts + boundLimits.awake;
   const exitedTs = exitReportedTs(decoded, first);
   if (exitedTs !== null && first.ts - lastLocationTs(decoded, first) > boundLimits.silence && !awakeBefore) {
-    found = [Math.min(leftTs, exitedTs - geofenceDelay), 'geofence'];
+    found = { ts: Math.min(leftTs, exitedTs - geofenceDelay), rule: 'geofence' };
   }
   let lead: Segment[] = [];
   if (decoded.group.sampling === 'distance') {
     const earliest = leftTs - boundLimits.walkingReach;
     // Without a stay, or with only one location, only readings show when the user left.
     if (stay === null || first === last) {
-      lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found[0], earliest);
+      lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found.ts, earliest);
     }
-    if (lead.length > 0) found = [lead[0]!.start, 'readings'];
-    const ts = walkedSince(decoded.cells, found[0], earliest);
-    if (ts < found[0]) found = [ts, 'walking readings'];
+    if (lead.length > 0) found = { ts: lead[0]!.start, rule: 'readings' };
+    const ts = walkedSince(decoded.cells, found.ts, earliest);
+    if (ts < found.ts) found = { ts, rule: 'walking readings' };
   }
   // After a move that was not recorded, the trip begins at its first location, unless the phone reported a geofence
   // exit.
   const notBefore =
     isUnseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
-  return found[0] > notBefore ? [...found, lead] : [notBefore, 'trip before', lead];
+  return { ...(found.ts > notBefore ? found : { ts: notBefore, rule: 'trip before' }), lead };
 }
 
 /** Start of the walk that ends at `from`, by an iPhone's readings of walking. */
@@ -144,7 +151,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
     if (ts[i]! >= from) continue;
-    if (ts[i]! < earliest || since - ts[i]! > boundLimits.walkingHole + cellSeconds) break;
+    if (ts[i]! < earliest || since - ts[i]! > boundLimits.walkingGap + cellSeconds) break;
     if (state[i] !== cellStates.still && walking[i]! > boundLimits.walking) since = ts[i]! - cellSeconds / 2;
   }
   return Math.max(since, Math.min(from, earliest));
@@ -155,11 +162,11 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   const found: Segment[] = [];
   let gap = 0;
   let still = 0; // s of rest within the gap
-  let longest = boundLimits.movingHole;
+  let longest = boundLimits.movingGap;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
     const state = readingState(motions[i]!.type);
-    if (state === cellStates.motor && end >= to) longest = boundLimits.holeBeforeRide;
+    if (state === cellStates.motor && end >= to) longest = boundLimits.gapBeforeRide;
     if (end <= start) continue;
     if (start < earliest) break;
     if (isMoving(state) && end - start >= boundLimits.leastMovement) {
@@ -167,12 +174,12 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
       if (vehicle) vehicle.start = end; // the user stayed in the vehicle in between
       found.unshift({ state, start, end });
       [gap, still] = [0, 0];
-      longest = state === cellStates.motor ? boundLimits.holeBeforeRide : boundLimits.movingHole;
+      longest = state === cellStates.motor ? boundLimits.gapBeforeRide : boundLimits.movingGap;
       continue;
     }
     gap += end - start;
     if (state === cellStates.still) still += end - start;
-    if (gap > longest || still > boundLimits.stillInHole) break;
+    if (gap > longest || still > boundLimits.stillInGap) break;
   }
   // The last movement ends where the states begin.
   const last = found.at(-1);
@@ -188,15 +195,15 @@ function findEnd(
   const segment = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
   const arrived = arrivalTs(decoded.track, first.ts, last.ts);
   const found: Boundary = segment
-    ? [clamp(segment.end, arrived - boundLimits.reach, last.ts + boundLimits.reach), 'movement']
-    : [last.ts, 'location'];
+    ? { ts: clamp(segment.end, arrived - boundLimits.reach, last.ts + boundLimits.reach), rule: 'movement' }
+    : { ts: last.ts, rule: 'location' };
   const latest = Math.min(notAfter, endReportedTs(decoded, last, candidate));
-  return found[0] < latest ? found : [latest, 'trip after'];
+  return found.ts < latest ? found : { ts: latest, rule: 'trip after' };
 }
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** s; the stay before a trip keeps at least this much of its time, or half of it (as in e-mission) */
+/** s; the stay before a trip keeps at least this much of its time, or half of it if that is less (as in e-mission) */
 const leastStay = 180;
 
 /** Estimates when the user left the stay: as if they moved to the first location at the usual speed of the trip. */
@@ -219,7 +226,7 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/** Time of the last location before the trip; after a restart, time of its first location: the phone was awake. */
+/** Time of the last location before the trip. After a restart the phone was awake: then the trip's first location. */
 function lastLocationTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
@@ -257,7 +264,7 @@ function arrivalTs(track: Track, from: number, to: number): number {
   return Math.min(track.ts[i]!, to);
 }
 
-/** Limits for a move from the stay to the trip that was not recorded. Counted on recorded days. */
+/** Limits that show whether the move from the stay to the trip was recorded. Counted on recorded days. */
 const unseenLimits = {
   /** m; a trip that begins nearer to the stay began there: 124 of 129 recorded starts are nearer */
   distance: 1000,
@@ -265,7 +272,7 @@ const unseenLimits = {
   late: 5000,
   /** s; the phone reports the departure this long before or after the first location */
   notice: 120,
-  /** s; an iPhone that is on sends a motion reading in so long a time before `notice`, also at rest */
+  /** s; an iPhone that is on sends a motion reading at least this often, also at rest */
   awake: 1200,
   /** m/s; the highest average speed that readings of movement can explain (physical: a fast train) */
   fastest: 55,
@@ -276,9 +283,14 @@ const unseenLimits = {
 type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
 
 /**
- * The move from a stay to the first location of a trip, if it was not recorded: the location is far away after a gap,
- * or the phone was restarted. null: the move was recorded, since the location is near, or a phone that was on noticed
- * the move late, or readings show movement, or the gap is as short as gaps within a trip.
+ * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it was not restarted in
+ * between, and one of the following holds:
+ *
+ * - the location is near the stay;
+ * - the phone was on, and noticed the move late;
+ * - readings show movement for long enough;
+ * - the gap before the location is as short as gaps within a trip;
+ * - only a plane or a high-speed train gets there in the time since the stay began.
  */
 export function unseenFrom(
   stay: Stay,

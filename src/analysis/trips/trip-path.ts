@@ -25,8 +25,8 @@ const limits = {
    */
   walking: 1.2,
   beginning: 300,
-  cycling: [2, 6] as const,
-  riding: [3, 15] as const,
+  cycling: { least: 2, most: 6 },
+  riding: { least: 3, most: 15 },
 };
 
 /** Builds the path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
@@ -64,7 +64,7 @@ function metresUntil(track: Track, legs: readonly Leg[], until: number): number 
 
 function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   if (state === cellStates.walk) return limits.walking;
-  const [least, most] = state === cellStates.cycle ? limits.cycling : limits.riding;
+  const { least, most } = state === cellStates.cycle ? limits.cycling : limits.riding;
   return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
@@ -75,9 +75,9 @@ export function estimatedMetres(path: readonly PathPoint[], from: number, to: nu
     const [a, b] = [path[i - 1]!, path[i]!];
     const seconds = b.ts - a.ts;
     const step = b.length - a.length;
-    const isSilence = seconds > trackLimits.silence && step > trackLimits.bridge;
+    const isGap = seconds > trackLimits.gap && step > trackLimits.bridge;
     const inside = Math.min(b.ts, to) - Math.max(a.ts, from);
-    if (inside > 0 && (isSilence || (i === 1 && seconds > limits.late))) metres += (step * inside) / seconds;
+    if (inside > 0 && (isGap || (i === 1 && seconds > limits.late))) metres += (step * inside) / seconds;
   }
   return metres;
 }
@@ -98,9 +98,6 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   return withFields(point, { ts });
 }
 
-// Resampling: makes a line with a vertex every 30 s from the path of a section. The length stays the length of the
-// path.
-
 /** The vertices of a section as aligned lists. */
 export interface Line {
   coordinates: Position[];
@@ -117,9 +114,9 @@ const resampleInterval = 30;
 const mostVertices = 20_000;
 
 /**
- * Makes vertices at the start, every `resampleInterval` s after it, and at the exact end. Position and altitude are
- * linear in time. Speed and distance are along the path since the previous vertex; both are 0 at the first. `path`
- * ascends by `ts` and has at least one point.
+ * Makes the line of a section from its path: vertices at the start, every `resampleInterval` s after it, and at the
+ * exact end. Position and altitude are linear in time. Speed and distance are along the path since the previous vertex;
+ * both are 0 at the first. `path` ascends by `ts` and has at least one point.
  */
 export function resample(path: readonly PathPoint[]): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
