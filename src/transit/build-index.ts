@@ -19,21 +19,23 @@ export interface GtfsTables {
   rows(table: string): AsyncIterable<GtfsRow>;
 }
 
-/** What a feed lacks, and what the index leaves out, for the operator. */
+/** Numbers for the operator: what a feed lacks, and what the index leaves out. */
 export interface FeedNotes {
-  /** Number of patterns without a shape, and of patterns without times. */
+  /** Patterns without a shape. */
   no_shape: number;
+  /** Patterns without times. */
   no_times: number;
-  /** Number of stops without a position, and of stops whose id comes again: the last row counts. */
+  /** Stops without a position, and repeated stops: of several rows with one id, the last counts. */
   stops_left_out: number;
-  /** Number of trips with fewer than two known stops, and of routes of unused kinds (lifts, taxis). */
+  /** Trips with fewer than two known stops. */
   trips_left_out: number;
+  /** Routes of kinds that the analysis does not use, such as lifts and taxis. */
   routes_left_out: number;
-  /** Number of rare patterns that were left out to keep the index small. */
+  /** Rare patterns, left out to keep the index small. */
   patterns_left_out: number;
 }
 
-/** The most characters of a name and of an id that the index keeps. */
+/** The index keeps at most this many characters of a name or an id. */
 const maxName = 200;
 /** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
 const maxPatterns = 6_000;
@@ -43,13 +45,13 @@ const day = 86_400;
 /** Builds the index of a feed. Throws `MOBILITY_USAGE` if the feed cannot be used. */
 export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
   const agencies = await readAgencies(tables);
-  const { routes, left: routesLeft } = await readRoutes(tables, agencies);
-  const { stops, left: stopsLeft } = await readStops(tables);
+  const { routes, leftOut: routesLeftOut } = await readRoutes(tables, agencies);
+  const { stops, leftOut: stopsLeftOut } = await readStops(tables);
   const services = await readServices(tables);
   const trips = await readTrips(tables, routes, services);
   await readFrequencies(tables, trips);
   await readStopTimes(tables, trips, stops);
-  const { patterns, tripsLeft } = toPatterns(trips, services.days);
+  const { patterns, tripsLeftOut } = toPatterns(trips, services.days);
   if (patterns.length === 0) throw unusable('trips with times at two stops or more', 'none');
   const kept = [...patterns].sort((a, b) => b.trips - a.trips || a.order - b.order).slice(0, maxPatterns);
   const shapes = await readShapes(tables, new Set(kept.map(({ shapeId }) => shapeId).filter((shape) => shape !== '')));
@@ -58,9 +60,9 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
   const notes: FeedNotes = {
     no_shape: index.patterns.filter(({ shape }) => shape < 0).length,
     no_times: index.patterns.filter(({ seconds }) => seconds.length === 0).length,
-    stops_left_out: stopsLeft,
-    trips_left_out: tripsLeft,
-    routes_left_out: routesLeft,
+    stops_left_out: stopsLeftOut,
+    trips_left_out: tripsLeftOut,
+    routes_left_out: routesLeftOut,
     patterns_left_out: patterns.length - kept.length,
   };
   return { index, notes };
@@ -69,7 +71,7 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
 const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
   new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
 
-/** A name for one line of a screen. */
+/** A text of a feed that is safe to print on one line. */
 const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
 
 interface Agencies {
@@ -101,14 +103,14 @@ function isZone(zone: string): boolean {
 async function readRoutes(
   tables: GtfsTables,
   agencies: Agencies,
-): Promise<{ routes: Map<string, TransitRoute>; left: number }> {
+): Promise<{ routes: Map<string, TransitRoute>; leftOut: number }> {
   const routes = new Map<string, TransitRoute>();
-  let left = 0;
+  let leftOut = 0;
   for await (const row of tables.rows('routes')) {
     const { route_id = '', agency_id = '', route_short_name = '', route_long_name = '', route_type = '' } = row;
     const kind = kindOfType(Number(route_type || Number.NaN));
     if (kind === null) {
-      left += 1;
+      leftOut += 1;
       continue;
     }
     const agency = agencies.byId.get(agency_id) ?? agencies.first;
@@ -120,13 +122,13 @@ async function readRoutes(
     routes.set(route_id, { id, agency, short_name, long_name, kind });
   }
   if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
-  return { routes, left };
+  return { routes, leftOut };
 }
 
 type Stop = { name: string } & LatLon;
 
 /** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
-async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>; left: number }> {
+async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>; leftOut: number }> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
   let count = 0;
   for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
@@ -148,7 +150,7 @@ async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>
     if (place) stops.set(id, { name: station?.name || name, ...place });
   }
   if (stops.size === 0) throw unusable('stops with coordinates in stops.txt', 'none');
-  return { stops, left: count - stops.size };
+  return { stops, leftOut: count - stops.size };
 }
 
 interface Services {
@@ -273,13 +275,13 @@ interface FoundPattern extends Omit<TransitPattern, 'route' | 'shape'> {
   order: number;
 }
 
-function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[]; tripsLeft: number } {
+function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[]; tripsLeftOut: number } {
   const groups = new Map<string, Trip[]>();
-  let tripsLeft = 0;
+  let tripsLeftOut = 0;
   for (const trip of trips.byId.values()) {
     trip.calls.sort((a, b) => a.sequence - b.sequence);
     if (trip.calls.length < 2) {
-      tripsLeft += 1;
+      tripsLeftOut += 1;
       continue;
     }
     const key = `${trip.route.id}\n${trip.shapeId}\n${trip.calls.map(({ stop }) => stop).join()}`;
@@ -297,10 +299,10 @@ function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[];
     const stops = calls.map(({ stop }) => stop);
     return { route, shapeId, stops, seconds, hours, trips: Math.round(runs * 100) / 100, order };
   });
-  return { patterns, tripsLeft };
+  return { patterns, tripsLeftOut };
 }
 
-/** Times at all stops of a trip; missing ones are spread evenly. Null without a first or last time. */
+/** Times at all stops of a trip; null: the first or last time is missing. Other missing times are interpolated. */
 function timesFrom({ calls }: Trip): number[] | null {
   const times = calls.map(({ time }) => time);
   if (!Number.isFinite(times[0]) || !Number.isFinite(times.at(-1))) return null;
@@ -364,7 +366,7 @@ async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Prom
   return new Map(lines);
 }
 
-/** The index, with each stop, route and shape that its patterns use once. */
+/** Makes the index. It contains each stop, route and shape that its patterns use, once. */
 function compact(
   id: string,
   patterns: readonly FoundPattern[],
@@ -397,7 +399,7 @@ function compact(
   };
 }
 
-/** Numbers values in the order in which they come first. */
+/** Gives each different value a number, in the order in which they come. */
 class Numbered<T> {
   readonly values: T[] = [];
   readonly #numbers = new Map<T, number>();

@@ -3,7 +3,7 @@ import type { LatLon } from '../model/geo/distance.ts';
 /** The kind of vehicle of a route, if the analysis uses it. */
 export type TransitKind = 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
 
-/** The kinds on rails. They share one evidence, because their shapes and speeds overlap. */
+/** The kinds on rails. They count together as evidence for a train, because their shapes and speeds overlap. */
 export const railKinds: readonly TransitKind[] = ['tram', 'subway', 'rail'];
 
 /** A line of a feed (a GTFS route). */
@@ -67,7 +67,7 @@ export function kindOfType(type: number): TransitKind | null {
   return null;
 }
 
-/** An index as text. Positions are kept to 1e-5 degrees, 1.1 m. */
+/** An index as text. Numbers have five decimals; for positions, that is 1.1 m. */
 export const formatIndex = (index: FeedIndex): string =>
   JSON.stringify(index, (_, value) => (typeof value === 'number' ? Math.round(value * 1e5) / 1e5 : value));
 

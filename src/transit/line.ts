@@ -31,10 +31,10 @@ export class Plane {
   }
 }
 
-/** Vertices that are simplified together: the time of the algorithm can grow with the square of their number. */
+/** Number of vertices that are simplified together. The time of the algorithm can grow with the square of it. */
 const longestSpan = 1_000;
 
-/** Leaves out vertices as long as the line moves by at most `tolerance` m (Ramer-Douglas-Peucker algorithm). */
+/** Removes vertices that are at most `tolerance` m off the simplified line (Ramer-Douglas-Peucker algorithm). */
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {
   if (points.length < 3) return [...points];
   const plane = new Plane(points[0]!);
@@ -42,14 +42,14 @@ export function simplify<P extends LatLon>(points: readonly P[], tolerance: numb
   const y = points.map((point) => plane.y(point));
   const keep = new Uint8Array(points.length);
   keep[0] = 1;
-  const open: [number, number][] = [];
+  const open: { from: number; to: number }[] = [];
   for (let from = 0; from < points.length - 1; from += longestSpan) {
     const to = Math.min(from + longestSpan, points.length - 1);
     keep[to] = 1;
-    open.push([from, to]);
+    open.push({ from, to });
   }
   for (let span = open.pop(); span !== undefined; span = open.pop()) {
-    const [from, to] = span;
+    const { from, to } = span;
     let farthest = -1;
     let most = tolerance;
     for (let at = from + 1; at < to; at += 1) {
@@ -58,7 +58,7 @@ export function simplify<P extends LatLon>(points: readonly P[], tolerance: numb
     }
     if (farthest < 0) continue;
     keep[farthest] = 1;
-    open.push([from, farthest], [farthest, to]);
+    open.push({ from, to: farthest }, { from: farthest, to });
   }
   return points.filter((_, at) => keep[at] === 1);
 }
@@ -68,7 +68,7 @@ function offSquared(px: number, py: number, ax: number, ay: number, bx: number, 
   return (px - ax - share * (bx - ax)) ** 2 + (py - ay - share * (by - ay)) ** 2;
 }
 
-/** The point between a (0) and b (1) that is nearest to p. */
+/** Where on the line from a (0) to b (1) the point nearest to p is. */
 function shareAlong(px: number, py: number, ax: number, ay: number, bx: number, by: number): number {
   const [dx, dy] = [bx - ax, by - ay];
   const length = dx * dx + dy * dy;

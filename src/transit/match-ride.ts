@@ -3,10 +3,11 @@
 //   line 7:   S1 ----- S2 ----- S3 ----- S4        stops of a pattern in order, 11 min from S2 to S4
 //                     A  . . . . . . . B           the ride: begins 40 m from S2, ends 60 m from S4, 12 min
 //   score:    start .70 + end .58 + time 1 + path 1.06 (95 % of 3 km on the line) + stops .40 (S3 passed) = 3.74
-//   result:   bus 3.64: less ln 1.1, because one route has a stop near the start; lines: 7 (.98)
+//   result:   bus 3.64 = 3.74 - ln 1.1, because one route has a stop near the start; lines: 7 (.98)
 //
-// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios, compared with a ride
-// that did not use the pattern. The constants were set on recorded rides; docs/transit.md has the results.
+// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios. Each ratio compares a
+// ride that used the pattern with a ride that did not. The constants were set on recorded rides; docs/transit.md has
+// the results.
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { dayType, railKinds, type TransitKind } from './feed-index.ts';
@@ -38,13 +39,13 @@ export interface LineFound {
   long_name: string;
   from_stop: string;
   to_stop: string;
-  /** 0 to 1; the rest to 1 over all lines is the probability of a line that no feed has. */
+  /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride that used none of them. */
   probability: number;
   /** Days between the ride and the validity of the feed; 0 if the feed was valid. */
   feed_age_days: number;
 }
 
-/** Evidence of feeds for a ride: logarithms of likelihood ratios. 0: no evidence; -1: stops near, no line fits. */
+/** Evidence of feeds for a ride: logarithms of likelihood ratios. 0: no evidence; -1: stops are near, no line fits. */
 export interface TransitEvidence {
   bus: number;
   train: number;
@@ -58,14 +59,15 @@ export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 /** m; a shorter ride is not matched. */
 const leastRide = 150;
 const mostEvidence = 6; // no match is certain (by hand)
-/** m, standard deviation of the distance from an end of a ride to its stop; 10 to 110 m at stops in streets */
+/** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
 const endSpread = 90;
-/** m/s and m; each second without a location adds so much error to an end, up to 300 m at stations below ground */
+/** m/s; each second without a location adds this to the standard deviation */
 const gapSpeed = 3;
+/** m; it adds at most this much, as at stations below ground */
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */
 const lengthSpread = 0.25;
-/** A pair of stops with a larger sum of squares is not used. */
+/** A pair of stops is not used if half the sum of the squared deviations of its ends and length is larger. */
 const worstPair = 14;
 /** s; locations closer together than this show the path between them */
 const seenGap = 90;
@@ -105,7 +107,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-/** s; the least time between two kept locations. The last one is always kept. A bus travels 150 m in that time. */
+/** s; the least time between two kept locations, in which a bus travels 150 m. The last location is always kept. */
 const thinSeconds = 15;
 
 function thinned(track: TransitRide['track']): TransitRide['track'] {
@@ -150,7 +152,8 @@ function scorePatterns(
     const pair = bestPair(ride, rideLength, pattern, starts, ends, network);
     if (pair === null) continue;
     const { from, to, startOff, endOff, metres } = pair;
-    // An end at its stop scores .8; distance takes at most 2.5, length 4, and an hour without trips 6 (by hand).
+    // By hand: each end scores .8, less up to 2.5 for its distance from the stop. A different length costs up to 4, and
+    // an hour without trips of the pattern costs 6.
     const score =
       0.8 -
       Math.min(2.5, startOff) +
@@ -233,7 +236,7 @@ const logNormal = (x: number, mean: number, deviation: number): number =>
   -(((x - mean) / deviation) ** 2) / 2 - Math.log(deviation);
 const clamp = (x: number, least: number, greatest: number): number => Math.min(greatest, Math.max(least, x));
 
-/** Score of the duration compared with the timetable. A car on the same road takes e^-.5 of a bus's time. */
+/** Score of the duration compared with the timetable. A car on the same road takes 0.6 (e^-.5) of a bus's time. */
 function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: number): number {
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
@@ -277,7 +280,7 @@ const stopsCurve = [
   [0.75, 0],
   [0.95, 1.2],
 ] as const;
-/** Share of the path within 50 m of rails. With 1 km of path the score has half of its weight. */
+/** Share of the path within 50 m of rails. The score has half of its weight with 1 km of path. */
 const railsCurve = [
   [0.5, -9],
   [0.7, -0.5],
@@ -285,10 +288,10 @@ const railsCurve = [
   [0.97, 2],
 ] as const;
 const mostOfCorridor = 1.6 + 1.2;
-/** m; a location counts fully as on the line up to `onLine`, and not at all at `offLine` or farther */
+/** m; a location up to `onLine` from the line counts fully as on it, a location at `offLine` or farther not at all */
 const onLine = 60;
 const offLine = 150;
-const passedStop = 80;
+const passedStop = 80; // m; the path passes a stop if it comes at least this near
 
 /** Score of the path: how well the locations follow the pattern between two stops, pass its stops, and move forward. */
 function corridorScore(
@@ -314,7 +317,7 @@ function corridorScore(
     seen += metres;
     on += metres * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
-  // With 400 m of path, or two stops, a score has half of its weight (by hand).
+  // A score has half of its weight with 400 m of path, or with two stops (by hand).
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * along(corridorCurve, on / seen);
   const passed = passedStops(pattern, from, to, ride.track, plane);
   const share = passed.known === 0 ? 0 : passed.passed / passed.known;
@@ -340,7 +343,7 @@ function seenMetres(points: readonly Point[], at: number): number {
   return part(points[at - 1], points[at]) + part(points[at], points[at + 1]);
 }
 
-/** Which stops between two stops the path passes. A stop nearest to a gap is left out. */
+/** The stops between two stops, and whether the path passes each. A stop that is nearest to a gap is left out. */
 function passedStops(
   pattern: NetworkPattern,
   from: number,

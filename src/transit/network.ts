@@ -7,11 +7,11 @@ import type { LatLon } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
-/** Degrees, side of a cell: 550 m from south to north. */
+/** Degrees; side of a cell of the index of stops, 550 m from south to north. */
 const cellDegrees = 0.005;
 /** m; a stop farther away is not considered */
 export const reach = 1_200;
-/** m; between two stops without a shape that are farther apart, the path is not known */
+/** m; without a shape, the path between two stops that are farther apart is not known */
 const longestStraight = 1_200;
 
 /** A pattern with its feed, its line and its number. */
@@ -112,13 +112,13 @@ export class TransitNetwork {
   }
 }
 
-/** Degrees, 5.5 km from south to north, added to boxes: stops and rails so far away can still have an effect. */
+/** Degrees, 5.5 km from south to north, added to boxes: stops and rails this far away can still have an effect. */
 const boxMargin = 0.05;
 
 /** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`. */
 export const cellsOfFeed = ({ stops }: FeedIndex): string[] => [...new Set(stops.map(coarseCell))].sort();
 
-/** True if a feed may have an effect in one of the cells: they touch the box around its stops. */
+/** True if a feed may have an effect in one of the cells: one touches the box around the stops of the feed. */
 export function touches({ stops }: FeedIndex, cells: readonly string[]): boolean {
   const { south, north, west, east } = boxOf(stops);
   return cells.some((cell) => {
@@ -170,13 +170,13 @@ function toPath(pattern: NetworkPattern): PatternPath {
   return { line, stops: places, plane, unknown };
 }
 
-/** A stop farther from its shape makes the shape unusable: it belongs to another route or direction. */
-const farthestStop = 250; // m
+/** m; a shape with a stop farther away is not used: it belongs to another route or direction */
+const farthestStop = 250;
 
 /**
- * Finds the position of each stop on a shape by dynamic programming: each after the one before, with the least sum of
- * squared distances. The nearest position alone would be wrong where a loop passes a stop twice. null: the shape does
- * not fit.
+ * Finds the position of each stop on a shape by dynamic programming: positions in order along the shape, with the least
+ * sum of squared distances from their stops. The nearest position of each stop would be wrong where a loop passes a
+ * stop twice. null: the shape does not fit.
  */
 function alongShape(
   stops: readonly LatLon[],
@@ -236,19 +236,17 @@ export function feedsOfDay(
   feeds: readonly FeedIndex[],
   dayIn: (zone: string) => string,
 ): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
-  const chosen = new Map<string, { feed: FeedIndex; age: number }[]>();
+  const chosen = new Map<string, { feed: FeedIndex; age: number }>(); // by agency
   for (const feed of feeds) {
     const age = feedAge(feed, dayIn(feed.zone));
     for (const agency of feed.agencies) {
       const known = chosen.get(agency);
-      if (known === undefined || age < known[0]!.age) chosen.set(agency, [{ feed, age }]);
-      else if (age === known[0]!.age && isNewer(feed, known[0]!.feed)) chosen.set(agency, [{ feed, age }]);
+      if (known === undefined || age < known.age || (age === known.age && isNewer(feed, known.feed)))
+        chosen.set(agency, { feed, age });
     }
   }
   const agencies = new Map<FeedIndex, Set<string>>();
-  for (const [agency, ones] of chosen) {
-    for (const { feed } of ones) agencies.set(feed, (agencies.get(feed) ?? new Set()).add(agency));
-  }
+  for (const [agency, { feed }] of chosen) agencies.set(feed, (agencies.get(feed) ?? new Set()).add(agency));
   return agencies;
 }
 
