@@ -80,7 +80,7 @@ const rows = {
     isScannedInApp: true,
     setUp: (address, _, token) => {
       const url = `${address}/traccar`;
-      const wishes = 'accuracy=highest&distance=50&interval=30&buffer=true';
+      const parameters = 'accuracy=highest&distance=50&interval=30&buffer=true';
       return {
         settings: {
           'Server URL': url,
@@ -89,16 +89,16 @@ const rows = {
           Distance: '50',
           Interval: '30',
         },
-        link: `${url}?id=${encodeURIComponent(token)}&${wishes}`,
+        link: `${url}?id=${encodeURIComponent(token)}&${parameters}`,
       };
     },
   },
 } satisfies Record<string, PhoneApp>;
 
-/** The name of an app, as in the flag `--app` and in the kind of its tokens. */
+/** The id of an app, as in the flag `--app` and in the kind of its tokens. */
 export type AppId = keyof typeof rows;
 
-/** The apps by their name. */
+/** The apps by id. */
 export const phoneApps: Readonly<Record<AppId, PhoneApp>> = rows;
 
 /** The ids of the apps. */

@@ -1,7 +1,7 @@
 // Finds when clocks show a time. The cost does not depend on the length of the searched range.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
-/** Days in which a clock time is searched. Each day has it, except where clocks skip it, so three days are enough. */
+/** Number of days to search. Each day has every clock time, unless clocks skip it, so three days are enough. */
 const daysTried = 3;
 
 /** The first time in `[from, to)` when clocks of the zone show `HH:mm`; null: they never do. */

@@ -2,7 +2,7 @@
 // diary.
 import type { Position } from './trip.ts';
 
-/** `ts`: a time within the trip, section or stay. `start_ts` to `end_ts`: a time range. Seconds since the epoch. */
+/** What a correction states. `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
 export type Correction =
   /** The analysis ignores entries of the range: all, or only entries of one source or pushed with one token. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)

@@ -8,9 +8,11 @@ import { affectsOf } from './keys.ts';
 import type { PipelineState } from './pipeline-state.ts';
 import type { TimeRange } from './time.ts';
 
-/** The dirty range of a change, both ends included: data times that affect trips; and whether documents may differ. */
+/** What a change of entries affects. */
 export interface Dirty {
+  /** The dirty range: data times of the changed entries that affect trips, both ends included; null: none. */
   changed: TimeRange | null;
+  /** True if documents may differ. */
   documents: boolean;
 }
 

@@ -9,8 +9,9 @@ export function jsonText(value: JsonValue): string {
   return isPlain(value) ? JSON.stringify(value) : writeExactly(value);
 }
 
-const plainDepth = 200;
+const plainDepth = 200; // `JSON.stringify` of much deeper values could overflow the stack
 
+/** False for -0, NaN and infinite numbers. */
 const isPlainNumber = (value: number): boolean => (value === 0 ? 1 / value > 0 : value - value === 0);
 
 /** True if `JSON.stringify` writes the value exactly and without overflow of the stack. */
@@ -50,7 +51,7 @@ interface Frame {
   next: number;
 }
 
-/** Slower, without recursion, because a payload may be nested deeper than the stack. */
+/** Slower than `JSON.stringify`. It does not recurse, because deeply nested payloads would overflow the stack. */
 function writeExactly(root: unknown): string {
   const parts: string[] = [];
   const open: Frame[] = [];

@@ -12,13 +12,15 @@ export interface Exclusion {
   token_id?: string;
 }
 
-/** What `mobility retain` removed because of its age. Links up to `chain_ts` are never derived again. */
+/** The limit below which `mobility retain` removed old data. Links up to `chain_ts` are never derived again. */
 export interface Retained {
-  /** The last retained link, and the state from which the analysis continues. */
+  /** The last retained link. */
   chain_ts: number;
+  /** The state after that link, from which the analysis continues. */
   carry: Carry;
-  /** Data times before which sensed entries, and days, were removed, s since the epoch; null: none were. */
+  /** s since the epoch; sensed entries with an earlier data time were removed; null: none were */
   raw_before: number | null;
+  /** s since the epoch; days before this time were removed; null: none were */
   days_before: number | null;
   /** Versions of the analysis that made the retained links, each up to a `chain_ts`, ascending. */
   versions: { until: number; version: string }[];
@@ -40,9 +42,9 @@ export interface PipelineState {
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   /** The exclusions with which trips were derived. */
   set_aside: readonly Exclusion[];
-  /** null: nothing was removed. */
+  /** null: `mobility retain` removed nothing. */
   retained: Retained | null;
-  /** Cells of 0.5 degrees with locations (`coarseCell`); null: trips are older than the recording of cells. */
+  /** Cells of 0.5 degrees with locations (`coarseCell`); null: the trips were derived before cells were recorded. */
   cells: readonly string[] | null;
   /** Ids of the transit feeds with stops in these cells, when trips were derived. */
   feeds: readonly string[];
@@ -52,12 +54,14 @@ export interface PipelineState {
   places: string | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
-  /** When entries last left the usercache, and when the converters last accepted one; null: never. */
+  /** When entries last left the usercache; null: never. */
   moved_ts: number | null;
+  /** When the converters last accepted an entry; null: never. */
   converted_ts: number | null;
-  /** End of the last run that had work, its duration in s, and why it failed (null: it succeeded). */
+  /** End and duration (s) of the last run that had work. */
   last_run_ts: number | null;
   last_run_seconds: number | null;
+  /** Why that run failed; null: it succeeded. */
   last_error: string | null;
 }
 

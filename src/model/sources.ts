@@ -10,7 +10,7 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
 }
 
-/** Names by which a correction may state the source of an entry: of `other/owntracks` also `other`, `owntracks`. */
+/** Names that a correction may use for the source of an entry: for `other/owntracks` also `other` and `owntracks`. */
 export function sourceNames(entry: Entry): string[] {
   const own = sourceOf(entry);
   const at = own.indexOf('/');

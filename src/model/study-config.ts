@@ -9,11 +9,15 @@ export const configFileName = (study: string): string => `${study}.nrel-op.json`
 export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
- * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; always with the address
- * of this server, the study's name and its subgroups, if any. A published configuration (with a `version`) without an
- * `opcode` stays without one, because the app then takes tokens of three parts, which its members have. `version` grows
- * by one if anything changed. `now`: seconds since the epoch. Lists of labels that are objects move to `label_lists`,
- * and the app gets their address on this server.
+ * Completes the configuration of a study. Each field comes from `given`, else from the stored configuration, else from
+ * the defaults. The address of this server, the study's name and its subgroups are always set. `now`: seconds since the
+ * epoch.
+ *
+ * - `version` grows by one if anything changed.
+ * - A published configuration (with a `version`) that has no `opcode` gets none: without it the app takes tokens of
+ *   three parts, and the members of such a study have these.
+ * - An object with lists of labels in `label_options` moves to `label_lists`. The app gets the address of these lists
+ *   on this server.
  */
 export function studyConfig(
   study: StudySettings,

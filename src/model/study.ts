@@ -50,7 +50,7 @@ export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 }
 
-/** As `isStudyName`, for subgroups, which may have capitals. */
+/** True for a valid name of a subgroup. It may have capitals. `test` is not valid: it marks tokens of testers. */
 export function isSubgroupName(name: string): boolean {
   return name !== 'test' && /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(name);
 }
@@ -96,8 +96,8 @@ export interface Enrolment {
 }
 
 /**
- * The result of an enrolment. `known`: the token was enrolled before. `lastHour`: people who joined in the last hour,
- * with the new one. `expired`: accounts that were removed to make room.
+ * The result of an enrolment. `known`: the token was enrolled before. `lastHour`: number of people who joined in the
+ * last hour, with the new one.
  */
 export type EnrolResult =
   | { enrolled: UserRecord; study: StudyRecord; lastHour: number }

@@ -49,7 +49,7 @@ const maxCachedNames = 2_000;
 
 interface Zone {
   formatter: Intl.DateTimeFormat;
-  /** Offset by quarter of an hour; null: it changes within it. */
+  /** Offset by quarter of an hour; null: it changes within that quarter. */
   offsets: Map<number, number | null>;
 }
 
@@ -126,7 +126,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** The offset during a quarter of an hour; null if it changes in it, as where clocks change at 00:01. */
+/** The offset during a quarter of an hour; null if it changes in that quarter: some clocks change at 00:01. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
@@ -197,7 +197,7 @@ export function addDays(day: string, count: number): string {
   return dayText(civilFromDays(checkedDay(daysOf(day) + count)));
 }
 
-/** The month `YYYY-MM` before (`days` -1) or after (31) another one. */
+/** The month `YYYY-MM` before (`days` -1) or after (`days` 31) `month`. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
 /** The first and the last day of a month. */
@@ -355,7 +355,7 @@ export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: num
 
 // ---------------------------------------------------------------- numbers
 
-/** The smallest number above `x`: makes a half-open range of one with an inclusive end. */
+/** The smallest number above `x`. It makes the inclusive end of a range an exclusive one. */
 export function justAfter(x: number): number {
   if (!Number.isFinite(x)) return x;
   if (x === 0) return Number.MIN_VALUE;

@@ -13,7 +13,7 @@ export interface Place {
   enter_ts: number | null;
   /** Time zone at `enter_ts`. */
   enter_zone: string | null;
-  /** The trip that ends here. */
+  /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
   /** Name of the segmentation method. */
   source: string;
@@ -62,7 +62,7 @@ export interface TransitLine {
   route_type: 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
   from_stop: string;
   to_stop: string;
-  /** 0 to 1 that it was this line, given the mode. */
+  /** 0 to 1 that the user took this line. */
   probability: number;
   /** Names of other lines that are nearly as probable. */
   alternatives: string[];
@@ -139,11 +139,11 @@ export interface TripEvidence {
 
 /** The state from which a segmenter continues. */
 export interface Resume {
-  /** Segmentation continues after the location with this `ts`, which is the predecessor of the next location. */
+  /** Segmentation continues after the location with this `ts`. */
   resume_ts: number;
   /** True if that location itself starts the next trip. */
   started: boolean;
-  /** Times of outliers before it, as far back as the analysis looks; absent: none. */
+  /** Times of outliers before that location, as far back as the analysis looks; absent: none. */
   left_out?: number[];
 }
 
@@ -160,7 +160,7 @@ export interface Silence {
   reason: SilenceReason;
   /** For `moved`: m in a straight line to the location after the gap. */
   moved_m?: number;
-  /** True if it was probably a stay, which two locations of a phone without rest events show. */
+  /** True if the user probably stayed at one place, although no event of the phone reports it. */
   inferred?: true;
 }
 
@@ -181,7 +181,7 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Until when its entries since the last location showed it on a trip without a gap; absent: they did not. */
+  /** Time up to which events show the trip of the last location under way, without a gap; absent: no trip was. */
   led?: number;
   /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;
@@ -207,10 +207,7 @@ export interface Carry extends Resume {
   away_since?: number;
 }
 
-/**
- * Time in which the user moved and no location shows it: the next location is at another place, too far for the time or
- * after a restart.
- */
+/** Time in which the user moved and no location shows the move, between a place and the next location. */
 export interface Untracked {
   start_ts: number;
   end_ts: number;

@@ -79,7 +79,7 @@ export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /**
  * True for a name that can be registered: 1 to 254 visible characters in composed form (NFC), with single blanks only
- * between others. No control characters, line breaks or lone surrogates, and no characters that are invisible or change
+ * between them. No control characters, line breaks or lone surrogates, and no characters that are invisible or change
  * the direction of writing.
  */
 export function isUserName(name: string): boolean {

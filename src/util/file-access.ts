@@ -150,11 +150,11 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   });
 }
 
-/** The command line is right: the same command works when there is space or the disk works again. */
-const notWritten = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
+/** Errors of the disk. The command line is right, so the same command can succeed later. */
+const diskErrors = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 function cannotWrite(path: string, cause: unknown): MobilityError {
-  const code = notWritten.has((cause as NodeJS.ErrnoException).code) ? 'MOBILITY_OUTPUT' : 'MOBILITY_USAGE';
+  const code = diskErrors.has((cause as NodeJS.ErrnoException).code) ? 'MOBILITY_OUTPUT' : 'MOBILITY_USAGE';
   return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }
 

@@ -1,7 +1,7 @@
 // Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call never waits for more than
 // one slice.
 
-/** ms; after so much work, other work may run */
+/** ms; after this much work, other work may run */
 const sliceLength = 2;
 
 type QueuedWork = () => void;
