@@ -1,5 +1,4 @@
-// The table of derived keys, and what each is made from. Their entries are not stored; they are made from trips on
-// request.
+// The table of derived keys. Their entries are not stored: the server makes them from trips on request.
 import type { Element } from './elements.ts';
 import {
   cleanedPlace,
@@ -9,8 +8,8 @@ import {
   confirmedPlace,
   confirmedTrip,
   type DerivedEntry,
+  type EntryContext,
   inferredSection,
-  type Making,
   plainTrip,
   recreatedLocations,
   untrackedTime,
@@ -24,33 +23,33 @@ export interface DerivedKey {
   labels?: true;
   /** True if it contains suggested labels. */
   suggests?: true;
-  /** Makes its entries for one element of the timeline, in order of time. */
-  make(element: Element, making: Making): DerivedEntry[];
+  /** Makes the entries of one element of the timeline, in order of time. */
+  make(element: Element, context: EntryContext): DerivedEntry[];
 }
 
 type OfTrip = Element & { kind: 'trip' };
 
 const ofTrips =
-  (make: (element: OfTrip, making: Making) => DerivedEntry[]): DerivedKey['make'] =>
-  (element, making) =>
-    element.kind === 'trip' ? make(element, making) : [];
+  (make: (element: OfTrip, context: EntryContext) => DerivedEntry[]): DerivedKey['make'] =>
+  (element, context) =>
+    element.kind === 'trip' ? make(element, context) : [];
 
 const ofStays =
-  (make: (stay: Element['after'], making: Making) => DerivedEntry): DerivedKey['make'] =>
-  ({ first, before, after }, making) =>
-    (first ? [before, after] : before === after ? [] : [after]).map((stay) => make(stay, making));
+  (make: (stay: Element['after'], context: EntryContext) => DerivedEntry): DerivedKey['make'] =>
+  ({ first, before, after }, context) =>
+    (first ? [before, after] : before === after ? [] : [after]).map((stay) => make(stay, context));
 
 const untracked = (key: string, labels?: true): DerivedKey => ({
   key,
   from: 'untracked time',
   ...(labels && { labels }),
-  make: (element, making) => (element.kind === 'untracked' ? [untrackedTime(key, element, making)] : []),
+  make: (element, context) => (element.kind === 'untracked' ? [untrackedTime(key, element, context)] : []),
 });
 
 const plain = (key: string): DerivedKey => ({
   key,
   from: 'trip',
-  make: ofTrips((element, making) => [plainTrip(key, element, making)]),
+  make: ofTrips((element, context) => [plainTrip(key, element, context)]),
 });
 
 /** All derived keys, sorted. */
@@ -59,12 +58,12 @@ export const derivedKeys: readonly DerivedKey[] = [
   {
     key: 'analysis/cleaned_section',
     from: 'section',
-    make: ofTrips((element, making) => element.trip.sections.map((_, i) => cleanedSection(element, making, i))),
+    make: ofTrips((element, context) => element.trip.sections.map((_, i) => cleanedSection(element, context, i))),
   },
   {
     key: 'analysis/cleaned_stop',
     from: 'stop',
-    make: ofTrips((element, making) => element.trip.stops.map((stop) => cleanedStop(element, making, stop))),
+    make: ofTrips((element, context) => element.trip.stops.map((stop) => cleanedStop(element, context, stop))),
   },
   plain('analysis/cleaned_trip'),
   untracked('analysis/cleaned_untracked'),
@@ -73,7 +72,7 @@ export const derivedKeys: readonly DerivedKey[] = [
     from: 'trip or untracked time',
     labels: true,
     suggests: true,
-    make: (element, making) => [compositeTrip(element, making)],
+    make: (element, context) => [compositeTrip(element, context)],
   },
   { key: 'analysis/confirmed_place', from: 'stay', labels: true, make: ofStays(confirmedPlace) },
   {
@@ -81,19 +80,19 @@ export const derivedKeys: readonly DerivedKey[] = [
     from: 'trip',
     labels: true,
     suggests: true,
-    make: ofTrips((element, making) => [confirmedTrip(element, making)]),
+    make: ofTrips((element, context) => [confirmedTrip(element, context)]),
   },
   untracked('analysis/confirmed_untracked', true),
   {
     key: 'analysis/inferred_section',
     from: 'section',
-    make: ofTrips((element, making) => element.trip.sections.map((_, i) => inferredSection(element, making, i))),
+    make: ofTrips((element, context) => element.trip.sections.map((_, i) => inferredSection(element, context, i))),
   },
   { key: 'analysis/recreated_location', from: 'vertex of a line', make: ofTrips(recreatedLocations) },
   plain('segmentation/raw_trip'),
 ];
 
 /** The requested derived keys. A request for all keys gets the composite trips, which contain the others. */
-export function derivedKeysAsked(keys: readonly string[] | undefined): DerivedKey[] {
+export function selectDerivedKeys(keys: readonly string[] | undefined): DerivedKey[] {
   return derivedKeys.filter(({ key }) => (keys === undefined ? key === 'analysis/composite_trip' : keys.includes(key)));
 }

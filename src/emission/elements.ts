@@ -137,12 +137,12 @@ export async function* everyElement(
   userId: string,
   { from, to }: TimeRange,
 ): AsyncGenerator<Element, undefined> {
-  const under = (await correctedTrips(store).previous(userId, from)) as TripLink | null;
-  const before = under && ((await correctedTrips(store).previous(userId, under.chain_ts)) as TripLink | null);
+  const underWay = (await correctedTrips(store).previous(userId, from)) as TripLink | null;
+  const before = underWay && ((await correctedTrips(store).previous(userId, underWay.chain_ts)) as TripLink | null);
   const stated = await readStated(store, userId);
   let around: Omit<Around, 'next'> | null = null;
   let links: TripRecord[] = [];
-  for await (const link of everyCorrectedLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
+  for await (const link of everyCorrectedLink(store, userId, { from: (before ?? underWay)?.chain_ts ?? from, to })) {
     links.push(link);
     if (!isTrip(link)) continue;
     const previous: TripLink | null = around === null ? null : around.record;

@@ -22,14 +22,14 @@ export interface DerivedEntry extends Entry {
 }
 
 /** The inputs of entries besides the element. */
-export interface Making {
+export interface EntryContext {
   userId: string;
   /** When the trip was last written, seconds since the epoch. */
   writtenTs: number;
   labels: Labels;
   /** Suggested labels; null: none are suggested. */
   suggestions: Suggestions | null;
-  /** True for an entry within another one, which has the time of writing. */
+  /** True for an entry within another entry, whose metadata contain the time of writing. */
   nested?: true;
 }
 
@@ -37,7 +37,7 @@ type OfTrip = Element & { kind: 'trip' };
 
 // ---------------------------------------------------------------- fields of all entries
 
-function metadataOf(key: string, { writtenTs, nested }: Making, zone: string, origin?: string): Metadata {
+function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: string, origin?: string): Metadata {
   if (nested) return { key, write_ts: writtenTs };
   return {
     key,
@@ -56,8 +56,8 @@ function nested({ id, metadata, data }: DerivedEntry): JsonObject {
 }
 
 /**
- * A hash of a trip's line, because apps cache lines by the id of the trip. Two sums of 32 bits take a tenth of the time
- * of a cryptographic hash, and only versions of one trip of one user must differ.
+ * A hash of a trip's line, because apps cache lines by the id of the trip. Two sums of 32 bits are enough, as only
+ * versions of one trip must differ. They take a tenth of the time of a cryptographic hash.
  */
 function shapeOf({ sections }: Trip): string {
   const sums = new Uint32Array(2);
@@ -105,8 +105,8 @@ const ids = {
 // ---------------------------------------------------------------- trips
 
 /** The fields of all forms of a trip: times, ends, lengths. */
-function tripFields(element: Element, making: Making): JsonObject {
-  const { userId } = making;
+function tripFields(element: Element, context: EntryContext): JsonObject {
+  const { userId } = context;
   const { start_ts, end_ts, before, after } = element;
   const [startZone, endZone] = zonesOf(element);
   const ends = element.kind === 'trip' ? element.trip : element.untracked;
@@ -151,7 +151,7 @@ function summaryOf(sections: readonly Section[], modeOf: (sensedMode: string) =>
 }
 
 /** The fields of a trip that the user can confirm: its sections, user inputs and suggested labels. */
-function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Making): JsonObject {
+function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: EntryContext): JsonObject {
   const inputs = labels.ofTrip(trip.start_ts);
   const id = oid(ids.confirmed(userId, trip));
   return {
@@ -168,17 +168,17 @@ function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Maki
 }
 
 /** `analysis/composite_trip`: a trip with its sections, its line and the places around it, or untracked time. */
-export function compositeTrip(element: Element, making: Making): DerivedEntry {
-  const { userId } = making;
-  const within: Making = { ...making, nested: true };
+export function compositeTrip(element: Element, context: EntryContext): DerivedEntry {
+  const { userId } = context;
+  const within: EntryContext = { ...context, nested: true };
   const isTrip = element.kind === 'trip';
   const origin = isTrip ? 'analysis/confirmed_trip' : 'analysis/confirmed_untracked';
   return {
     id: ids.composite(userId, element, isTrip ? shapeOf(element.trip) : ''),
-    metadata: metadataOf('analysis/composite_trip', making, zonesOf(element)[0], origin),
+    metadata: metadataOf('analysis/composite_trip', context, zonesOf(element)[0], origin),
     data: {
-      ...tripFields(element, making),
-      ...(isTrip ? confirmedFields(element, making) : untrackedFields(element, making)),
+      ...tripFields(element, context),
+      ...(isTrip ? confirmedFields(element, context) : untrackedFields(element, context)),
       sections: isTrip ? element.trip.sections.map((_, i) => nested(inferredSection(element, within, i))) : [],
       locations: isTrip ? thinned(element.trip.sections).map(lineLocation) : [],
       start_confirmed_place: nested(confirmedPlace(element.before, within)),
@@ -187,7 +187,7 @@ export function compositeTrip(element: Element, making: Making): DerivedEntry {
   };
 }
 
-function untrackedFields(element: Element, { userId }: Making): JsonObject {
+function untrackedFields(element: Element, { userId }: EntryContext): JsonObject {
   return {
     confirmed_untracked: oid(ids.untracked(userId, 'confirmed_untracked', element)),
     user_input: {},
@@ -201,32 +201,36 @@ function lineLocation({ ts, position }: Vertex): JsonValue {
 }
 
 /** `analysis/confirmed_trip`: the trip without the entries nested in a composite trip. */
-export function confirmedTrip(element: OfTrip, making: Making): DerivedEntry {
+export function confirmedTrip(element: OfTrip, context: EntryContext): DerivedEntry {
   return {
-    id: ids.confirmed(making.userId, element.trip),
-    metadata: metadataOf('analysis/confirmed_trip', making, element.trip.start_zone),
-    data: { ...tripFields(element, making), ...confirmedFields(element, making) },
+    id: ids.confirmed(context.userId, element.trip),
+    metadata: metadataOf('analysis/confirmed_trip', context, element.trip.start_zone),
+    data: { ...tripFields(element, context), ...confirmedFields(element, context) },
   };
 }
 
 /** `analysis/confirmed_untracked`, `analysis/cleaned_untracked`. */
-export function untrackedTime(key: string, element: Element & { kind: 'untracked' }, making: Making): DerivedEntry {
+export function untrackedTime(
+  key: string,
+  element: Element & { kind: 'untracked' },
+  context: EntryContext,
+): DerivedEntry {
   const inputs = key === 'analysis/confirmed_untracked' ? { user_input: {}, additions: [] } : {};
   return {
-    id: ids.untracked(making.userId, key.slice(key.indexOf('/') + 1), element),
-    metadata: metadataOf(key, making, element.zones[0]),
-    data: { ...tripFields(element, making), ...inputs },
+    id: ids.untracked(context.userId, key.slice(key.indexOf('/') + 1), element),
+    metadata: metadataOf(key, context, element.zones[0]),
+    data: { ...tripFields(element, context), ...inputs },
   };
 }
 
 /** `analysis/cleaned_trip` and `segmentation/raw_trip`: the same trip without user inputs. */
-export function plainTrip(key: string, element: OfTrip, making: Making): DerivedEntry {
+export function plainTrip(key: string, element: OfTrip, context: EntryContext): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';
   return {
     id: isRaw ? trip.raw_trip : trip.id,
-    metadata: metadataOf(key, making, trip.start_zone),
-    data: { ...tripFields(element, making), ...(!isRaw && { raw_trip: oid(trip.raw_trip) }) },
+    metadata: metadataOf(key, context, trip.start_zone),
+    data: { ...tripFields(element, context), ...(!isRaw && { raw_trip: oid(trip.raw_trip) }) },
   };
 }
 
@@ -250,12 +254,12 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
 }
 
 /** `analysis/inferred_section`: a section with the mode that the app draws. */
-export function inferredSection(element: OfTrip, making: Making, index: number): DerivedEntry {
+export function inferredSection(element: OfTrip, context: EntryContext, index: number): DerivedEntry {
   const section = element.trip.sections[index]!;
   const { name, code } = inferredMode(section.sensed_mode);
   return {
-    id: ids.inferred(making.userId, section),
-    metadata: metadataOf('analysis/inferred_section', making, element.trip.start_zone),
+    id: ids.inferred(context.userId, section),
+    metadata: metadataOf('analysis/inferred_section', context, element.trip.start_zone),
     data: {
       ...sectionFields(element, section, index),
       cleaned_section: oid(section.id),
@@ -269,12 +273,12 @@ export function inferredSection(element: OfTrip, making: Making, index: number):
 }
 
 /** `analysis/cleaned_section`: a section with the phone's motion type, and its speeds and distances by vertex. */
-export function cleanedSection(element: OfTrip, making: Making, index: number): DerivedEntry {
+export function cleanedSection(element: OfTrip, context: EntryContext, index: number): DerivedEntry {
   const section = element.trip.sections[index]!;
   const { name, code } = motionMode(section.sensed_mode);
   return {
     id: section.id,
-    metadata: metadataOf('analysis/cleaned_section', making, element.trip.start_zone),
+    metadata: metadataOf('analysis/cleaned_section', context, element.trip.start_zone),
     data: {
       ...sectionFields(element, section, index),
       sensed_mode: code,
@@ -287,22 +291,22 @@ export function cleanedSection(element: OfTrip, making: Making, index: number): 
 }
 
 /** `analysis/cleaned_stop`. */
-export function cleanedStop({ trip }: OfTrip, making: Making, stop: Stop): DerivedEntry {
+export function cleanedStop({ trip }: OfTrip, context: EntryContext, stop: Stop): DerivedEntry {
   return {
     id: stop.id,
-    metadata: metadataOf('analysis/cleaned_stop', making, trip.start_zone),
+    metadata: metadataOf('analysis/cleaned_stop', context, trip.start_zone),
     data: stopFields(stop, trip),
   };
 }
 
 /** `analysis/recreated_location`: all vertices of the trip's line. */
-export function recreatedLocations({ trip }: OfTrip, making: Making): DerivedEntry[] {
+export function recreatedLocations({ trip }: OfTrip, context: EntryContext): DerivedEntry[] {
   return verticesOf(trip.sections).map(({ section, index, ts, position }, idx) => {
     const zone = zoneWithin(trip, ts);
     const altitude = section.altitudes[index] ?? null;
     return {
-      id: idOf(making.userId, 'recreated_location', trip.id, idx),
-      metadata: metadataOf('analysis/recreated_location', making, zone),
+      id: idOf(context.userId, 'recreated_location', trip.id, idx),
+      metadata: metadataOf('analysis/recreated_location', context, zone),
       data: {
         ts,
         local_dt: localDateTime(ts, zone),
@@ -338,13 +342,13 @@ function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceSta
 }
 
 /** `analysis/confirmed_place`: a stay with its user inputs. It refers to confirmed trips. */
-export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
-  const { userId, labels } = making;
+export function confirmedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {
+  const { userId, labels } = context;
   const confirmed = (id: string | null, name: string): JsonObject =>
     id === null ? {} : { [name]: oid(idOf(userId, 'confirmed_trip', id)) };
   return {
     id: ids.place(userId, stay),
-    metadata: metadataOf('analysis/confirmed_place', making, stay.zone),
+    metadata: metadataOf('analysis/confirmed_place', context, stay.zone),
     data: {
       ...placeFields(stay),
       cleaned_place: oid(stay.place.id),
@@ -356,10 +360,10 @@ export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
 }
 
 /** `analysis/cleaned_place`. */
-export function cleanedPlace(stay: PlaceStay, making: Making): DerivedEntry {
+export function cleanedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {
   return {
     id: stay.place.id,
-    metadata: metadataOf('analysis/cleaned_place', making, stay.zone),
+    metadata: metadataOf('analysis/cleaned_place', context, stay.zone),
     data: placeFields(stay),
   };
 }

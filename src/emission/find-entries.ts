@@ -8,19 +8,19 @@ import { justAfter } from '../model/time.ts';
 import { entryPages, everyEntry } from '../store/paging.ts';
 import type { EntryCursor, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
-import { derivedKeysAsked } from './derived-keys.ts';
+import { selectDerivedKeys } from './derived-keys.ts';
 import { type DerivedTime, derivedEntries } from './read-derived.ts';
 
 /** Which entries to find, their order, and how many. */
 export interface Selection {
-  /** Without keys: all. */
+  /** Default: all keys. */
   keys?: readonly string[];
   /** The time that orders them. */
   time: 'write_ts' | 'ts';
   /** Half-open range of `time`. A missing bound is open. */
   from?: number;
   to?: number;
-  /** The time by which derived entries are found and sorted; range with both ends included. */
+  /** The time by which derived entries are found and sorted, and its range, both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
   /** How labels are suggested in derived entries. */
   suggestions: SuggestionSettings;
@@ -32,7 +32,7 @@ export interface Selection {
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, with its id if it is derived; as the last item, whether entries were left out. */
+/** An entry, with its id if it is derived. The last item instead: true if entries were left out. */
 export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
 /** Yields the selected entries, then whether some were left out. Memory is bounded. */
@@ -57,18 +57,18 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
 /** The selected entries, both pushed and derived, in order of time. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
   const { derived, time } = selection;
-  const made = derivedKeysAsked(selection.keys);
+  const made = selectDerivedKeys(selection.keys);
   const keys = selection.keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
-  const placeOf = (entry: Entry): number => {
+  const positionOf = (entry: Entry): number => {
     const place = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
     return typeof place === 'number' ? place : timeOf(entry, time);
   };
-  const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
+  const pushed = pushedEntries(store, userId, { ...selection, ...(keys && { keys }) });
   const fromTrips = derivedEntries(store, userId, made, derived, selection.suggestions);
   const slices = startSlices();
   let [a, b] = [await pushed.next(), await fromTrips.next()];
   while (!a.done || !b.done) {
-    const isPushed = b.done || (!a.done && placeOf(a.value) <= placeOf(b.value));
+    const isPushed = b.done || (!a.done && positionOf(a.value) <= positionOf(b.value));
     const entry: Entry = isPushed ? a.value! : b.value!;
     if (selection.matches(entry)) yield entry;
     if (slices.isOver()) await slices.next();
@@ -84,7 +84,7 @@ type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
  * is newer. A run may move entries from the usercache to the timeseries meanwhile. So a part of the usercache is read
  * first, then the timeseries up to the end of that part: an entry moved in between is in the timeseries.
  */
-async function* recorded(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
+async function* pushedEntries(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
   const { keys, time, from, to } = selection;
   if (keys?.length === 0) return;
   const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };

@@ -13,10 +13,8 @@ import type { DerivedKey } from './derived-keys.ts';
 import { type Element, elementsAt, everyElement } from './elements.ts';
 import type { DerivedEntry } from './entries.ts';
 
-/** Times by which derived entries are found. */
-const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const;
 /** A time field by which derived entries can be requested. */
-export type DerivedTime = (typeof derivedTimes)[number];
+export type DerivedTime = 'write_ts' | 'ts' | 'start_ts' | 'end_ts' | 'enter_ts' | 'exit_ts';
 
 /** The part of the store that derived entries are made from. */
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;

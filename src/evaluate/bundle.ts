@@ -1,5 +1,8 @@
 // Makes a case of a day that may be given to others. It has the entries that the day follows from, moved to another
 // place and to other weeks, with only the fields that the analysis reads.
+//
+//   day     Tuesday 2024-05-14, 08:10    37.7793, -122.3940    line N from Embarcadero
+//   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4         same lengths and durations
 import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields, toPing, whyUnusable } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -18,11 +21,11 @@ import { PackedEntries } from './packed-entries.ts';
 import { rotation } from './rotate.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
-// no trip depends on the altitude, which may identify a place
+// without the altitude: it may identify a place, and no trip depends on it
 const location = locationFields.filter((name) => name !== 'altitude');
 
-/** The keys that trips follow from, each with the fields of its payload that are kept. */
-const passing: Record<string, readonly string[]> = {
+/** The keys that trips are derived from, each with the fields of its payload that are kept. */
+const keptFields: Record<string, readonly string[]> = {
   [keys.location]: location,
   [keys.filteredLocation]: location,
   [keys.motionActivity]: motion,
@@ -31,10 +34,10 @@ const passing: Record<string, readonly string[]> = {
 };
 
 /** The keys of the entries of a bundle. */
-export const bundleKeys: readonly string[] = Object.keys(passing);
+export const bundleKeys: readonly string[] = Object.keys(keptFields);
 
 /** Values that are kept besides numbers. None of them is a text of a user. */
-const words = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
+const keptValues = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
 export interface BundleSource {
   /** Entries of the day and around it. */
@@ -54,15 +57,14 @@ export interface BundleSource {
   reach?: number;
 }
 
-/**
- * A case in the form that `evaluate` reads, with the diary as truth. `moved`: s by which its times differ from the real
- * ones, and `aliases` replaced the names of lines and stops: both are secret. The entries are made when they are read,
- * the same each time.
- */
+/** A case in the form that `evaluate` reads, with the diary as truth. */
 export interface Bundle {
+  /** The entries are made whenever they are read, and are the same each time. */
   put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
+  /** s by which the times of the case differ from the real ones; secret */
   moved: number;
+  /** The names that replace those of lines and stops; secret. */
   aliases: Aliases;
 }
 
@@ -70,7 +72,7 @@ export interface Bundle {
  * Makes the case. Lengths and durations stay; places, dates, ids and names change. Throws `MOBILITY_USAGE` if the day
  * cannot be moved far enough.
  */
-export function bundleOf({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource): Bundle {
+export function makeBundle({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource): Bundle {
   const aliases = new Aliases();
   const kept = new PackedEntries();
   const hours = new Set([range.from, range.to].map(hourOf));
@@ -88,7 +90,7 @@ export function bundleOf({ entries, day, range, trips, transit, now, random, rea
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // their order decides which of them is used
+  const sources = [...sourceNames].sort(); // in this order, the analysis chooses among them
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);
@@ -134,19 +136,19 @@ type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
 
 /** Reduces an entry to the fields that the analysis reads. null: the entry would be rejected. */
 function reduceEntry(entry: Entry): Entry | null {
-  const fields = passing[entry.metadata.key];
+  const fields = keptFields[entry.metadata.key];
   if (fields === undefined) return null;
   try {
     const { metadata, data } = convert(entry);
     if (whyUnusable({ metadata, data }, sourceOf(entry)) === 'not_valid') return null;
-    const kept = fields.filter((name) => typeof data[name] === 'number' || words.has(data[name]));
+    const kept = fields.filter((name) => typeof data[name] === 'number' || keptValues.has(data[name]));
     return { metadata, data: { ...Object.fromEntries(kept.map((name) => [name, data[name]!])), ...pingOf(entry, 0) } };
   } catch {
     return null;
   }
 }
 
-/** What makes a location a ping of OwnTracks, moved by so many s. Empty for other locations. */
+/** The field that makes a location a ping of OwnTracks, `moved` s later; empty for other locations. */
 function pingOf(entry: Entry, moved: number): JsonObject {
   const ping = toPing(entry);
   return ping === null ? {} : { reported: { t: 'p', created_at: ping.created + moved } };
@@ -160,9 +162,9 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
 const apart = 100_000;
 
 /**
- * A random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts each by
- * up to 0.1 m, because the grid of the true digits would reveal the rotation. Equal locations stay equal, different
- * ones stay different.
+ * Makes a random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts
+ * each location by up to 0.1 m: otherwise the rounding of the true coordinates would reveal the rotation. Equal
+ * locations stay equal, different locations stay different.
  */
 function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
   let first: LatLon | null = null;
@@ -201,12 +203,13 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
 
 const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
-/** The least and most weeks to move back, and the earliest possible time: all later times have the same precision. */
-const [fewest, most, earliest] = [4, 520, 2 ** 30];
+const fewest = 4; // weeks to move back
+const most = 520;
+const earliest = 2 ** 30; // s since the epoch; up to 2 ** 31, all times have the same precision as doubles
 
 /**
- * The number of weeks to move back. Whole weeks keep the weekdays. In all zones the clocks must have the same offsets
- * as at the real times.
+ * Chooses the number of weeks to move back. Whole weeks keep the weekdays. In all zones, clocks must have the same
+ * offsets as at the real times.
  */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
@@ -222,18 +225,17 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
   );
 }
 
-/**
- * Differences between a trip of a case and the trip of the diary, s and m. `isAlike`: within 1 s and 0.5 %, with the
- * same modes and lines.
- */
+/** Differences between a trip of a case and the trip of the diary. */
 export interface TripDifference {
+  /** s; the largest difference of a start or end */
   most_s: number;
   metres: number;
+  /** True if the trips have the same modes and lines, and differ by at most 1 s and 0.5 % of the distance. */
   isAlike: boolean;
 }
 
 /** The differences between a case and the diary, trip by trip. A trip that only one of them has is a difference. */
-export function differencesOf(
+export function compareTrips(
   diary: readonly Trip[],
   found: readonly Trip[],
   { moved, aliases }: Pick<Bundle, 'moved' | 'aliases'>,

@@ -1,4 +1,4 @@
-// The evidence of transit feeds that a case carries, because its moved places are near no stop of the feeds.
+// The evidence of transit feeds that a case contains, because its moved locations are near no stop of the feeds.
 //
 //   leg of the day     07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero to 4th and King
 //   leg of the case    14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4 to stop 5
@@ -10,8 +10,8 @@ import { type LineFound, noEvidence, type TransitEvidence } from '../transit/mat
 /** The evidence for the leg between two times. */
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
-/** The evidence of `source`, which is also added to `found`. */
-export function recorded(source: TransitSource, found: CarriedEvidence[]): TransitSource {
+/** Makes a source that gives the evidence of `source`, and adds it to `found`. */
+export function recordEvidence(source: TransitSource, found: CarriedEvidence[]): TransitSource {
   return (legs, track) => {
     const evidence = source(legs, track);
     found.push(...legs.map(({ start, end }, i) => ({ start_ts: start, end_ts: end, ...evidence[i]! })));
@@ -58,8 +58,8 @@ export class Aliases {
 }
 
 /**
- * Evidence without names and dates. Figures are rounded, because exact ones would confirm a guess of the place, as
- * would the days between the ride and the dates of the feed.
+ * Evidence without names and dates. Figures are rounded, because exact figures would confirm a guess of the place. The
+ * age of the feed is removed for the same reason.
  */
 export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
   const evidence = JSON.stringify(given, (key, value) => {

@@ -1,4 +1,4 @@
-// Searches a case for a day: moved entries that give the same trips in an empty store.
+// Searches a case for a day: moved entries from which an empty store derives the same trips.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,8 +19,8 @@ import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import { openStore } from '../store/open.ts';
 import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
-import { type CarriedEvidence, carriedTransit, recorded } from './carried-transit.ts';
+import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, type TripDifference } from './bundle.ts';
+import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
 /**
@@ -31,8 +31,8 @@ const margins = [1, 2, 4, 8, 16];
 /** Rotations per margin: a trip near a threshold may change with some rotations. */
 const rotationsEach = 4;
 /**
- * Limits of the rotations. The plane of the analysis distorts long paths depending on latitude, so rotations with a
- * smaller reach keep more trips unchanged.
+ * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a
+ * smaller reach keeps more trips unchanged.
  */
 const reaches = [1, 0.1];
 
@@ -54,7 +54,7 @@ export async function findCase(
   day: Day,
   { now, signal }: { now: () => number; signal: AbortSignal },
 ): Promise<FoundCase> {
-  const other = ({ differences }: FoundCase): number => differences.filter(({ isAlike }) => !isAlike).length;
+  const countDifferent = ({ differences }: FoundCase): number => differences.filter(({ isAlike }) => !isAlike).length;
   const feeds = await loadFeeds(store);
   let best: FoundCase | null = null;
   for (const reach of reaches) {
@@ -63,14 +63,14 @@ export async function findCase(
       const transit = feeds && (await readEvidence(entries, feeds.evidence, { range: day.range, now }));
       for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
-        const bundle = bundleOf({ ...day, entries, transit, now: now(), random, reach });
+        const bundle = makeBundle({ ...day, entries, transit, now: now(), random, reach });
         const { start_ts, end_ts } = bundle.truth.range;
         const segmenter = segmenterWith({}, transit && carriedTransit(bundle.truth.transit!));
         const range = { from: start_ts, to: end_ts };
         const trips = await runAlone(bundle.put.phone_to_server, { range, segmenter, now });
-        const found = { bundle, differences: differencesOf(day.trips, trips, bundle) };
-        if (best === null || other(found) < other(best)) best = found;
-        if (other(best) === 0) return best;
+        const found = { bundle, differences: compareTrips(day.trips, trips, bundle) };
+        if (best === null || countDifferent(found) < countDifferent(best)) best = found;
+        if (countDifferent(best) === 0) return best;
       }
     }
   }
@@ -115,7 +115,7 @@ async function readEvidence(
   rest: { range: TimeRange; now: () => number },
 ): Promise<CarriedEvidence[]> {
   const found: CarriedEvidence[] = [];
-  await runAlone(entries, { ...rest, segmenter: segmenterWith({}, recorded(source, found)) });
+  await runAlone(entries, { ...rest, segmenter: segmenterWith({}, recordEvidence(source, found)) });
   return found;
 }
 

@@ -13,8 +13,8 @@ export const lengthOf = ({ start, end }: Interval): number => end - start;
 export const overlap = (a: Interval, b: Interval): number =>
   Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start));
 
-/** The time in common, divided by the time that either covers. */
-export function sharedPart(a: Interval, b: Interval): number {
+/** Intersection over union, 0 to 1: the common time divided by the time that either covers. */
+export function intersectionOverUnion(a: Interval, b: Interval): number {
   const both = overlap(a, b);
   const either = lengthOf(a) + lengthOf(b) - both;
   return either > 0 ? both / either : 0;

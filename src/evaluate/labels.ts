@@ -58,10 +58,10 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   for await (const { uuid } of people) {
     report.people += 1;
     const labels = await labelsOf(store, uuid);
-    for (const { text, mode, ways } of labels) {
+    for (const { text, mode, byMode } of labels) {
       if (mode === 'other') report.not_compared[text] = (report.not_compared[text] ?? 0) + 1;
-      else if (ways.size === 0) report.without_trip += 1;
-      else compared.push({ label: mode, ...longest(ways) });
+      else if (byMode.size === 0) report.without_trip += 1;
+      else compared.push({ label: mode, ...longestMode(byMode) });
     }
   }
   const modes = [...new Set(compared.map(({ label }) => label))].sort();
@@ -69,13 +69,13 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m by mode of the diary. `weighted`: the sum of m times probability. */
+/** m by mode of the diary. `weighted`: m times the probability of the mode. */
 type MetresByMode = Map<ModeClass, { metres: number; weighted: number }>;
 
 interface Label extends Interval {
   text: string;
   mode: ModeClass;
-  ways: MetresByMode;
+  byMode: MetresByMode;
 }
 
 /**
@@ -92,7 +92,7 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
     if (start === null || end === null) continue;
     const isReplaced = labels.some((later) => overlap(later, { start, end }) > 0.5 * (end - start));
     const text = String(entry.data.label ?? '');
-    if (!isReplaced) labels.push({ text, mode: labelClass(text), start, end, ways: new Map() });
+    if (!isReplaced) labels.push({ text, mode: labelClass(text), start, end, byMode: new Map() });
   }
   if (labels.length === 0) return labels;
   for await (const { trip } of everyCorrectedLink(store, uuid))
@@ -107,14 +107,14 @@ function addMetres(
   const seconds = overlap(label, { start, end });
   if (seconds === 0) return;
   const mode = compareClass(modeClass(sensed_mode));
-  const { metres, weighted } = label.ways.get(mode) ?? { metres: 0, weighted: 0 };
+  const { metres, weighted } = label.byMode.get(mode) ?? { metres: 0, weighted: 0 };
   const part = (distance * seconds) / (end - start);
-  label.ways.set(mode, { metres: metres + part, weighted: weighted + part * (mode_confidence ?? 0) });
+  label.byMode.set(mode, { metres: metres + part, weighted: weighted + part * (mode_confidence ?? 0) });
 }
 
 /** The mode with the most metres, and its probability. */
-function longest(ways: MetresByMode): { found: ModeClass; probability: number } {
-  const [found, { metres, weighted }] = [...ways].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
+function longestMode(byMode: MetresByMode): { found: ModeClass; probability: number } {
+  const [found, { metres, weighted }] = [...byMode].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
   return { found, probability: metres > 0 ? weighted / metres : 0 };
 }
 

@@ -1,9 +1,8 @@
-// Stores entries as JSON outside of the JavaScript heap. A day with a location each second has 60,000, which are read
-// several times.
+// Stores entries as JSON outside of the JavaScript heap, because a day with a location each second can have 86,400.
 import type { Entry } from '../model/entry.ts';
 
 /** Entries per buffer. A buffer is parsed whenever it is read. */
-const together = 1000;
+const entriesPerBuffer = 1000;
 
 /** A list of entries in buffers. An entry takes as many bytes as its JSON. */
 export class PackedEntries implements Iterable<Entry> {
@@ -12,7 +11,7 @@ export class PackedEntries implements Iterable<Entry> {
 
   add(entry: Entry): void {
     this.#open.push(entry);
-    if (this.#open.length < together) return;
+    if (this.#open.length < entriesPerBuffer) return;
     this.#packed.push(Buffer.from(JSON.stringify(this.#open)));
     this.#open = [];
   }

@@ -1,4 +1,4 @@
-// Rotates positions on the sphere. All distances stay the same.
+// Rotates positions on the sphere by Rodrigues' formula. All distances stay the same.
 import type { LatLon } from '../model/geo/distance.ts';
 
 const radians = Math.PI / 180;

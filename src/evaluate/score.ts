@@ -3,8 +3,9 @@
 import { quantile } from '../model/geo/quantile.ts';
 import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';
-import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
+import { clipped, coveredBy, coverOf, type Interval, intersectionOverUnion, lengthOf, overlap } from './intervals.ts';
 
+/** Classes of modes that the figure `coarse` does not distinguish. */
 const coarse: Partial<Record<ModeClass, string>> = {
   walk: 'foot',
   bike: 'cycle',
@@ -25,9 +26,11 @@ export interface FoundTrip extends Interval {
 
 /** The score of a case. Scores of cases can be added up. */
 export interface CaseScore {
+  /** Numbers of pairs of a true and a found trip, and of found and of true trips without a partner. */
   matched: number;
   extra: number;
   missed: number;
+  /** The same for the pieces of trips between long waits. `splitTrue`: number of true pieces. */
   splitTrue: number;
   splitMatched: number;
   splitExtra: number;
@@ -46,10 +49,10 @@ export interface CaseScore {
   stillSeconds: number;
 }
 
-/** A found trip matches a true trip if their common time is at least this part of the time that either covers. */
+/** A found trip matches a true trip if their intersection over union is at least this. */
 const leastShared = 0.5;
 
-/** s. A wait of this length cuts a trip into pieces for "F1 split". */
+/** s; a wait at least this long cuts a trip into pieces for `f1_split` */
 const longWait = 300;
 
 /** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */
@@ -69,10 +72,10 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore 
     .sort((a, b) => a.start - b.start);
   const isExtra = (trip: Interval): boolean => !(lengthOf(trip) > 0 && coveredBy(trip, unseen) >= 0.5 * lengthOf(trip));
 
-  const pairs = matches(scored, inWindow);
+  const pairs = matchTrips(scored, inWindow);
   const used = new Set(pairs.values());
   const split = { truth: scored.flatMap(piecesOfTruth), found: inWindow.flatMap(piecesOfFound) };
-  const splitUsed = new Set(matches(split.truth, split.found).values());
+  const splitUsed = new Set(matchTrips(split.truth, split.found).values());
   const score: CaseScore = {
     matched: pairs.size,
     extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length,
@@ -99,10 +102,10 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore 
   return score;
 }
 
-/** Pairs of true and found trips. Each trip is in one pair at most; the pairs with the most common time come first. */
-function matches<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
+/** Pairs true and found trips: the pairs with the largest intersection over union first, each trip at most once. */
+function matchTrips<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
   const pairs = trues
-    .flatMap((one) => found.map((trip) => ({ one, trip, shared: sharedPart(one, trip) })))
+    .flatMap((one) => found.map((trip) => ({ one, trip, shared: intersectionOverUnion(one, trip) })))
     .filter(({ shared }) => shared >= leastShared)
     .sort((a, b) => b.shared - a.shared);
   const matched = new Map<A, B>();
@@ -156,7 +159,7 @@ function addMotion(
   scored: readonly { sections: (Interval & { mode: ModeClass })[] }[],
   found: readonly FoundTrip[],
 ): void {
-  const labelled = apart(sectionsOf(found));
+  const labelled = withoutOverlaps(sectionsOf(found));
   const inTrips = coverOf(found);
   for (const section of scored.flatMap(({ sections }) => sections)) {
     if (section.mode === 'still') continue;
@@ -176,7 +179,7 @@ function addMotion(
 }
 
 /** Sections without overlaps. Where two overlap, the later one counts. */
-function apart(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
+function withoutOverlaps(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {
     const end = cuts[i + 1]!;
@@ -208,14 +211,18 @@ function addStillness(
 export interface Summary {
   cases: number;
   trips: number;
+  /** Of matched trips, and of the pieces of trips between long waits. */
   f1: number;
   f1_split: number;
   /** s; median and 90th percentile of the absolute error */
   start: [number | null, number | null];
   end: [number | null, number | null];
+  /** Share of the true motion that found trips cover. */
   travel: number | null;
+  /** Share of the true motion with the right mode, and with the right one of foot, cycle and motor. */
   mode: number | null;
   coarse: number | null;
+  /** Mean F1 of `fineClasses`, by time. */
   macro_f1: number | null;
   /** s per hour without travel */
   false_s_per_hour: number | null;

@@ -13,12 +13,12 @@ import { span } from './town.ts';
 const interval = 30; // s between locations
 const fence = 100; // m around the last stop
 const quiet = 300; // s within the fence, after which a trip ends
-const bootedBefore = 260_000; // s
+const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
 /** The entries that an Android phone pushes during `plan`, ascending by `write_ts`. They end with the last trip. */
 export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new AndroidPhone(plan, seed);
-  phone.settle();
+  phone.start();
   for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
   return phone.pushed();
 }
@@ -49,7 +49,7 @@ class AndroidPhone {
   }
 
   /** Writes the settings, which a phone sends with every push, and the transition at night. */
-  settle(): void {
+  start(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {
       accuracy: 100,
@@ -84,41 +84,41 @@ class AndroidPhone {
   }
 
   #track(ts: number, trip: Reading[]): number {
-    const fix = this.#receive(rounded(ts, 3));
+    const reading = this.#receive(rounded(ts, 3));
     const written = ts + this.#random.between(0.05, 1.5);
-    this.#location(keys.location, fix, written);
-    if (fix.accuracy < 200) {
-      this.#location(keys.filteredLocation, fix, written + 0.004);
-      trip.push(fix);
+    this.#location(keys.location, reading, written);
+    if (reading.accuracy < 200) {
+      this.#location(keys.filteredLocation, reading, written + 0.004);
+      trip.push(reading);
     }
-    this.#motion(fix, written + this.#random.between(0.1, 6));
+    this.#motion(reading, written + this.#random.between(0.1, 6));
     if (arrived(trip, ts)) {
       this.#lastEnd = rounded(ts + this.#random.between(8, 20), 3);
       this.#transition('ongoing_trip', 'stopped_moving', this.#lastEnd);
       this.#trip = null;
-      this.#centre = fix;
+      this.#centre = reading;
     }
     return ts + interval + Math.max(-0.2, 0.7 + this.#random.normal(0.5)) + (this.#random.chance(0.02) ? interval : 0);
   }
 
-  #location(key: string, fix: Reading, written: number): void {
-    const [longitude, latitude] = fix.position;
+  #location(key: string, reading: Reading, written: number): void {
+    const [longitude, latitude] = reading.position;
     this.#notes.write('sensor-data', key, written, {
       latitude,
       longitude,
-      altitude: fix.altitude,
-      accuracy: fix.accuracy,
-      bearing: fix.bearing ?? 0,
-      sensed_speed: fix.speed ?? 0,
-      ts: fix.ts,
-      fmt_time: formatForPeople(fix.ts, this.#plan.zone, 'MMM D, YYYY h:mm:ss A'),
-      elapsedRealtimeNanos: Math.round((fix.ts - this.#plan.from + bootedBefore) * 1000) * 1_000_000,
+      altitude: reading.altitude,
+      accuracy: reading.accuracy,
+      bearing: reading.bearing ?? 0,
+      sensed_speed: reading.speed ?? 0,
+      ts: reading.ts,
+      fmt_time: formatForPeople(reading.ts, this.#plan.zone, 'MMM D, YYYY h:mm:ss A'),
+      elapsedRealtimeNanos: Math.round((reading.ts - this.#plan.from + bootedBefore) * 1000) * 1_000_000,
       filter: 'time',
     });
   }
 
-  #motion(fix: Reading, written: number): void {
-    const { type, confidence } = recognised(fix, this.#afoot, this.#random);
+  #motion(reading: Reading, written: number): void {
+    const { type, confidence } = recognised(reading, this.#afoot, this.#random);
     this.#notes.write('sensor-data', keys.motionActivity, written, {
       ts: rounded(written - 0.02, 3),
       type,
@@ -171,14 +171,14 @@ class AndroidPhone {
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;
-  const recent = trip.filter((fix, i) => i >= trip.length - 10 || fix.ts > ts - quiet);
-  return recent.every((fix) => span(fix.point, newest.point) < fence);
+  const recent = trip.filter((reading, i) => i >= trip.length - 10 || reading.ts > ts - quiet);
+  return recent.every((reading) => span(reading.point, newest.point) < fence);
 }
 
 const typeOf: Record<Exclude<TravelMode, 'walk'>, number> = { bike: 1, bus: 0, train: 0, car: 0 };
 const [onFoot, still, unknown, tilting, walking] = [2, 3, 4, 5, 7];
 
-/** The most probable activity, as the platform recognises it: mostly right, uncertain at halts. */
+/** The activity that the platform reports: mostly the right one, uncertain at halts. */
 function recognised({ mode, speed }: Reading, afoot: number, random: Random): { type: number; confidence: number } {
   if (random.chance(0.05)) return { type: tilting, confidence: 100 };
   if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };

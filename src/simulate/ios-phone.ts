@@ -21,7 +21,7 @@ const quiet = 600; // s without a location, after which a trip can end
  */
 export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new Iphone(plan, seededRandom('ios', seed, plan.day));
-  phone.settle();
+  phone.start();
   for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
   return phone.pushed();
 }
@@ -50,7 +50,7 @@ class Iphone {
   }
 
   /** Writes the settings, which a phone sends with every push. */
-  settle(): void {
+  start(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {
       accuracy: -1,
@@ -88,10 +88,10 @@ class Iphone {
 
   #track(ts: number, last: Reading): number {
     if (span(whereAt(this.#plan, ts), last.point) >= filterDistance) {
-      const fix = this.#receive(ts + this.#random.between(0, 0.9));
-      this.#location(keys.location, fix);
-      if (fix.accuracy < 200) this.#location(keys.filteredLocation, fix);
-      this.#last = fix;
+      const reading = this.#receive(ts + this.#random.between(0, 0.9));
+      this.#location(keys.location, reading);
+      if (reading.accuracy < 200) this.#location(keys.filteredLocation, reading);
+      this.#last = reading;
     } else if (ts - last.ts > this.#patience) {
       this.#endTrip(ts, last);
     }
@@ -110,24 +110,24 @@ class Iphone {
     this.#centre = last;
   }
 
-  #location(key: string, fix: Reading): void {
-    const [longitude, latitude] = fix.position;
-    this.#notes.write('sensor-data', key, fix.ts + this.#random.between(0.02, 0.9), {
+  #location(key: string, reading: Reading): void {
+    const [longitude, latitude] = reading.position;
+    this.#notes.write('sensor-data', key, reading.ts + this.#random.between(0.02, 0.9), {
       latitude,
       longitude,
-      altitude: fix.altitude,
+      altitude: reading.altitude,
       vaccuracy: this.#random.pick([4, 6, 10, 12]),
-      accuracy: this.#stated(fix.accuracy),
-      sensed_speed: fix.speed ?? -1,
-      bearing: fix.bearing ?? -1,
-      ts: rounded(fix.ts, 5),
-      fmt_time: isoWithoutColon(fix.ts, this.#plan.zone),
+      accuracy: this.#stated(reading.accuracy),
+      sensed_speed: reading.speed ?? -1,
+      bearing: reading.bearing ?? -1,
+      ts: rounded(reading.ts, 5),
+      fmt_time: isoWithoutColon(reading.ts, this.#plan.zone),
       floor: 0,
       filter: 'distance',
     });
   }
 
-  /** iPhones report one of only a few radii. */
+  /** iPhones report one of only six radii. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }

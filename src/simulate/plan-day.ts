@@ -2,7 +2,7 @@
 import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import { type Random, seededRandom } from './random.ts';
-import { gaits, type Instant, ride, type TravelMode } from './ride.ts';
+import { type Instant, motions, ride, type TravelMode } from './ride.ts';
 import { away, type Point, streets, type Town, towns } from './town.ts';
 
 /** Selects the person and the day. */
@@ -183,7 +183,7 @@ class DayBuilder {
   }
 
   go(mode: TravelMode, to: Point): void {
-    const corners = streets(this.#at, to, gaits[mode].block, this.random);
+    const corners = streets(this.#at, to, motions[mode].block, this.random);
     const track = ride(corners, mode, this.random);
     const end = this.#now + track.length;
     const distance = corners

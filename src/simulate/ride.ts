@@ -12,21 +12,21 @@ export interface Instant extends Point {
   bearing: number;
 }
 
-interface Gait {
+interface Motion {
   /** m/s */
   cruise: number;
   /** m/s² */
   acceleration: number;
   /** m/s around a corner */
   corner: number;
-  /** m between halts, s that they last, and their probability */
+  /** `every`: m between possible halts; `seconds`: how long they last; `chance`: how likely each is, 0 to 1 */
   halts: { every: number; seconds: [number, number]; chance: number };
   /** m between corners of the streets */
   block: number;
 }
 
-/** Typical values of town traffic. */
-export const gaits: Record<TravelMode, Gait> = {
+/** How people move in town traffic, by mode: typical values. */
+export const motions: Record<TravelMode, Motion> = {
   walk: {
     cruise: 1.38,
     acceleration: 0.7,
@@ -58,7 +58,8 @@ export const gaits: Record<TravelMode, Gait> = {
   car: { cruise: 14, acceleration: 1.6, corner: 6, halts: { every: 700, seconds: [8, 35], chance: 0.5 }, block: 900 },
 };
 
-interface Mark {
+/** A position where the speed is limited: a corner, a halt, or the end. */
+interface Limit {
   /** m from the start */
   at: number;
   /** the highest speed there, m/s */
@@ -69,19 +70,22 @@ interface Mark {
 
 /** The path along `corners` in `mode`: one instant per second from its first to its last metre. */
 export function ride(corners: readonly Point[], mode: TravelMode, random: Random): Instant[] {
-  const gait = gaits[mode];
-  const cruise = gait.cruise * random.between(0.92, 1.08);
-  const line = measured(corners);
-  const marks = marksOf(line, gait, random);
+  const motion = motions[mode];
+  const cruise = motion.cruise * random.between(0.92, 1.08);
+  const line = measureLine(corners);
+  const limits = findLimits(line, motion, random);
   const track: Instant[] = [];
   let [at, speed, next] = [0, 0, 0];
   while (at < line.length) {
     track.push({ ...pointAt(line, at), speed });
-    const wanted = Math.min(cruise * (1 + random.normal(0.05)), ...limits(marks, next, at, gait.acceleration));
-    speed = Math.max(0.3, speed + clamp(wanted - speed, gait.acceleration));
+    const wanted = Math.min(
+      cruise * (1 + random.normal(0.05)),
+      ...fastestBefore(limits, next, at, motion.acceleration),
+    );
+    speed = Math.max(0.3, speed + clamp(wanted - speed, motion.acceleration));
     at += speed;
-    while (next < marks.length && marks[next]!.at <= at) {
-      const { at: reached, wait } = marks[next]!;
+    while (next < limits.length && limits[next]!.at <= at) {
+      const { at: reached, wait } = limits[next]!;
       if (wait > 0) {
         [at, speed] = [reached, 0];
         for (let i = 0; i < wait; i++) track.push({ ...pointAt(line, at), speed: 0 });
@@ -95,11 +99,11 @@ export function ride(corners: readonly Point[], mode: TravelMode, random: Random
 
 const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
 
-/** The highest speeds from which the person can still slow down for the next marks: v² = u² + 2as. */
-function limits(marks: readonly Mark[], next: number, at: number, acceleration: number): number[] {
-  return marks
+/** The highest speeds from which the person can still slow down for each of the next three limits: v² = u² + 2as. */
+function fastestBefore(limits: readonly Limit[], next: number, at: number, acceleration: number): number[] {
+  return limits
     .slice(next, next + 3)
-    .map((mark) => Math.sqrt(mark.speed ** 2 + 2 * acceleration * Math.max(0, mark.at - at)));
+    .map((limit) => Math.sqrt(limit.speed ** 2 + 2 * acceleration * Math.max(0, limit.at - at)));
 }
 
 interface Line {
@@ -109,20 +113,20 @@ interface Line {
   length: number;
 }
 
-function measured(corners: readonly Point[]): Line {
+function measureLine(corners: readonly Point[]): Line {
   const at = [0];
   for (let i = 1; i < corners.length; i++) at.push(at[i - 1]! + span(corners[i - 1]!, corners[i]!));
   return { corners, at, length: at.at(-1)! };
 }
 
-function marksOf({ at, length }: Line, gait: Gait, random: Random): Mark[] {
-  const marks: Mark[] = at.slice(1, -1).map((corner) => ({ at: corner, speed: gait.corner, wait: 0 }));
-  const { every, seconds, chance } = gait.halts;
+function findLimits({ at, length }: Line, motion: Motion, random: Random): Limit[] {
+  const limits: Limit[] = at.slice(1, -1).map((corner) => ({ at: corner, speed: motion.corner, wait: 0 }));
+  const { every, seconds, chance } = motion.halts;
   for (let s = every * random.between(0.7, 1.2); s < length - every / 3; s += every * random.between(0.7, 1.3)) {
-    if (random.chance(chance)) marks.push({ at: s, speed: 0, wait: Math.round(random.between(...seconds)) });
+    if (random.chance(chance)) limits.push({ at: s, speed: 0, wait: Math.round(random.between(...seconds)) });
   }
-  marks.push({ at: length, speed: 0.5, wait: 0 });
-  return marks.sort((a, b) => a.at - b.at);
+  limits.push({ at: length, speed: 0.5, wait: 0 });
+  return limits.sort((a, b) => a.at - b.at);
 }
 
 function pointAt({ corners, at, length }: Line, metres: number): Point & { bearing: number } {

@@ -29,7 +29,7 @@ const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6;
 /** s after midnight when the phone pushes the previous day. */
 const pushedAfter = 1200;
-/** s between two people who join: fewer join in an hour than the default limit */
+/** s between two people who join, so that fewer join in an hour than the default limit allows */
 const joinedApart = 20;
 /** s. A shorter stay is a wait during a trip. */
 const shortStay = 300;
@@ -87,7 +87,7 @@ export async function* simulateMember(
   await store.profiles.merge(user.uuid, { last_refusal_ts: now - 3600, last_refusal_why: 'revoked' });
 }
 
-const trackingWords = {
+const trackingChanges = {
   android: ['local.transition.stop_tracking', 'local.transition.start_tracking', 'local.transition.initialize'],
   ios: ['T_FORCE_STOP_TRACKING', 'T_START_TRACKING', 'T_INITIALIZE'],
 } as const;
@@ -96,7 +96,7 @@ const trackingWords = {
 function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Member['platform']): Entry[] {
   const [from, to] = offHours.map((hour) => startOfDay(plan.day, plan.zone) + hour * 3600) as [number, number];
   const kept = sensed.filter(({ metadata: { write_ts } }) => write_ts < from || write_ts > to);
-  const changes = trackingWords[platform].map((transition, i) => {
+  const changes = trackingChanges[platform].map((transition, i) => {
     const ts = i === 0 ? from : to + i;
     const data = { currState: 'local.state.tracking_stopped', transition, ts };
     const entry = stated(keys.transition, data, plan, ts);
@@ -108,8 +108,9 @@ function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Memb
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
 
 /**
- * The account of a member. `hash`: of their new token; null if the member was enrolled already. They join by the link,
- * if it admits them and they send data: without, their account would expire.
+ * Enrols a member, and returns their account. `hash`: hash of their new token; null: they were enrolled before. Members
+ * who send data join by the link, if the study admits them. An operator enrols all others, because an account that
+ * joined by a link and sends nothing expires.
  */
 async function enrol(
   { users, studies }: Store,

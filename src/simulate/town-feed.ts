@@ -1,10 +1,10 @@
-// The buses and trains of simulated people as a GTFS feed: a line from stop to stop for each person, each 10 minutes.
+// The buses and trains of simulated people as a GTFS feed: for each person, a line between two stops every 10 minutes.
 import { zipStream } from '../export/zip-stream.ts';
 import { addDays } from '../model/time.ts';
 import { planDay } from './plan-day.ts';
 import { positionAround, towns } from './town.ts';
 
-/** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year that begins on a day. */
+/** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year from the day `from`. */
 export function townFeed(seeds: readonly string[], from: string): AsyncGenerator<Uint8Array> {
   const town = towns[0]!;
   const days = 'monday,tuesday,wednesday,thursday,friday,saturday,sunday';
@@ -17,7 +17,7 @@ export function townFeed(seeds: readonly string[], from: string): AsyncGenerator
   put('agency', 'agency_id,agency_name,agency_url,agency_timezone', `T,${town.name} Transit,,${town.zone}`);
   put('calendar', `service_id,${days},start_date,end_date`, `all,1,1,1,1,1,1,1,${dates.join()}`);
   for (const [i, seed] of seeds.entries()) {
-    // One of three days is a working day.
+    // One of three consecutive days is always a working day.
     const steps = [0, 1, 2].flatMap((later) => planDay({ day: addDays(from, later), seed, town }).steps);
     const leg = steps.find((step) => step.kind === 'leg' && (step.mode === 'bus' || step.mode === 'train'));
     if (leg?.kind !== 'leg') continue;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bundleOf, differencesOf } from '../../src/evaluate/bundle.ts';
+import { compareTrips, makeBundle } from '../../src/evaluate/bundle.ts';
 import { Aliases } from '../../src/evaluate/carried-transit.ts';
 import { observationsOf } from '../../src/evaluate/cases.ts';
 import type { Entry } from '../../src/model/entry.ts';
@@ -114,7 +114,7 @@ it('nothing of the person passes: far away, other dates, known fields and words 
       const random = (): number => chance.between(0, 1);
       const range = dayRange(day, zone);
       const source = { entries: [...spoilt, label], day, range, trips: [], transit: null, now: range.to, random };
-      const { put: made, truth, moved } = bundleOf(source);
+      const { put: made, truth, moved } = makeBundle(source);
       const put = { ...made, phone_to_server: [...made.phone_to_server] };
       expect([...made.phone_to_server]).toEqual(put.phone_to_server);
       const where = (entries: readonly Entry[]): LatLon[] =>
@@ -145,7 +145,7 @@ it('leaves out locations that the receiver calls not valid, and keeps the time w
   const created_at = 1_711_900_900;
   const entries = [at(0, { valid: 'true' }), at(1, { valid: 'false' }), at(2, { t: 'p', created_at, ssid: 'mine' })];
   const random = (): number => 0.4;
-  const { put, moved } = bundleOf({ ...withoutTrips, entries, random });
+  const { put, moved } = makeBundle({ ...withoutTrips, entries, random });
   const kept = [...put.phone_to_server];
   expect(kept.map(({ data }) => Number(data.ts) - moved - 1_711_900_000)).toEqual([0, 2]);
   expect(kept.map(({ data }) => data.reported)).toEqual([undefined, { t: 'p', created_at: created_at + moved }]);
@@ -163,7 +163,7 @@ it('equal locations stay equal and others differ, however near; a small reach le
       const chance = seededRandom('reach', seed);
       const random = (): number => chance.between(0, 1);
       const source = { ...withoutTrips, entries, random, reach: 0.1 };
-      const [a, b, near, east] = [...bundleOf(source).put.phone_to_server].map(
+      const [a, b, near, east] = [...makeBundle(source).put.phone_to_server].map(
         ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
       );
       expect(b).toEqual(a);
@@ -181,11 +181,11 @@ it('a trip of a case is the same within 0.5 % of its length, at least 1 m, and w
   const trip = (distance: number, start_ts = 0): Trip =>
     ({ start_ts, end_ts: 900, distance, sections: [], start_zone: zone, end_zone: zone }) as unknown as Trip;
   const untouched = { moved: 0, aliases: new Aliases() };
-  const isAlike = (a: Trip, b: Trip): boolean => differencesOf([a], [b], untouched)[0]!.isAlike;
+  const isAlike = (a: Trip, b: Trip): boolean => compareTrips([a], [b], untouched)[0]!.isAlike;
   expect([5, 5.1].map((more) => isAlike(trip(1000), trip(1000 + more)))).toEqual([true, false]);
   expect([1, 1.1].map((more) => isAlike(trip(20), trip(20 + more)))).toEqual([true, false]);
   expect([1, 1.1].map((later) => isAlike(trip(20), trip(20, later)))).toEqual([true, false]);
-  expect(differencesOf([trip(20)], [trip(20), trip(20)], untouched).map((one) => one.isAlike)).toEqual([true, false]);
+  expect(compareTrips([trip(20)], [trip(20), trip(20)], untouched).map((one) => one.isAlike)).toEqual([true, false]);
 });
 
 it('a case lies farther away than 100 km and twice the size of the day', () => {
@@ -198,7 +198,7 @@ it('a case lies farther away than 100 km and twice the size of the day', () => {
     return { metadata, data: { ...data, ...home, longitude: home.longitude + 2 * i, ts: data.ts + i } };
   });
   const range = dayRange(day, zone);
-  const { put } = bundleOf({ entries, day, range, trips: [], transit: null, now: 1_720_000_000, random, reach: 0 });
+  const { put } = makeBundle({ entries, day, range, trips: [], transit: null, now: 1_720_000_000, random, reach: 0 });
   const [first] = put.phone_to_server;
   expect(distance(home, first!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
 });
