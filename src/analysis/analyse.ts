@@ -25,7 +25,7 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** Trips after `records` that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /** The state after the last link, with the time to resume from: the open trip or the last location; null: no data. */
+  /** The state after the last link, resumed at the open trip or the last location; null: there are no locations. */
   nextState: Carry | null;
   /** Gaps since the last link, and the last known state of the phone; null: the phone never sent anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;

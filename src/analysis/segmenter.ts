@@ -8,7 +8,7 @@ import type { Location, Observations } from './clean/observations.ts';
  */
 export const lookAround = 2700;
 
-/** One user's data, from `lookAround` s before the state to `loadedUntil`. */
+/** One user's data, from `lookAround` s before the time to resume from, up to `loadedUntil`. */
 export interface Stretch extends Observations {
   /** The data before this time are complete; infinite: there are no later data. */
   loadedUntil: number;
@@ -36,7 +36,7 @@ export interface Mode {
   /** Name for clients: `PredictedModeTypes.X`, or `MotionTypes.X` if no mode is known. */
   sensed_mode: string;
   mode_confidence: number;
-  /** By name, also of the mode itself. */
+  /** By name; includes the mode itself. */
   mode_probabilities: Record<string, number>;
 }
 
@@ -60,7 +60,7 @@ export interface SegmentedTrip {
   sections: SegmentedSection[];
   /** m of the path that the phone recorded, with the straight line from the stay before the trip */
   recorded: number;
-  /** The move from the stay before to the trip, if the phone did not record it; null: the trip began at that stay. */
+  /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
   /** The data up to this time decide the trip; null: the end of the data was used, too. */
   settledTs: number | null;

@@ -1,4 +1,8 @@
 // Makes the timeline of a user from the trip chain: trips, untracked time, and the stays between them.
+//
+//   links       trip 1: home -> work       trip 2: work -> shop       (unseen move)       trip 3: gym -> home
+//   elements    trip 1                     trip 2                     untracked time      trip 3
+//   stays              work, until trip 2 starts       shop, until the move starts     gym, until trip 3 starts
 import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
@@ -129,8 +133,8 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
 type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**
- * The elements of the trips with `chain_ts` in the range, and of the trip under way at its start, in order of time. A
- * trip may start before its `chain_ts`, so to find starts add a day to the range.
+ * The elements of the trips with `chain_ts` in the range, and of the trip under way at the start of the range, in order
+ * of time. A trip may start before its `chain_ts`: callers that search by start add a day to the range.
  */
 export async function* everyElement(
   store: ElementStore,

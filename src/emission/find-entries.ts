@@ -32,7 +32,7 @@ export interface Selection {
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, with its id if it is derived. The last item instead: true if entries were left out. */
+/** An entry, with its id if it is derived; or, as the last item, `truncated`: true if entries were left out. */
 export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
 /** Yields the selected entries, then whether some were left out. Memory is bounded. */
@@ -112,7 +112,7 @@ async function* storedWithin(
   }
 }
 
-/** Merges both lists. Of two entries in the same position, the pending one counts. */
+/** Merges both lists. Of two entries with the same time, key and `write_ts`, the pending one counts. */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   pending: readonly Entry[],

@@ -75,7 +75,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** When each trip of the range was written, by `chain_ts`, with the trip under way at its start. */
+/** By `chain_ts`: when each trip of the range was written, including the trip under way at the start of the range. */
 async function writingTimes(
   store: DerivedStore,
   userId: string,

@@ -30,7 +30,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
 
 /**
  * Selects at most `most` vertices: the ends of each section, and evenly spaced vertices between them, in proportion to
- * its number. The ends are always kept, so a trip with more than `most / 2` sections has two vertices for each.
+ * the number of vertices of the section. The ends are always kept, so a trip with more than `most / 2` sections has two
+ * vertices for each.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);

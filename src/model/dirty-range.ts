@@ -16,7 +16,7 @@ export interface Dirty {
   documents: boolean;
 }
 
-/** Adds a new, removed or different entry of `key`. `times`: its data times before and after the change. */
+/** Adds the change of an entry of `key`. `times`: its data times before and after; null: no data time. */
 export function addDirty(touched: Dirty, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;

@@ -52,8 +52,8 @@ export function identityText(identity: Identity): string {
 }
 
 /**
- * The data time of an entry, by which it is indexed: `data.ts`, or else `data.start_ts` (labels and surveys about a
- * range), or else `data.end_ts`, or else null. Seconds since the epoch.
+ * The data time of an entry, by which stores index it, in seconds since the epoch: `data.ts`, else `data.start_ts`, as
+ * in labels, else `data.end_ts`. null: it has none of them.
  */
 export function dataTime(data: JsonObject): number | null {
   for (const value of [data.ts, data.start_ts, data.end_ts]) {

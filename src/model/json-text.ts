@@ -98,7 +98,6 @@ const needsEscape = /[\0\\\p{Surrogate}]/u;
 
 /**
  * Escapes NUL, lone surrogates and backslashes, so that all engines can keep the text. Different texts stay different.
- * `unescapeText` reverses it.
  */
 export function escapeText(text: string): string {
   if (!needsEscape.test(text)) return text;
@@ -107,7 +106,7 @@ export function escapeText(text: string): string {
   );
 }
 
-/** The text before `escapeText`. */
+/** Reverses `escapeText`. */
 export function unescapeText(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>

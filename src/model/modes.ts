@@ -13,7 +13,7 @@ export interface ModeLook {
   /** Width and `stroke-dasharray` of lines. An empty dash: solid. */
   width: number;
   dash: string;
-  /** Width and dash of a second line within the first, in the colour of the paper. */
+  /** Width and dash of a second line within the first, in the colour of the page. */
   core?: readonly [width: number, dash: string];
   /** SVG path that is repeated in bars, and the size of its tile. An empty path: a plain fill. */
   pattern: string;
@@ -39,7 +39,7 @@ export interface ModeRow {
   column?: 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m';
   /** True if a correction can state the mode. */
   isStated?: boolean;
-  /** Names for which e-mission's phone app has an icon, with the app's number; 0: the app infers no such mode. */
+  /** Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it. */
   app?: Readonly<Record<string, number>>;
   /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
@@ -48,7 +48,7 @@ export interface ModeRow {
 }
 
 // Any two colours of a theme differ by 20 or more in CIE Lab, for full colour vision and for people who see no red, no
-// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its paper. `test/web/pages/diary-page.test.ts`
+// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its page. `test/web/pages/diary-page.test.ts`
 // checks it.
 /** All modes, in the order of legends and forms. */
 export const travelModes = [
@@ -325,7 +325,7 @@ export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.f
 export const distanceColumn = (mode: string): NonNullable<ModeRow['column']> | 'other_m' =>
   byName.get(mode)?.column ?? 'other_m';
 
-/** The look of a mode with this plain name, and the name of the mode that it belongs to. */
+/** The look of a mode with this plain name, and the name of the mode whose own look it is. */
 export function modeLook(mode: string): ModeLook & { name: string } {
   const look = byName.get(mode)?.look ?? 'other';
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };
@@ -334,7 +334,7 @@ export function modeLook(mode: string): ModeLook & { name: string } {
 /** The modes that a correction can state, in its spelling: `air_or_hsr`. */
 export const statedModes = rows.filter(({ isStated }) => isStated).map(({ wire }) => wire[0]!.toLowerCase());
 
-/** The name and number of e-mission's phone app for a `sensed_mode`. */
+/** The name and code that e-mission's phone app has for a `sensed_mode`. */
 export function inferredMode(sensedMode: string): { name: string; code: number } {
   const name = wireName(sensedMode);
   const codes = byWireName.get(name)?.app ?? { UNKNOWN: 0 };

@@ -186,7 +186,7 @@ export function configFlaws(config: JsonObject): string[] {
   });
 }
 
-/** True if a phone with `version` should get the configuration and its app is new enough for it. */
+/** True if the configuration is newer than the phone's `version`, and the phone's app is new enough for it. */
 export function isNewerConfig(
   config: JsonObject,
   version: JsonValue | undefined,

@@ -149,7 +149,7 @@ interface CivilDate {
   day: number;
 }
 
-/** The date (proleptic Gregorian calendar) so many days after 1970-01-01. */
+/** The date (proleptic Gregorian calendar) that is `days` days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
   const date = new Date(days * secondsOfDay * 1000);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };

@@ -197,7 +197,7 @@ export interface Carry extends Resume {
   seen?: LastSeen;
   /** Gaps since the link before, if no link follows yet; only within a run. */
   silences?: Silence[];
-  /** Start of the data that the next links are derived from; absent in links of older versions: `resume_ts`. */
+  /** Start of the data that the next links are derived from. Links of older versions lack it and use `resume_ts`. */
   needs_from?: number;
   /** The place after this link according to segmentation; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;

@@ -399,7 +399,7 @@ function compact(
   };
 }
 
-/** Gives each different value a number, in the order in which they come. */
+/** Numbers different values from 0, in the order in which they first occur. */
 class Numbered<T> {
   readonly values: T[] = [];
   readonly #numbers = new Map<T, number>();

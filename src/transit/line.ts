@@ -117,7 +117,7 @@ export class Polyline {
     return { along, off: Math.sqrt(least), edge };
   }
 
-  /** Index of the edge that contains the position so many metres from the start. */
+  /** Index of the edge that contains the position `along` m from the start. */
   edgeAt(along: number): number {
     let [low, high] = [0, this.along.length - 2];
     while (low < high) {

@@ -67,7 +67,7 @@ const gapSpeed = 3;
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */
 const lengthSpread = 0.25;
-/** A pair of stops is not used if half the sum of the squared deviations of its ends and length is larger. */
+/** A pair of stops is not used if its cost in `bestPair` is larger. */
 const worstPair = 14;
 /** s; locations closer together than this show the path between them */
 const seenGap = 90;

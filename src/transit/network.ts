@@ -118,7 +118,7 @@ const boxMargin = 0.05;
 /** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`. */
 export const cellsOfFeed = ({ stops }: FeedIndex): string[] => [...new Set(stops.map(coarseCell))].sort();
 
-/** True if a feed may have an effect in one of the cells: one touches the box around the stops of the feed. */
+/** True if a feed may have an effect in one of the cells: a cell touches the box around its stops. */
 export function touches({ stops }: FeedIndex, cells: readonly string[]): boolean {
   const { south, north, west, east } = boxOf(stops);
   return cells.some((cell) => {

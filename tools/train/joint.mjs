@@ -128,7 +128,7 @@ function fitModes(groups, model, penalty, isScaled) {
             for (let i = 0; i < f; i += 1) gradient[m * f + i] += p * leg.features[i];
           }
           probabilities.pairs[k]?.forEach((p, both) => {
-            for (const [kind, share] of pairFeatures(Math.floor(both / n), both % n, leg))
+            for (const { kind, share } of pairFeatures(Math.floor(both / n), both % n, leg))
               gradient[n * f + kind] += sign * weight * p * share;
           });
         }

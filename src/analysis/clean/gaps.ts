@@ -23,7 +23,7 @@ type Phone = LastSeen['phone'];
 
 /** Thresholds, all by hand. */
 export const gapLimits = {
-  /** s; a phone sends more often than this while it moves, and also at rest if it reports at rest */
+  /** s; while a phone moves, it sends more often than this; some phones do so at rest, too */
   longest: 900,
   /** s; the longest stay without an entry, because most people move within this time */
   stay: 86_400,

@@ -94,7 +94,7 @@ export function withOutliers(resume: Resume, outliers: readonly number[]): Resum
   return { resume_ts, started, ...(left_out.length > 0 && { left_out }) };
 }
 
-/** True if the location is unreachable in time, or is the first one away from a rest. */
+/** True if the location is unreachable in time, or is the first location away from a rest. */
 function isDoubted(kept: readonly Location[], here: Location): boolean {
   const from = kept.at(-1)!;
   const metres = distance(from, here);

@@ -38,7 +38,7 @@ export const trackLimits = {
   leastAccuracy: 5,
   /** m2/s2, variance of the speed at the beginning (by hand) */
   firstSpeed: 200,
-  /** Squared distance from the prediction over its variance; a location beyond 3 deviations weighs less (by hand). */
+  /** 3 deviations, squared: a location farther from its prediction weighs less (by hand). */
   surprise: 9,
   /** Length of a real path divided by the straight line, across a gap longer than `gap` s and `bridge` m (by hand). */
   detour: 1.06,

@@ -146,7 +146,7 @@ function parkedScore(segments: readonly Segment[], track: Track, before: LegEvid
 /** Gaussian kernel: 1 at 0, 0.6 at 1. */
 const gaussianKernel = (x: number): number => Math.exp(-(x ** 2) / 2);
 
-/** m; largest distance of a location of the stop from the beginning of the stop */
+/** m from the beginning of a stop to the farthest location in it */
 function farthest(track: Track, start: number, end: number): number {
   const from = track.positionAt(start);
   let most = 0;

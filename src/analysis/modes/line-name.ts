@@ -63,7 +63,7 @@ function toLine(lines: readonly LineFound[], kinds: readonly string[]): TransitL
   };
 }
 
-/** Changes TRAIN to TRAM or SUBWAY if lines of that kind have nearly all the probability of its rail lines. */
+/** Changes TRAIN to TRAM or SUBWAY if lines of that kind have nearly all the probability of all rail lines. */
 function withKind(mode: Mode, lines: readonly LineFound[]): Mode {
   const rails = lines.filter(({ kind }) => railKinds.includes(kind));
   const all = rails.reduce((sum, { probability }) => sum + probability, 0);

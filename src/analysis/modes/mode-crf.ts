@@ -44,32 +44,32 @@ const [walk, bike, car] = [0, 1, 2];
 type Link = Pick<LegEvidence, 'near' | 'parked'>;
 
 /**
- * Features of a leg with mode `a` before a leg with mode `b`: pair kinds with their values. The values sum to 1: they
- * are the probabilities that the user came back to a parked vehicle, that the second leg begins where the first ended,
- * and that it does not.
+ * Features of a leg with mode `a` before a leg with mode `b`. `kind`: index in `pairKinds`; `share`: value of the
+ * feature. The three shares sum to 1: the user came back to a parked vehicle, the second leg begins where the first
+ * ended, or it begins elsewhere.
  */
-export function pairFeatures(a: number, b: number, { near, parked }: Link): [kind: number, share: number][] {
-  const shares: [number, number][] = [
-    [pairKind(a, b, { near: 1, parked: 1 }), parked],
-    [pairKind(a, b, { near: 1, parked: 0 }), near - parked],
-    [pairKind(a, b, { near: 0, parked: 0 }), 1 - near],
+export function pairFeatures(a: number, b: number, { near, parked }: Link): { kind: number; share: number }[] {
+  const features = [
+    { kind: pairKind(a, b, { near: 1, parked: 1 }), share: parked },
+    { kind: pairKind(a, b, { near: 1, parked: 0 }), share: near - parked },
+    { kind: pairKind(a, b, { near: 0, parked: 0 }), share: 1 - near },
   ];
-  return shares.filter(([found, share]) => found >= 0 && share > 0);
+  return features.filter(({ kind, share }) => kind >= 0 && share > 0);
 }
 
 /** Index of the kind of a pair in `pairKinds`. `near` and `parked` are 0 or 1. -1: the pair has no feature. */
 function pairKind(a: number, b: number, { near, parked }: Link): number {
   if (a === walk || b === walk) return -1;
-  if (parked && a === b && a <= car) return kind('the same, left');
-  if (a === bike && b === bike) return kind('bicycles');
-  if (a === bike || b === bike) return kind('bicycle and vehicle');
-  if (a === car && b === car) return kind(near ? 'cars, near' : 'cars, apart');
-  if (a === car || b === car) return kind('car and public');
-  if (parked) return kind('both public, left');
-  return kind(near && a === b ? 'the same, near' : 'both public');
+  if (parked && a === b && a <= car) return indexOf('the same, left');
+  if (a === bike && b === bike) return indexOf('bicycles');
+  if (a === bike || b === bike) return indexOf('bicycle and vehicle');
+  if (a === car && b === car) return indexOf(near ? 'cars, near' : 'cars, apart');
+  if (a === car || b === car) return indexOf('car and public');
+  if (parked) return indexOf('both public, left');
+  return indexOf(near && a === b ? 'the same, near' : 'both public');
 }
 
-const kind = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
+const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
 /** Marginal probabilities. */
 export interface ModeProbabilities {
@@ -142,7 +142,7 @@ export function forwardBackward(
 ): ModeProbabilities {
   const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined, transit[i] ?? noEvidence));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
-    pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
+    pairFeatures(a, b, leg).reduce((sum, { kind, share }) => sum + share * model.pairs[kind]!, 0);
   const forward = own.map((scores) => [...scores]); // sums of logarithms over the legs before and the leg itself
   const backward = own.map((scores) => scores.map(() => 0)); // sums of logarithms over the legs after it
   legs.forEach((leg, i) => {

@@ -24,8 +24,8 @@ const vehicle = modes.indexOf('CAR');
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
- * Exponent of the probabilities without motion readings. `none`: if locations are never close together in the leg;
- * `all`: is added if they always are. Calibrated on recorded days without their readings and on simulated days.
+ * Exponent of the probabilities without motion readings: `none` if locations are never close together in the leg, up to
+ * `none + all` if they always are. Calibrated on recorded days without their readings and on simulated days.
  */
 const sharpnessUnread = { none: 0.45, all: 0.3 };
 

@@ -251,7 +251,7 @@ function changeAt(speed: Float64Array, i: number): number {
 
 /** Cumulative sums over the cells of a grid. Element `i` sums the cells before cell `i`. */
 interface Sums {
-  /** Number of covered cells slower and faster than the limits. */
+  /** Numbers of covered cells slower than `featureLimits.slow`, and faster than `featureLimits.fast`. */
   slow: Float64Array;
   fast: Float64Array;
   /** rad that the path turned, in cells that have a heading */
@@ -315,10 +315,7 @@ function sensedSpeeds({ track, sampling }: CellInput): Series {
 /** s before and after a cell over which sensed speeds are averaged: features 29 and 30 */
 const sensedSpans = [30, 120];
 
-/**
- * Writes the means of a series within `span` s of each cell: of its first value as feature `feature`, of each further
- * value three features later.
- */
+/** Writes means within `span` s of each cell. The mean of value `k` of the series becomes feature `feature + 3 * k`. */
 function writeMeans({ ts: start, count, rows }: Block, series: Series, span: number, feature: number): void {
   const { times, width, sums } = series;
   let a = firstLaterIn(times, start - span - 1);

@@ -51,7 +51,7 @@ export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[])
   return segments.map((segment) => (isDrift(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
-/** m; drift of the receiver: a ride with its ends less than `apart` apart, in a box smaller than `extent` (by hand) */
+/** m; a ride is drift if its ends are nearer than `apart` and its bounding box is smaller than `extent` (by hand) */
 const drift = { apart: 100, extent: 200 };
 
 /** True for a motor or cycle segment that has locations, ends where it began and stays near. */
@@ -116,7 +116,7 @@ export function movingBetween(segments: readonly Segment[], from: number, to: nu
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
-/** s; a user who begins to move this soon after a location was already under way at it (physical) */
+/** s; a user who moves this soon after a location was already under way there (physical) */
 const shortRest = 45;
 
 export function isUnderWay(segments: readonly Segment[], ts: number): boolean {

@@ -87,7 +87,7 @@ function stopBetween(before: Section, after: Section, id: string, source: string
   };
 }
 
-/** Moves the start of a trip to the place before it, and `leadIn` s back, but not before the user entered the place. */
+/** Lets a trip start at the previous place, up to `leadIn` s earlier, but not before the user entered that place. */
 export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn: number): T {
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;

@@ -17,7 +17,7 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 export const linkLimits = {
   /** m; a trip is dropped if the phone recorded less of it */
   shortestTrip: 100,
-  /** m; a trip that begins this near to the place before it begins at this place, and no untracked time is between */
+  /** m; if a trip begins this near to the previous place, it starts at that place, without untracked time in between */
   nearPlace: 100,
   /** s; such a trip begins this much earlier */
   leadIn: 30,

@@ -32,15 +32,15 @@ export const journeyLimits = {
   restExtent: 300,
   /** m; a candidate that has no movement and is smaller than this may be a phantom: an error of the receiver */
   phantom: 150,
-  /** The least confidence of a reading of movement that rules out a phantom, if also faster than `phantomSpeed`. */
+  /** 0 to 100; a reading of movement with this confidence shows that a candidate is no phantom, see `phantomSpeed` */
   phantomConfidence: 50,
-  /** s; readings so long before the first location count, too, because phones notice a short walk late */
+  /** s; readings this long before the first location count, too, because phones notice a short walk late */
   noticedLate: 180,
-  /** m/s (physical) */
+  /** m/s; a slower candidate is a phantom despite such readings (physical) */
   phantomSpeed: 0.2,
   /** m; a smaller candidate is always a phantom: receivers indoors are not more accurate (physical) */
   standing: 60,
-  /** m; a phone may notice a departure only this far away; a longer path was another trip */
+  /** m; up to this distance, the path from the previous stay counts: the phone noticed the departure late */
   lateNotice: 2500,
 };
 

@@ -62,7 +62,7 @@ export function unseenBefore(
   return unseenFrom(stay, first, { locations, events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
-/** Makes a trip without sections, with the error, of a candidate that the segmenter failed on. */
+/** Makes a trip from a candidate on which the segmenter failed. It has the error, and no sections. */
 export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
   const isLast = candidate === stretch.group.candidates.at(-1);
   const common = commonFields(stretch, { ...candidate, last: candidate }, isLast);

@@ -110,7 +110,7 @@ export interface Line {
 /** s between vertices */
 const resampleInterval = 30;
 
-/** The most vertices of a line. Longer lines get a wider interval, such as a night without locations. */
+/** The most vertices of a line. A longer line, such as a night without locations, gets a wider interval. */
 const mostVertices = 20_000;
 
 /**

@@ -22,7 +22,7 @@ import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
-import { leavingNoFolder } from '../../util/leaving-no-folder.ts';
+import { removeFolderOnFailure } from '../../util/remove-folder-on-failure.ts';
 import { dayArgument, type OptionsOf, repeated, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { countedOff, noteInterrupted } from '../interrupted.ts';
@@ -111,7 +111,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (!all) for await (const user of selectUsers(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined) {
-    return leavingNoFolder(out, () =>
+    return removeFolderOnFailure(out, () =>
       format === 'emission'
         ? exportCollections(context, options, people, out)
         : exportFiles(context, options, { people, days, out, format }),
@@ -120,7 +120,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
-    return leavingNoFolder(out, () => exportArchives(context, options, { people, days, out }, single));
+    return removeFolderOnFailure(out, () => exportArchives(context, options, { people, days, out }, single));
   if (single === null) throw usageError('expected one --user with --entries or --trips');
   const count = entries
     ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))

@@ -89,7 +89,7 @@ describe('the conditional random field', () => {
     const weight = ([a, b, c]: [number, number, number]): number => {
       const own = [a, b, c].map((m, i) => crf.modes[m]!.reduce((sum, w, f) => sum + w * legs[i]!.features[f]!, 0));
       const pair = (x: number, y: number, how: LegEvidence): number =>
-        pairFeatures(x, y, how).reduce((sum, [kind, share]) => sum + share * crf.pairs[kind]!, 0);
+        pairFeatures(x, y, how).reduce((sum, { kind, share }) => sum + share * crf.pairs[kind]!, 0);
       return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, legs[1]!) + pair(b, c, legs[2]!));
     };
     const sums = legs.map(() => modes.map(() => 0));

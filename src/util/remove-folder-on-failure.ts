@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Runs work that writes into a folder. If it fails, removes the folders that it made and left empty. */
-export async function leavingNoFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+/** Runs work that writes into a folder. If it fails, and the folder is new, removes the empty folders that it left. */
+export async function removeFolderOnFailure<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const existed = existsSync(folder);
   try {
     return await work();
