@@ -64,7 +64,7 @@ export interface Bundle {
   truth: Truth & { local_days: string[]; time_zone: string };
   /** s by which the times of the case differ from the real ones; secret */
   moved: number;
-  /** The names that replace those of lines and stops; secret. */
+  /** The aliases of lines and stops; secret. */
   aliases: Aliases;
 }
 

@@ -16,8 +16,8 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
  * - `version` grows by one if anything changed.
  * - A published configuration (with a `version`) that has no `opcode` gets none: without it the app takes tokens of
  *   three parts, and the members of such a study have these.
- * - An object with lists of labels in `label_options` moves to `label_lists`. The app gets the address of these lists
- *   on this server.
+ * - An object with lists of labels in `label_options` moves to `label_lists`. The app gets their address on this
+ *   server.
  */
 export function studyConfig(
   study: StudySettings,

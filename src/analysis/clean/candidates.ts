@@ -222,7 +222,7 @@ function recentSince(locations: readonly Location[], start: number, i: number): 
 
 /**
  * Index of the location where the user came to rest before a gap. An iPhone sends no locations at rest, so it is the
- * last one. Android sends several, so it is the middle one of those near the last.
+ * last one. Android sends several, so it is the middle one near the last.
  */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;

@@ -7,8 +7,8 @@
 //   elsewhere              o  o    o            kept: the user left
 //
 //   at home      o o  o o              o o  o
-//   elsewhere            x x x x x x x          removed, though each x is near the one before: nobody gets from home to
-//                                               the first x in time, and the user is back within 30 locations
+//   elsewhere            x x x x x x x          removed, though each x is near the one before: the first x cannot be
+//                                               reached in time, and the user is back within 30 locations
 //
 // A decision may need later locations: did the user come back? If they are not loaded yet, the result ends before the
 // location in question.
