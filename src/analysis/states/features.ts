@@ -228,7 +228,7 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
   }
 }
 
-/** Moves a window of covered cells by one cell: removes the speed of cell `leaving` and adds the speed of `entering`. */
+/** Moves a window of covered cells by one cell: removes the speed of `leaving`, adds the speed of `entering`. */
 function moveWindow(
   window: SortedWindow,
   speed: Float64Array,
