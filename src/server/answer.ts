@@ -7,9 +7,9 @@ import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
- * The response to a successful call: status 200 with a JSON object. For a streamed answer it sets `call.streaming`;
- * `onBroken` receives an error that ends the stream after the status was sent. Throws a `Problem` if too many bytes of
- * answers, of the caller or of all callers, are not sent yet.
+ * The response to a successful call: status 200 with a JSON value. For a streamed answer it sets `call.streaming`;
+ * `onBroken` receives an error that ends the stream after the status was sent. Throws a `Problem` if the caller, or all
+ * callers together, have too many unsent bytes of answers.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
   const headers = headersOf(call, 'application/json');
@@ -19,7 +19,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
   return new Response(text, { headers });
 }
 
-/** Streams a text in pieces, with these headers. Compresses it if they have `Content-Encoding: gzip`. */
+/** Streams an answer piece by piece. Compresses it if `headers` contain `Content-Encoding: gzip`. */
 export async function streamedAnswer(
   call: Call,
   answer: AsyncIterable<string | Uint8Array>,
@@ -30,7 +30,7 @@ export async function streamedAnswer(
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent, so that an early error gets its own status.
   const first = await pieces.next();
-  // HEAD has no body. Without a reader of the pieces the call would never end.
+  // The answer to HEAD has no body: nothing would read the pieces, and the call would never end.
   if (call.method === 'HEAD') {
     await pieces.return?.();
     return new Response(null, { headers });
@@ -52,19 +52,19 @@ export async function streamedAnswer(
       end();
     }
   }
-  const isPacked = headers['Content-Encoding'] === 'gzip';
+  const isGzip = headers['Content-Encoding'] === 'gzip';
   // An error of `encoded` destroys the stream, so the reader sees a truncated answer.
-  const packed = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
-  const bytes = isPacked ? packed() : leavable(encoded(), async () => pieces.return?.().then(end));
+  const gzipped = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
+  const bytes = isGzip ? gzipped() : withCleanup(encoded(), async () => pieces.return?.().then(end));
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
 
-/** Calls `onLeave` if the reader leaves, since a generator that has not started does not run its `finally`. */
-const leavable = <T>(made: AsyncGenerator<T>, onLeave: () => Promise<unknown>): AsyncIterable<T> => ({
+/** Calls `cleanUp` if the reader stops early: a generator that has not started does not run its own `finally`. */
+const withCleanup = <T>(made: AsyncGenerator<T>, cleanUp: () => Promise<unknown>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]: () => ({
     next: () => made.next(),
     return: async () => {
-      await onLeave();
+      await cleanUp();
       return made.return(undefined);
     },
   }),
@@ -76,8 +76,9 @@ export function headersOf(call: Call, type: string): Record<string, string> {
 }
 
 /**
- * Returns a function that answers with a fixed text. `make` runs at the first call. All answers share the same bytes,
- * so unsent ones take no memory. A caller that has the text gets a 304.
+ * Returns a function that answers with a fixed text, which `make` returns at the first call. `known`: the header
+ * `If-None-Match`; a caller that has the text already gets a 304. All answers share the same bytes, so unsent answers
+ * take no memory and are not counted.
  */
 export function fixedAnswer(make: () => string, type: string): (call: Call, known?: string) => Response {
   let fixed: { bytes: Buffer<ArrayBuffer>; tag: string } | undefined;

@@ -26,7 +26,7 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Checks the installation as `mobility doctor` does, for the page of the operator. Default: no checks. */
   checks?: () => Promise<Check[]>;
-  /** Claims work that one process at a time may do. Default: within this process. */
+  /** Claims work that only one process may do at a time. null: it is claimed. Default: claims within this process. */
   claim?: (work: string) => { release(): void } | null;
   /** Makes the archive of a study. Default: within this process. */
   makeArchive?: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;

@@ -21,7 +21,10 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-/** ms. It is shorter than the time that a scrub of the log waits for lines of running calls. */
+/**
+ * ms. After a longer call, END checks whether its caller was erased meanwhile. For shorter calls this is not necessary:
+ * a scrub of the log waits longer than this for the lines of running calls.
+ */
 const longCall = 200;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -30,7 +33,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
   const base = basePath(config.publicUrl);
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
-  const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(oneSlash(getPath(request)), base) });
+  const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
   const auth = { method, users: store.users, now, counts };
@@ -42,7 +45,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   });
   app.use(logCalls(parts));
   app.use(protectPages);
-  app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth)), guard));
+  app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, parts, auth)), guard));
   mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (guard !== null) app.use(guard);
@@ -71,7 +74,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       // Some apps send a file with PUT, to a path below the address that the user typed.
       if (route.dialect !== undefined)
         for (const file of [path, `${path.replace(/\/$/, '')}/:file`]) app.put(file, answer);
-      if (route.inQuery !== undefined) app.get(path, storing(answer));
+      if (route.inQuery !== undefined) app.get(path, onlyGetAndPost(answer));
       app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }
   }
@@ -107,24 +110,23 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
     const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), callParts);
     c.set('call', call);
     const started = performance.now();
-    // If the caller of a long call was erased meanwhile, the erasure has searched the log already: END must not name
-    // them.
+    // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.
     const endLine = async ({ caller }: Call, status: number): Promise<void> => {
       const isLong = performance.now() - started > longCall;
       end(status, isLong && caller !== null && !(await users.isActive(caller.uuid).catch(() => false)));
     };
     const finish = (): void => {
-      parts.metrics?.figures.ended(call, c.res.status, (performance.now() - started) / 1000);
+      parts.metrics?.figures.countCall(call, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
       void endLine(call, c.res.status);
       // An answer that is not sent yet still counts as an open call.
       const leaveAll = (): void => {
-        for (const leave of call.leave) leave();
+        for (const leave of call.cleanups) leave();
       };
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
     };
-    // When this returns, Hono has already turned an exception into a response.
+    // Hono turns an exception into a response before `next` returns.
     await next();
     if (call.streaming === null) finish();
     else void call.streaming.then(finish);
@@ -132,8 +134,8 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Failures at the path of another app, and below it, get the form that the app expects, also for wrong methods and
- * mistyped paths.
+ * Sets the form of failures at the path of another app and at all paths below it. So the app understands the answer to
+ * a wrong method or a mistyped path, too.
  */
 function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
   return async function setForm(c, next) {
@@ -143,10 +145,10 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Stores a position that an app sends to the root because its user typed no path. If that fails, the answer makes the
- * app keep the position. Other POSTs to the root are refused in the same form.
+ * Stores a position that an app sends to the root because its user typed an address without a path. Refuses other POSTs
+ * to the root. Failures have the form of other apps, so that an app keeps the position.
  */
-function sentToRoot(
+function answerAtRoot(
   answer: (c: Context<ServerEnv>) => Promise<Response>,
   guard: MiddlewareHandler<ServerEnv> | null,
 ): MiddlewareHandler<ServerEnv> {
@@ -161,12 +163,12 @@ function sentToRoot(
   };
 }
 
-/** The route that takes positions in a query. */
+/** The route that accepts positions in the query: `/traccar`. */
 const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
- * Refuses calls from web pages: under the name of another site that resolves to this address (DNS rebinding), or across
- * sites. With `dev` authentication a user name is all that a caller needs.
+ * Refuses calls that a web page in a browser of this machine sends: with another host name that resolves to this address
+ * (DNS rebinding), or from another site. With `dev` authentication, such a page would need only a user name.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async function checkSite(c, next) {
@@ -185,7 +187,7 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
 }
 
 /** Accepts only GET and POST for a handler that stores data. Hono would also run it for HEAD. */
-function storing(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof answer {
+function onlyGetAndPost(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof answer {
   const refuse = refuseMethod('GET, POST');
   return async (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
 }
@@ -197,20 +199,20 @@ function refuseMethod(allow: string) {
 }
 
 /**
- * The path as it was sent: percent-encoded, so that it cannot contain line breaks as the decoded `c.req.path` can.
- * Double slashes become one.
+ * The path as it was sent, with double slashes merged. It stays percent-encoded, because the decoded `c.req.path` may
+ * contain line breaks, which must not reach the log.
  */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);
-  return oneSlash(path.replace(/[?#].*$/s, ''));
+  return mergeSlashes(path.replace(/[?#].*$/s, ''));
 }
 
-const oneSlash = (path: string): string => path.replace(/\/{2,}/g, '/');
+const mergeSlashes = (path: string): string => path.replace(/\/{2,}/g, '/');
 
-/** The path of the public address, without a slash at its end. */
+/** The path of the public address, without a slash at its end: `/mobility` for `https://example.org/mobility/`. */
 const basePath = (address: string): string => (address === '' ? '' : new URL(address).pathname.replace(/\/+$/, ''));
 
-/** A path below the public address, also where a proxy leaves it whole. */
+/** Removes the path of the public address if the proxy did not: `/mobility/healthz` becomes `/healthz`. */
 const withoutBase = (path: string, base: string): string =>
   base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;

@@ -8,7 +8,7 @@ import { noteUse } from '../web/sessions.ts';
 import { type JoinedFrom, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, type Problem } from './problem.ts';
 
-/** The user name or UUID that belongs to a token. */
+/** The user that belongs to a token, by name or UUID. */
 export type Named = { email: string } | { uuid: string };
 
 /** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
@@ -18,8 +18,8 @@ export interface AuthMethod {
   /** True if `/profile/create` creates an account for the name in the token. */
   readonly registers: boolean;
   /**
-   * If an app-made token names a study, makes its owner a member. Returns null for other tokens. Throws a `Problem` if
-   * the study admits no new member.
+   * Creates a member of a study for a token that an app made and that names the study. Returns null for other tokens.
+   * Throws a `Problem` if the study admits no new member.
    */
   join?(token: string, from: JoinedFrom): Promise<UserRecord | null>;
 }
@@ -71,16 +71,16 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
   };
 }
 
-/** characters; a signed token of another issuer is much shorter */
+/** characters; signed tokens such as JWTs are much shorter */
 export const maxTokenLength = 8192;
 
-/** The password of Basic authentication as a token, and the user name beside it, which is not verified. */
+/** Basic authentication: the password is the token; the user name is not verified. */
 export interface BasicToken {
   token: string;
   name: string;
 }
 
-/** The tokens in a header `Authorization`. Basic credentials may be for a proxy instead. */
+/** The tokens in a header `Authorization`. `basic` may also be the user name and password for a proxy. */
 export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];

@@ -41,7 +41,7 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
   }
 
   const self = {
-    /** The accepted token; null: none yet. */
+    /** The accepted token; null: none was accepted yet. */
     token: null as string | null,
     /** Why `admitIfKnown` refused a token; null: it refused none. */
     refusal: null as Problem | null,
@@ -61,13 +61,13 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
       self.token = token;
       call.authenticated(caller);
       call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
-      counts.call(caller);
-      call.leave.push(counts.enter(caller.uuid, 'calls'));
+      counts.countCall(caller);
+      call.cleanups.push(counts.openCall(caller.uuid, 'calls'));
       call.share.belongsTo(caller.uuid);
       return caller;
     },
 
-    /** Like `admit`, but stores a 403 `Problem` in `refusal`, since the text may be a password for a proxy. */
+    /** Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token. */
     async admitIfKnown({ token, name }: BasicToken): Promise<void> {
       try {
         await self.admit(token);

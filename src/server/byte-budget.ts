@@ -51,7 +51,7 @@ export const streamBytes = 256 * 1024;
 const smallAnswer = 16 * 1024;
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second
-const queueCheck = 1_000; // ms. Slow bodies are searched this often while others wait for room
+const queueCheck = 1_000; // ms between searches for slow bodies, while other bodies wait for room
 
 type Pool = 'small' | 'large' | 'strangers' | 'answers';
 

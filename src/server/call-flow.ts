@@ -24,7 +24,7 @@ const mebibyte = 1024 * 1024;
 /** Limits for the JSON of a call that pushes nothing. */
 const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-/** s. A process records at most one fetch per user in this time. The call does not wait for the record. */
+/** s. A process records at most one fetch per user in this time. */
 const fetchStep = 3600;
 
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
@@ -46,8 +46,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     takesAnything = false,
   } = route.dialect ?? {};
 
-  /** True for a valid body of the route without a token. */
-  function isCallOfStranger(body: JsonObject): boolean {
+  /** True if the body is valid for the route and contains no token. */
+  function isCallWithoutToken(body: JsonObject): boolean {
     if (tokenField !== null && (body[tokenField] ?? null) !== null) return false;
     try {
       checkBody(body);
@@ -67,8 +67,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     // 1. Authenticate the caller if a header or the query has a token.
     const sender = authenticator(auth, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
-    const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
-    if (outside !== null) await sender.admit(outside);
+    const outsideBody = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
+    if (outsideBody !== null) await sender.admit(outsideBody);
     else if (basic !== null) await sender.admitIfKnown(basic);
 
     // 2. Read the body within its limits. Authenticate the caller if the body has a token.
@@ -86,23 +86,24 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     for (const note of notes) call.log.write('WARNING', note);
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
-    const { answerStranger } = route;
-    if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
-      return jsonAnswer(call, answerStranger(body), () => {});
+    const { answerWithoutToken } = route;
+    if (answerWithoutToken !== undefined && call.caller === null && isCallWithoutToken(body)) {
+      return jsonAnswer(call, answerWithoutToken(body), () => {});
     }
-    const { token: inHeader, refusal } = sender;
+    const { token: known, refusal } = sender;
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
-    const isDone = takesAnything && inHeader !== null;
-    const caller = await sender.admit(isDone ? inHeader : tokenOf(body, tokenField, inHeader, missing));
-    counts.bytes(caller, size);
+    // Apps whose every body is accepted may use the token's field for something else.
+    const isAuthenticated = takesAnything && known !== null;
+    const caller = await sender.admit(isAuthenticated ? known : tokenOf(body, tokenField, known, missing));
+    counts.countBytes(caller, size);
 
     // 4. Run the route. A streamed answer does not need the body.
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    // An answer counts as unsent while it is made. Only a few answers of a caller are made at the same time.
-    const leave = route.fetches ? await counts.slot(caller.uuid) : () => {};
+    const releaseSlot = route.fetches ? await counts.waitForSlot(caller.uuid) : () => {};
     try {
-      const release = route.fetches ? call.hold(streamBytes) : () => {};
+      // A long answer counts as unsent from its first step on.
+      const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
       const result = await route.answer({
         caller,
         body,
@@ -117,13 +118,14 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
         now,
       });
       call.share.release();
-      release();
-      if (route.fetches && counts.mayNote(caller.uuid, 'fetch', fetchStep))
+      releaseBytes();
+      // The call does not wait for the record of its fetch.
+      if (route.fetches && counts.mayRecord(caller.uuid, 'fetch', fetchStep))
         void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
-      if (Symbol.asyncIterator in result) call.leave.push(counts.enter(caller.uuid, 'streams'));
+      if (Symbol.asyncIterator in result) call.cleanups.push(counts.openCall(caller.uuid, 'streams'));
       return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
     } finally {
-      leave();
+      releaseSlot();
     }
   };
 }

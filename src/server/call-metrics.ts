@@ -9,11 +9,11 @@ import { handlerOf } from './routes/route.ts';
 /** Counts the calls of one process. Nothing is counted if `/metrics` is off. */
 export interface CallFigures {
   /** Counts an ended call by its route's handler (empty: no route) and the cause of its failure. */
-  ended(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
+  countCall(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
   /** Counts the entries of a put by their result. */
-  entries(counts: { inserted: number; updated: number; rejected: number }): void;
+  countEntries(counts: { inserted: number; updated: number; rejected: number }): void;
   /** Counts a call that was refused because of a limit. */
-  limitMet(limit: string): void;
+  countLimit(limit: string): void;
 }
 
 /** Limits of callers. Answers with 429 use these names. */
@@ -38,7 +38,7 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-/** Gauges of prom-client whose names wrongly end like counters' names. */
+/** Gauges of prom-client that end in `_total`, as only counters should. They are left out. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
@@ -69,14 +69,14 @@ export function countCalls(): { figures: CallFigures; registry: Registry } {
   return {
     registry,
     figures: {
-      ended: ({ handler, cause }, status, took) => {
+      countCall: ({ handler, cause }, status, took) => {
         calls.inc({ handler, status: String(status), cause: cause ?? 'none' });
         seconds.observe({ handler }, took);
       },
-      entries: (counts) => {
+      countEntries: (counts) => {
         for (const [verdict, count] of Object.entries(counts)) entries.inc({ verdict }, count);
       },
-      limitMet: (limit) => limits.inc({ limit }),
+      countLimit: (limit) => limits.inc({ limit }),
     },
   };
 }
@@ -89,7 +89,7 @@ export function countingStore(store: Store, figures: CallFigures): Store {
       const put = await store.usercache.put(userId, batch, now);
       const { results } = put;
       const inserted = results.filter((result) => result === 'inserted').length;
-      figures.entries({ inserted, updated: results.length - inserted, rejected: batch.unusable.length });
+      figures.countEntries({ inserted, updated: results.length - inserted, rejected: batch.unusable.length });
       return put;
     },
   };

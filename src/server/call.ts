@@ -13,7 +13,7 @@ export interface Call {
   readonly id: string;
   readonly log: Log;
   readonly method: string;
-  /** The path as it was sent, percent-encoded if needed, without the query. For pages, without user and day. */
+  /** The path as it was sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
   /** The network of the caller; null: unknown. */
   readonly network: string | null;
@@ -21,7 +21,7 @@ export interface Call {
   handler: string;
   /** The caller; null before authentication. */
   readonly caller: UserRecord | null;
-  /** Sets the caller. After that, all log lines of the call are written. */
+  /** Sets the caller. From then on, the log has all lines of the call; see `mostUnauthenticated`. */
   authenticated(caller: UserRecord): void;
   /** The code of the error that failed the call; null: it did not fail. */
   failure: string | null;
@@ -32,14 +32,14 @@ export interface Call {
   /** The bytes of the request body that the process holds. */
   readonly share: BodyShare;
   /**
-   * Counts bytes of its answer until they are sent or the returned function is called. Throws a `Problem` if too many
+   * Counts bytes of the answer until they are sent or the returned function is called. Throws a `Problem` if too many
    * bytes are unsent; see `ByteBudget`.
    */
   hold(bytes: number): () => void;
   /** Makes the answer to a failed call: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
-  /** Functions that release what the call holds. They are called once at its end. */
-  readonly leave: (() => void)[];
+  /** Functions that release the slots and bytes of the call. Called once, when the answer is sent. */
+  readonly cleanups: (() => void)[];
   /** Settles when a streamed answer is completely sent; null: the answer is not streamed. */
   streaming: Promise<void> | null;
 }
@@ -70,15 +70,15 @@ interface CallParts {
 }
 
 /**
- * The most calls per minute without a caller that each process logs, whatever their answer: a flood of calls must not
- * push other lines out of the log.
+ * The most unauthenticated calls per minute that each process logs, successful calls included: a flood of calls must
+ * not push other lines out of the log.
  */
-export const mostStrangers = 60;
+export const mostUnauthenticated = 60;
 
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
-  const strangers = new StrangerCount((calls, since) => {
+  const strangers = new UnauthenticatedCalls((calls, since) => {
     log.write('INFO', line.callsNotLogged(calls, stamp(since)));
   });
   let count = 0;
@@ -89,7 +89,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   ): { call: Call; end(status: number, isErased: boolean): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
-    // Beyond `mostStrangers`, a call has no lines in the log file until it is authenticated.
+    // Beyond `mostUnauthenticated`, a call has no lines in the log file until it is authenticated.
     let callLog = strangers.enter(now()) ? ownLog : silentLog;
     const started = performance.now();
     const write = (message: string): void => {
@@ -104,7 +104,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       path,
       network,
       share,
-      leave: [],
+      cleanups: [],
       handler: '',
       failure: null,
       cause: null,
@@ -113,7 +113,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       refuse: problemResponse,
       hold: (bytes) => {
         const release = hold(caller?.uuid ?? null, bytes);
-        call.leave.push(release);
+        call.cleanups.push(release);
         return release;
       },
       get log() {
@@ -141,12 +141,12 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   };
 }
 
-/** True for a successful call, and for the failures that scanners cause on every public server. */
+/** True for a successful call, and for failures that scanners cause on every public server. */
 const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
   status < 400 || (caller === null && [403, 404, 405].includes(status));
 
-/** Counts calls without a caller per minute. After each minute, reports how many were left out of the log. */
-class StrangerCount {
+/** Counts unauthenticated calls per minute. After each minute, reports how many the log has left out. */
+class UnauthenticatedCalls {
   readonly #report: (calls: number, since: number) => void;
   #since = 0;
   #calls = 0;
@@ -156,14 +156,14 @@ class StrangerCount {
     this.#report = report;
   }
 
-  /** Counts a call from its start. False: the call is beyond the number that is logged. */
+  /** Counts a call from its start. False: the call must be left out of the log. */
   enter(now: number): boolean {
     if (Math.abs(now - this.#since) >= 60) {
       if (this.#leftOut > 0) this.#report(this.#leftOut, this.#since);
       [this.#since, this.#calls, this.#leftOut] = [now, 0, 0];
     }
     this.#calls += 1;
-    return this.#calls <= mostStrangers;
+    return this.#calls <= mostUnauthenticated;
   }
 
   /** Uncounts a call because it is authenticated now. */

@@ -27,7 +27,7 @@ export interface CallerLimits {
   pendingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
-  /** Entries per day that the log lists: 16 MB. */
+  /** Entries per day that the log lists, one line each. 100,000 lines take 16 MB. */
   linesPerDay: number;
   /** Bytes per day that all new members of a study may send together. */
   studyBytesPerDay: number;
@@ -59,21 +59,21 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'pendingEntries'
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-/** Counts the pending and the rejected entries of a user. */
+/** Counts the pending entries and the rejected entries of a user. */
 export interface CountedStore {
   usercache: Pick<Store['usercache'], 'count'>;
   errors: Pick<Store['errors'], 'count'>;
 }
 
-/** ms that a caller's keys are remembered: they may contain a name, and another process may erase the user. */
+/** ms that a caller's unknown keys are kept. Not longer, because a key may contain the name of a user who is erased. */
 const keysKept = 30_000;
 
-/** s that a count of the store is used again, since counting takes time in proportion to the entries. */
+/** s that a count of entries is used again: counting takes longer the more entries there are. */
 const countSeconds = 10;
 
 const [minute, day] = [60, 86_400]; // s
 
-/** The counted limits: `limit` names the field of `CallerLimits`, `seconds` is the window. */
+/** The limits that are counted in windows of time. `limit`: the field of `CallerLimits`. `seconds`: the window. */
 const counted = [
   { name: 'calls_per_minute', limit: 'callsPerMinute', what: 'calls a minute of one caller', seconds: minute },
   { name: 'calls_per_day', limit: 'callsPerDay', what: 'calls a day of one caller', seconds: day },
@@ -90,18 +90,18 @@ const counted = [
 type CountedName = (typeof counted)[number]['name'];
 
 /**
- * Characters of JSON per day under keys `manual/`: readers of days hold these entries in memory at once. A survey has
- * about 10,000.
+ * The most characters of JSON per day in entries with keys `manual/`. The code that reads days holds all of them in
+ * memory. A survey has about 10,000 characters.
  */
 const mostStatements = 8 * mebibyte;
 
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/** The most open calls and streamed answers of a caller. A phone has a few calls open, a parallel script has more. */
+/** The most open calls and streamed answers of a caller. A phone has a few open calls, a parallel script has more. */
 const mostOpen = { calls: 64, streams: 8 };
 
-/** The most pages of a caller that are made at the same time; others wait for a slot. */
+/** The most pages and diaries of a caller that are made at the same time. Further ones wait for a slot. */
 const mostWebPages = 4;
 
 interface Caller {
@@ -110,14 +110,14 @@ interface Caller {
   /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
   pages: number;
   nextPages: (() => void)[];
-  /** Pending and rejected entries: as the store counted them, plus entries pushed since. */
+  /** Pending and rejected entries: the count of the store plus entries pushed since. null: not counted yet. */
   waiting: number | null;
   /** When the store counted the entries, seconds since the epoch. */
   counted_ts: number;
   /** The unknown keys of the caller. */
   keys: Set<string>;
-  /** When each kind of limit, refusal or fetch was last recorded. */
-  noted: Map<string, number>;
+  /** When each limit, a refusal and a fetch were last recorded, seconds since the epoch. */
+  recorded: Map<string, number>;
 }
 
 /** Counts what callers use in one process, and refuses calls beyond the limits. */
@@ -145,7 +145,7 @@ export class CallerCounts {
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
-  call(user: UserRecord): void {
+  countCall(user: UserRecord): void {
     const limits = this.#limitsOf(user);
     for (const { name, limit, what } of counted)
       check(name, this.#counts[name].of(user.uuid), limits[limit], what, this.#counts[name]);
@@ -154,7 +154,7 @@ export class CallerCounts {
   }
 
   /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
-  enter(userId: string, kind: keyof typeof mostOpen): () => void {
+  openCall(userId: string, kind: keyof typeof mostOpen): () => void {
     const { open } = this.#of(userId);
     const most = mostOpen[kind];
     if (open[kind] >= most) {
@@ -169,7 +169,7 @@ export class CallerCounts {
   }
 
   /** Resolves when a page or diary of the caller may be made. The returned function releases the slot. */
-  async slot(userId: string): Promise<() => void> {
+  async waitForSlot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
     if (caller.pages < mostWebPages) caller.pages += 1;
     else await new Promise<void>((begin) => caller.nextPages.push(begin));
@@ -181,12 +181,12 @@ export class CallerCounts {
   }
 
   /** Counts a call whose body was refused. */
-  refused(userId: string): void {
+  countRefusal(userId: string): void {
     this.#counts.refused_per_minute.add(userId);
   }
 
   /** Counts the bytes of a body. Throws a 429 `Problem` if that exceeds a limit of new members of a study. */
-  bytes(user: UserRecord, bytes: number): void {
+  countBytes(user: UserRecord, bytes: number): void {
     const ofDay = this.#counts.bytes_per_day;
     this.#counts.bytes_per_minute.add(user.uuid, bytes);
     if (isNewMember(user, this.#now())) {
@@ -200,8 +200,8 @@ export class CallerCounts {
     ofDay.add(user.uuid, bytes);
   }
 
-  /** Counts entries of a put. Returns how many the log may list: a caller must not rotate the lines of others away. */
-  lines(userId: string, entries: number): number {
+  /** Counts lines of the log, one for each entry of a put. Returns how many lines the log may have for this put. */
+  countLines(userId: string, entries: number): number {
     const { linesPerDay: most } = this.#limits;
     const left = most === 0 ? Infinity : Math.max(0, most - this.#lines.of(userId));
     this.#lines.add(userId, entries);
@@ -221,10 +221,10 @@ export class CallerCounts {
   }
 
   /**
-   * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. Asks
-   * the store only near the limit.
+   * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The
+   * store counts them at the first put of a caller, and later only near the limit.
    */
-  async entries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
+  async countEntries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
     const { uuid } = user;
@@ -242,10 +242,10 @@ export class CallerCounts {
   }
 
   /**
-   * Rejects entries of unknown keys beyond the limit. Asks the store for the keys of the user when an unseen key
-   * arrives, since other processes and recoveries add keys too.
+   * Rejects entries whose unknown keys exceed the limit. Reads the keys of the user from the store when a new key
+   * arrives, since other processes and recoveries add keys, too.
    */
-  async keys(
+  async limitKeys(
     user: UserRecord,
     list: readonly Taken[],
     store: { usercache: Pick<Store['usercache'], 'keys'>; timeseries: Pick<Store['timeseries'], 'summary'> },
@@ -271,14 +271,14 @@ export class CallerCounts {
   }
 
   /**
-   * Rejects labels, surveys, notes and corrections beyond the daily quota, except entries that the store has already
-   * (retries). If the put fails, call `forget` to uncount them.
+   * Rejects labels, surveys, notes and corrections beyond `mostStatements`, except entries that the store has already
+   * (retries). If the put fails, call `uncount`.
    */
-  async statements(
+  async limitStatements(
     { uuid }: UserRecord,
     list: readonly Taken[],
     store: Pick<Store, 'usercache' | 'timeseries'>,
-  ): Promise<{ allowed: readonly Taken[]; forget: () => void }> {
+  ): Promise<{ allowed: readonly Taken[]; uncount: () => void }> {
     const allowed: Taken[] = [];
     let counted = 0;
     for (const taken of list) {
@@ -295,14 +295,14 @@ export class CallerCounts {
       this.#statements.add(uuid, length);
       counted += length;
     }
-    return { allowed, forget: () => this.#statements.add(uuid, -counted) };
+    return { allowed, uncount: () => this.#statements.add(uuid, -counted) };
   }
 
-  /** True if this was not recorded about the caller in the last `seconds`. Then records it now. */
-  mayNote(userId: string, what: string, seconds = minute): boolean {
-    const { noted } = this.#of(userId);
-    if (this.#now() - (noted.get(what) ?? Number.NEGATIVE_INFINITY) < seconds) return false;
-    noted.set(what, this.#now());
+  /** True if `what` was not recorded about the caller in the last `seconds`. It then counts as recorded now. */
+  mayRecord(userId: string, what: string, seconds = minute): boolean {
+    const { recorded } = this.#of(userId);
+    if (this.#now() - (recorded.get(what) ?? Number.NEGATIVE_INFINITY) < seconds) return false;
+    recorded.set(what, this.#now());
     return true;
   }
 
@@ -325,7 +325,7 @@ const newCaller = (): Caller => ({
   pages: 0,
   nextPages: [],
   keys: new Set(),
-  noted: new Map(),
+  recorded: new Map(),
 });
 
 /** Throws a 429 `Problem` if at least `most` were used in the current window. `most` 0: no limit. */
@@ -338,13 +338,13 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
   return tooManyCalls(text, seconds, { limit, most });
 }
 
-/** Rejects an entry with its identity: a later push replaces the error, and a recovery keeps its times as they are. */
+/** Rejects an entry, but keeps its identity: a later push replaces it, and a recovery does not change its times. */
 function rejectEntry(entry: Entry, reason: string, message: string): Taken {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }
 
-/** Rejects corrections beyond the limit of their user. */
-export async function withinCorrections(
+/** Rejects corrections beyond the number that the diary of their user applies. */
+export async function limitCorrections(
   userId: string,
   list: readonly Taken[],
   store: Pick<Store, 'timeseries' | 'usercache'>,
@@ -366,7 +366,7 @@ export function reportLimit(
 ): void {
   const { limit, most } = problem.options.members ?? {};
   const name = typeof limit === 'string' ? limit : 'open_calls';
-  if (!counts.mayNote(userId, name)) return;
+  if (!counts.mayRecord(userId, name)) return;
   log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
   // Only operators read this. If the write fails, the refusal and the log line remain.
   store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-/** The most calls that a connection may send before its first call is answered. No phone or proxy sends any ahead. */
+/** The most calls that a connection may send before its first call is answered. Phones and proxies wait for each answer. */
 const mostAhead = 8;
 
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.
@@ -11,7 +11,7 @@ const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /** Limits of open connections. */
 export interface ConnectionLimits {
-  /** In total. When the limit is near, the oldest connections without a call are closed. */
+  /** In total. Beyond 90 % of this number, each new connection closes the oldest connection without a call. */
   most: number;
   /** From one address that is not in `proxies`. */
   mostPerAddress: number;
@@ -21,8 +21,8 @@ export interface ConnectionLimits {
 /** Tracks connections and their calls. */
 export class Connections {
   /**
-   * Connections with an unanswered call, the oldest first. `waiting`: starts the calls that wait for it. `ahead`: how
-   * many calls were sent ahead since the connection was last without a call.
+   * Connections with an unanswered call. `waiting`: functions that start the calls sent ahead of its answer. `ahead`:
+   * the number of calls sent ahead since the connection was last without a call.
    */
   readonly #busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   /** Connections without a call, the oldest first. */

@@ -17,8 +17,8 @@ export async function answerProblem(
 ): Promise<Response> {
   const problem = problemOf(error);
   const { status, options } = problem;
-  if ((status === 400 || status === 413) && call.caller !== null) counts.refused(call.caller.uuid);
-  if (status === 429) parts.metrics?.figures.limitMet(String(options.members?.limit ?? 'open_calls'));
+  if ((status === 400 || status === 413) && call.caller !== null) counts.countRefusal(call.caller.uuid);
+  if (status === 429) parts.metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
   if (status === 429 && call.caller !== null) {
     reportLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
   }
@@ -47,7 +47,7 @@ async function reportRefusal(
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
   log.write('INFO', line.userUuid(user.uuid));
-  if (counts.mayNote(user.uuid, 'refused')) {
+  if (counts.mayRecord(user.uuid, 'refused')) {
     const fields = {
       last_refusal: `token ${token}, ${state}`,
       last_refusal_ts: now(),

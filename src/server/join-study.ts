@@ -22,26 +22,26 @@ export interface JoinedFrom {
 const joinsPerOrigin = 30;
 
 /**
- * Returns a function that creates the account of a new app-made token. It returns null for other tokens, and throws a
- * `Problem` if the study does not admit the owner.
+ * Returns a function that creates the account for a new token that an app made. It returns null for other tokens, and
+ * throws a `Problem` if the study admits no new member.
  */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, from: JoinedFrom): Promise<UserRecord | null> {
-    const says = readStudyToken(token);
+    const claims = readStudyToken(token);
     const hash = tokenHash(token);
-    if (says === null || (await store.tokens.byHash(hash)) !== null) return null;
+    if (claims === null || (await store.tokens.byHash(hash)) !== null) return null;
     const { origin } = from;
     if (origin !== null && joins.of(origin) >= joinsPerOrigin)
       throw tooMany('from this network', joins.left(), 'joins_per_origin');
     if (origin !== null) joins.add(origin);
     const record = { hash, created_ts: now(), expires_ts: null, kind: 'study' as const };
     for (;;) {
-      const email = `${says.study}_${says.subgroup}_${shortId()}`;
-      const result = await store.studies.enrol({ ...says, email, token: record, now: now() });
+      const email = `${claims.study}_${claims.subgroup}_${shortId()}`;
+      const result = await store.studies.enrol({ ...claims, email, token: record, now: now() });
       if ('known' in result) return result.known;
       if ('enrolled' in result) {
-        report(result, from.log);
+        warnOfManyJoins(result, from.log);
         return result.enrolled;
       }
       if (result.refused === 'name_taken') continue;
@@ -62,16 +62,17 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that lo
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
 /**
- * The same text for every refusal, so that it does not reveal which studies and subgroups exist. Exception: beyond the
- * hourly limit, another answer makes phones try again. It reveals only open studies, which anyone can find by joining.
+ * The text of every refusal of a token, so that the text does not reveal which studies and subgroups exist. Beyond the
+ * hourly limit of a study the answer is another one, to make phones try again: it reveals only studies that anyone can
+ * find by joining them.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 
-/** Warns about many joins: when the joins of the last hour reach half of the limit, and when they reach it. */
-function report({ study, lastHour }: Enrolled, log: Log): void {
+/** Warns the operator when the joins of the last hour reach half of the study's limit, and when they reach the limit. */
+function warnOfManyJoins({ study, lastHour }: Enrolled, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
 }

@@ -34,7 +34,7 @@ export interface ServeOptions {
 }
 
 export interface Serving {
-  /** Its port. */
+  /** The port that the server listens on. */
   port: number;
   /**
    * Stops accepting connections. Resolves when running calls have been answered or `drainSeconds` have passed. May be
@@ -79,7 +79,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 
 /**
  * Node closes a connection as soon as its last answer is written. If the caller is still sending a refused body, the
- * system then resets the connection and the answer is lost. So the rest of the body is read and dropped for a while.
+ * system then resets the connection and the answer is lost. So the server reads and drops the rest of the body for up
+ * to `lingerTime`.
  */
 function closeGently(incoming: IncomingMessage): void {
   const { socket } = incoming;
@@ -124,7 +125,7 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
   clearTimeout(deadline);
 }
 
-/** Answers an invalid request, such as one with a bad Host header. It has no request id. */
+/** Answers an invalid request, such as a request with a bad Host header. The answer has no request id. */
 function refuseRequest(error: unknown): Response {
   const isBad = error instanceof Error && error.name === 'RequestError';
   return problemResponse(isBad ? badRequest('expected a request with a valid target and Host') : problemOf(error), '');

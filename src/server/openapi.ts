@@ -119,7 +119,7 @@ function openCallOf(route: OpenRoute): object {
   };
 }
 
-/** The fields that the description of every call has. */
+/** The fields that every call's description has. */
 const commonFields = (
   { summary }: Route | OpenRoute,
   tag: keyof typeof tags,

@@ -7,14 +7,14 @@ import { type ErrorCode, isMobilityError, type MobilityError } from '../model/mo
 /** s after which a client that got a 503 may try again. */
 export const retryAfterSeconds = 5;
 
-/** The content of a problem answer besides its status and detail. */
+/** What a problem has besides its status and detail. */
 export interface ProblemOptions {
   /** The code of the error that caused the problem, if there is one. */
   code?: ErrorCode;
   headers?: Record<string, string>;
   /** Further members of the answer. */
   members?: Record<string, JsonValue>;
-  /** The refused token, for the log and the operator. The caller gets none of it. */
+  /** The refused token, for the log and the operator. The answer does not contain it. */
   refusal?: TokenRefusal;
   cause?: unknown;
 }
@@ -22,9 +22,11 @@ export interface ProblemOptions {
 export interface TokenRefusal {
   /** The id of the token, as `mobility users tokens` lists it. */
   token: string;
-  /** The UUID of the token's owner. Missing: the token is unknown. `why`, `since`: why and since when it is refused. */
+  /** The UUID of the token's owner. Missing: the token is unknown. */
   user?: string;
+  /** `expired` or `revoked`. Missing: the token is unknown. */
   why?: string;
+  /** When it expired or was revoked, seconds since the epoch. */
   since?: number;
   /** The user name that the caller sent with the token. */
   claimed?: string;
@@ -85,10 +87,10 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who has to act on a failed call: `caller`; `limit`: no one, since time solves it; `server`: the operator. */
+/** Who must act on a failed call: the `caller`; `server`: the operator; `limit`: no one, since a later call succeeds. */
 export type Cause = 'caller' | 'limit' | 'server';
 
-/** The cause of a problem. It is not derived from the status of the answer, since some apps need other statuses. */
+/** The cause of a problem. Answers may have another status than their problem, since some apps need it. */
 export function causeOf({ status }: Problem): Cause {
   if (status >= 500) return 'server';
   return status === 429 ? 'limit' : 'caller';

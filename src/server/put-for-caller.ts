@@ -6,7 +6,7 @@ import type { PutCounts } from '../log/messages.ts';
 import type { Entry } from '../model/entry.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type CallerCounts, withinCorrections } from './caller-limits.ts';
+import { type CallerCounts, limitCorrections } from './caller-limits.ts';
 
 /** The sender, and how to store the entries. */
 export interface SentBy {
@@ -14,7 +14,7 @@ export interface SentBy {
   log: Log;
   /** The id of the token. null: tokens are user names. Missing: the entries come from a form of a page. */
   sentWith?: string | null;
-  /** False for a form of a page: the profile records only when phones sent entries. */
+  /** False for a form of a page: the profile records the last push of phones, not of pages. */
   inProfile?: boolean;
   /** When another service first received an entry, seconds since the epoch. */
   receipts?: ReadonlyMap<Entry, number>;
@@ -30,15 +30,15 @@ export async function putForCaller(
   { user, ...options }: SentBy,
   taken: readonly Taken[],
 ): Promise<PutCounts> {
-  await counts.entries(user, taken.length, store);
-  const ofKeys = await counts.keys(user, taken, store);
-  const stated = await counts.statements(user, ofKeys, store);
+  await counts.countEntries(user, taken.length, store);
+  const withinKeys = await counts.limitKeys(user, taken, store);
+  const withinStatements = await counts.limitStatements(user, withinKeys, store);
   try {
-    const allowed = await withinCorrections(user.uuid, stated.allowed, store);
-    const mostLines = counts.lines(user.uuid, taken.length);
+    const allowed = await limitCorrections(user.uuid, withinStatements.allowed, store);
+    const mostLines = counts.countLines(user.uuid, taken.length);
     return await putTaken(user.uuid, allowed, { store, now, mostLines, ...options });
   } catch (error) {
-    stated.forget();
+    withinStatements.uncount();
     throw error;
   }
 }

@@ -4,16 +4,16 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/mobility-error.ts';
 import type { BodyShare } from './byte-budget.ts';
-import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
+import { searchedLength, tokenAtEnd, tokenAtStart } from './find-token.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** Decompressed bytes of a body that are read and parsed before its sender is authenticated. */
+/** The most decompressed bytes of a body that are read and parsed before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
-/** A compressed body may become at most this many times larger. */
+/** Decompression may make a body at most this many times larger. Batches of phones become about 10 times larger. */
 const maxInflation = 100;
-const usualInflation = 10; // typical of batches of phones
-const freelyInflated = 1024 * 1024; // bytes; up to this size a body may inflate by any factor
+const usualInflation = 10;
+const freelyInflated = 1024 * 1024; // bytes; up to this size, decompression may make a body larger by any factor
 
 /** A body while it arrives, and the headers that describe it; null: no such header. */
 export interface IncomingBody {
@@ -25,7 +25,7 @@ export interface IncomingBody {
 export interface BodyRules {
   /** The most bytes of the body, both compressed and decompressed. */
   limit: number;
-  /** Counts all bytes that are held. The caller of `readBody` releases it. */
+  /** Counts all bytes that are held. The caller of `readBody` must release them. */
   share: BodyShare;
   /** The top-level field that may contain the token; null: no field may. */
   tokenField: string | null;
@@ -36,10 +36,13 @@ export interface BodyRules {
 }
 
 /**
- * Returns the whole body, decompressed if it is gzip. For a body over `strangersLimit`, the sender must be
- * authenticated by the headers, or by a token near the beginning of the body or, if it is not compressed, near its end.
- * Throws a `Problem`: 413 above `limit` bytes, compressed or decompressed, or above `maxInflation`; 403 for a large
- * body without a valid token; 415 for another encoding; 503 or 429 if there is no room; 400 if the body is incomplete.
+ * Returns the whole body, decompressed if it is gzip. The sender of a body over `strangersLimit` must be authenticated
+ * by a header, by a token near the beginning of the body, or, without gzip, by a token near its end. Throws a `Problem`:
+ * - 400 if the body is incomplete
+ * - 403 if it is over `strangersLimit` and has no valid token
+ * - 413 above `limit` bytes, compressed or decompressed, or above `maxInflation`
+ * - 415 for another encoding than gzip
+ * - 429 or 503 if there is no room
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
   const { limit } = rules;
@@ -97,7 +100,7 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): Asyn
       yield chunk;
     }
   })();
-  const gunzip = createGunzip({ chunkSize: lookLength });
+  const gunzip = createGunzip({ chunkSize: searchedLength });
   // If the source fails, the loop below throws its error.
   pipeline(Readable.from(counted), gunzip, () => {});
   try {
@@ -130,7 +133,7 @@ async function collect(
     parts.push(piece);
     size += piece.byteLength;
     if (size > limit) throw overLimit(limit);
-    if (!hasLooked && size >= lookLength && !isKnown()) {
+    if (!hasLooked && size >= searchedLength && !isKnown()) {
       hasLooked = true;
       const token = tokenAtStart(Buffer.concat(parts), tokenField!);
       if (token !== null) await admit(token);

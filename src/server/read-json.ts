@@ -7,8 +7,9 @@ import { endOfElement, extentOf, maxDepth, openingOf, parsed, quickElements } fr
 
 /** A parsed body. */
 export interface ReadJson<Element = never> {
+  /** The body, with an empty list in place of the requested list. */
   value: JsonValue;
-  /** The elements of the requested list, if the body has it. `value` then has an empty list in its place. */
+  /** The elements of the requested list; empty if the body does not have it. */
   list: Element[];
 }
 
@@ -36,12 +37,12 @@ export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 /** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-/** Each value or level takes two characters or more, so a shorter element is within both limits unchecked. */
+/** characters; a shorter element cannot exceed the limits, since each value and each level takes two characters or more */
 const shortElement = 2 * elementDepth;
 
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 
-/** The most elements of a body that are not JSON: detecting such an element takes longer than reading a valid one. */
+/** The most elements of a body that are not JSON. Reading one takes longer than reading a valid element. */
 const mostUnreadable = 10_000;
 
 /** characters that are kept of an element that is not JSON */
@@ -116,7 +117,7 @@ function* readListed<Element>(
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Replaces the elements while the rest of the body is parsed. It is random, so that no sender can use it. */
+/** Replaces the elements while the rest of the body is parsed. It is random, so that no body contains it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {
@@ -133,7 +134,7 @@ function parseWithin(text: string, limits: JsonLimits): JsonValue {
 
 const shownLength = 256 * 1024; // characters; a longer body is not parsed again to find the position of its error
 
-/** Only the position of the error is passed on: the messages of V8 contain parts of the body. */
+/** Takes only the position of the error from V8's message, because the message also contains a part of the body. */
 function malformed(text: string): Problem {
   if (text.length > shownLength || text.includes(marker)) return badRequest('expected JSON, found something else');
   let offset: string | undefined;

@@ -5,16 +5,16 @@
 //   result: form { csrf: '12ab' }, file a.gpx
 import type { Upload } from '../web/web.ts';
 
-/** Bytes of a field that is no file. */
+/** The most bytes of a field that is not a file. */
 const mostField = 16 * 1024;
 
-/** The fields and the file of a body; a longer field is left out. If a name occurs twice, its first value counts. */
+/** The fields and the first file of a body. Leaves out longer fields. If a name occurs twice, its first value counts. */
 export function readMultipart(body: Buffer, boundary: string): Upload {
   const form = Object.create(null) as Record<string, string>;
   let file: Upload['file'] = null;
-  const mark = Buffer.from(`\r\n--${boundary}`);
-  let start = body.indexOf(mark.subarray(2)) + mark.length - 2;
-  for (let end = body.indexOf(mark, start); end !== -1; end = body.indexOf(mark, start)) {
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  let start = body.indexOf(delimiter.subarray(2)) + delimiter.length - 2;
+  for (let end = body.indexOf(delimiter, start); end !== -1; end = body.indexOf(delimiter, start)) {
     const headEnd = body.indexOf('\r\n\r\n', start);
     if (headEnd === -1 || headEnd > end) break;
     const head = body.toString('utf8', start, headEnd);
@@ -23,7 +23,7 @@ export function readMultipart(body: Buffer, boundary: string): Upload {
     const bytes = body.subarray(headEnd + 4, end);
     if (fileName === undefined && bytes.length <= mostField) form[name] ??= bytes.toString('utf8');
     if (fileName !== undefined && bytes.length > 0) file ??= { name: fileName, bytes };
-    start = end + mark.length;
+    start = end + delimiter.length;
   }
   return { form, file };
 }

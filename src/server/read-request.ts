@@ -13,7 +13,7 @@ export interface RequestRules extends BodyRules {
   list?: string;
   /** True: if the caller is authenticated, a body that is not a JSON object is passed on as text. */
   takesAnything?: boolean;
-  /** Fields of a body that may contain the token. Its value is copied to `tokenField`. */
+  /** Other fields of the body that may contain the token. It is copied to `tokenField`. */
   tokenParameters?: readonly string[];
 }
 
@@ -79,7 +79,7 @@ function decode(bytes: Buffer): { text: string; notes: string[] } {
   return { text, notes: isUtf8(bytes) ? [] : ['body is not UTF-8: bad bytes read as U+FFFD'] };
 }
 
-/** Frees the memory of a large body at once. Otherwise it would stay until the next full garbage collection. */
+/** Frees the memory of a large body at once. Otherwise it would be occupied until the next full garbage collection. */
 function free({ buffer }: Buffer): void {
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
 }
@@ -124,8 +124,9 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 }
 
 /**
- * Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read fully. Node
- * removes only the chunks of a `Transfer-Encoding`; throws a 400 `Problem` for another coding, such as gzip.
+ * The body in pieces. Prefers the stream of Node to the stream of `request`: it takes less CPU, and the caller gets the
+ * answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding` besides `chunked`,
+ * such as gzip, since Node does not decode it.
  */
 export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
   const coding = request.headers.get('Transfer-Encoding') ?? 'chunked';

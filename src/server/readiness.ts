@@ -8,9 +8,9 @@ const patience = 10_000; // ms that the store may take to answer
 const mebibyte = 1024 * 1024;
 
 /**
- * Returns a function that resolves if a small write and a small read succeeded within the last second and the disk has
- * space. It rejects with a 503 `Problem` or the error of the store. `leastDiskMiB`: MiB that must be free on the disk;
- * 0: not checked.
+ * Returns a function that resolves if the disk has space and the store did a small write and a small read within the
+ * last second. It rejects with a 503 `Problem` or the error of the store. `leastDiskMiB`: MiB that must be free on the
+ * disk; 0: not checked.
  */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
   return shared(freshFor, () => inTime(check(store, leastDiskMiB)));

@@ -16,9 +16,9 @@ import { countCalls } from './call-metrics.ts';
 import { consoleLines, type Write } from './console-lines.ts';
 import { checkAddress, type Serving, serve } from './listen.ts';
 import { isLoopback } from './loopback.ts';
-import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
-import { sendSigns, watchWorkers } from './worker-watch.ts';
-import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
+import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
+import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
+import { disconnectFromPrimary, ignoreBrokenMessages, startWorkers, type Workers, workerNumber } from './workers.ts';
 
 /** s that a stopping server waits for running calls. A slow phone sends some hundred KB in this time. */
 const drainSeconds = 30;
@@ -41,24 +41,24 @@ export interface RunServerOptions {
   now: () => number;
   /** Writes text to standard output: the lines about calls. */
   stdout: Write;
-  /** Writes text to standard error: the address, exceptions, and workers that ended. */
+  /** Writes text to standard error: the address, warnings, exceptions, and why workers ended. */
   stderr: (text: string) => void;
 }
 
 /**
  * Serves until `signal` is aborted. Resolves when all running calls have their answers or the drain time has passed.
- * Each worker runs the program again with the same arguments, so it must reach this function too. Throws
- * `MOBILITY_CONFIG` if `dev` would listen beyond this machine, or if the address is in use.
+ * A worker is the same program with the same arguments: it must call this function too. Throws `MOBILITY_CONFIG` if
+ * `dev` would listen beyond this machine, or if the address is in use.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
-  refuseStrangers(options.config);
+  checkDevHost(options.config);
   if (cluster.isWorker) await runWorker(options);
   else if (options.config.workers === 1) await runAlone(options);
   else await runPrimary(options);
 }
 
 /** With `dev` any caller can use any user name, so only this machine may call unless the operator allows more. */
-function refuseStrangers({ auth, host, devAnywhere }: Config): void {
+function checkDevHost({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
   throw new MobilityError(
     'MOBILITY_CONFIG',
@@ -83,7 +83,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   await openStore({ onWarning: (text) => warnings.push(text) });
   const { log } = await openLog('main');
   for (const text of warnings) warn(options, log, text);
-  answerWorkers();
+  answerMetricsRequests();
   const onDeath = (text: string): void => {
     log.write('ERROR', text);
     options.stderr(`mobility: ${text}\n`);
@@ -96,7 +96,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   ignoreBrokenMessages();
-  sendSigns();
+  sendHeartbeats();
   const stopping = aborted(options.signal);
   const files = await options.openLog(`w${workerNumber()}`);
   try {
@@ -104,8 +104,8 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await stopping;
     await serving.close();
   } finally {
-    await files.close(); // before the connection to the primary, which receives the last lines, is closed
-    leavePrimary(); // the process does not end while it is connected to the primary
+    await files.close(); // sends the last log lines to the primary, so the connection must still be open
+    disconnectFromPrimary(); // the process does not end while it is connected to the primary
   }
 }
 
@@ -154,7 +154,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   return { ...serving, close };
 }
 
-/** Metrics of the calls of all processes. */
+/** Counts the calls of this process. `text` returns the metrics of all processes. */
 function metricsOfAll(): NonNullable<AppParts['metrics']> {
   const { figures, registry } = countCalls();
   const text = cluster.isWorker ? metricsOfWorkers(() => registry.getMetricsAsJSON()) : () => registry.metrics();
@@ -166,7 +166,7 @@ function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
   stderr(`mobility: ${text}\n`);
 }
 
-/** The URL of a server. */
+/** The URL of a server. An IPv6 address gets brackets. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

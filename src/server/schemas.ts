@@ -85,7 +85,7 @@ export const schemas = {
   ),
 };
 
-/** The schemas themselves are not validated: that would take most of the start of a process. */
+/** Does not validate the schemas themselves: that would take most of the start of a process. */
 const ajv = new Ajv({
   strict: true,
   allowUnionTypes: true,

@@ -1,5 +1,5 @@
 // The state of the store for monitoring, as Prometheus text. It is counted at most once per minute. It contains names
-// of studies, but none of users.
+// of studies, but no names of users.
 import { Gauge, Registry } from 'prom-client';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { formatReasons } from '../intake/apps/other-entry.ts';
@@ -14,7 +14,7 @@ const freshFor = 60_000; // ms that a result is used again
 /** Reasons for the rejection of entries. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
-const recently = 3600; // s; runs that ended within this time are counted
+const recently = 3600; // s; the window of the figures about runs
 
 /** Returns a function for the metrics as Prometheus text. `now`: seconds since the epoch. */
 export function storeFigures(store: Store, now: () => number): () => Promise<string> {

@@ -103,7 +103,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         address,
         isSecure,
         cookies: new Map(Object.entries(getCookie(c))),
-        // A getter, because a call beyond `mostStrangers` has no log before it is authenticated.
+        // A getter, because a call beyond `mostUnauthenticated` has no log before it is authenticated.
         get log() {
           return call.log;
         },
@@ -115,7 +115,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
-        leave = await counts.slot(countCaller(call, caller, counts));
+        leave = await counts.waitForSlot(countCaller(call, caller, counts));
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
       try {
@@ -190,8 +190,8 @@ function countCaller(call: Call, caller: UserRecord | string, counts: CallerCoun
     call.authenticated(user);
     call.log.writeAll('INFO', [line.foundEmail(user.user_email), line.userUuid(user.uuid)]);
   }
-  counts.call(user);
-  call.leave.push(counts.enter(user.uuid, 'calls'));
+  counts.countCall(user);
+  call.cleanups.push(counts.openCall(user.uuid, 'calls'));
   call.share.belongsTo(user.uuid);
   return user.uuid;
 }

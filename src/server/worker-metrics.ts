@@ -44,7 +44,7 @@ function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promis
  * In the primary: answers workers that ask for the metrics. Also adds the metrics of ended workers, so that no counter
  * decreases when a worker is replaced.
  */
-export function answerWorkers(): void {
+export function answerMetricsRequests(): void {
   const latest = new Map<number, Figures>();
   const ended: Figures[] = [];
   const add = (figures: Iterable<Figures>) => AggregatorRegistry.aggregate([...figures]);

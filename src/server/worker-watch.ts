@@ -1,19 +1,19 @@
-// In the primary process: finds a worker that is stuck in an endless loop. Each worker sends a sign of life every
+// In the primary process: replaces a worker that is stuck in an endless loop. Each worker sends a heartbeat every
 // second.
 //
 //     seconds     0    10    20    30
-//     worker 1    ++++++++++++++++++++   answers
-//     worker 2    ++------------------   silent for 28 s, used 27 s of CPU: replaced at 32 s
+//     worker 1    ++++++++++++++++++++   +: heartbeat
+//     worker 2    ++------------------   silent for 30 s, used 27 s of CPU: replaced at 32 s
 //     worker 3    ++------------------   silent, used no CPU (suspended, or in a debugger): not replaced
 
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 
-/** ms between signs of life, and between checks. */
+/** ms between heartbeats, and between checks. */
 const interval = 1_000;
-/** ms. If a check is later than this, the primary itself did not run, and may have missed signs of life. */
-const latest = 3_000;
-/** ms without a sign of life. Chosen by hand: no call computes as long without a pause. */
+/** ms. If a check is later than this, the primary itself did not run, and may have missed heartbeats. */
+const latestCheck = 3_000;
+/** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
 const patience = 30_000;
 /** s of CPU that a silent worker must have used within `patience`. With less it waits, for example for a disk. */
 const leastCpu = 1;
@@ -22,7 +22,7 @@ const ticks = 100;
 
 /** Decides which worker must be replaced. Times are ms of a monotonic clock. */
 export class WorkerWatch<W> {
-  private readonly heard = new Map<W, { at: number; cpu: number | null }>();
+  private readonly latest = new Map<W, { at: number; cpu: number | null }>();
   private readonly cpu: (worker: W) => number | null;
   private checked: number | null = null;
 
@@ -31,21 +31,21 @@ export class WorkerWatch<W> {
     this.cpu = cpu;
   }
 
-  /** Records a sign of life, or the start of a worker. */
-  hear(worker: W, now: number): void {
-    this.heard.set(worker, { at: now, cpu: this.cpu(worker) });
+  /** Records a heartbeat, or the start of a worker. */
+  record(worker: W, now: number): void {
+    this.latest.set(worker, { at: now, cpu: this.cpu(worker) });
   }
 
   forget(worker: W): void {
-    this.heard.delete(worker);
+    this.latest.delete(worker);
   }
 
   /** Of the workers that are stuck, the one that has been silent for longest; null: no worker is stuck. */
   check(now: number): W | null {
-    const isLate = this.checked !== null && now - this.checked > latest;
+    const isLate = this.checked !== null && now - this.checked > latestCheck;
     this.checked = now;
-    if (isLate) for (const worker of this.heard.keys()) this.hear(worker, now);
-    const silent = [...this.heard].filter(([worker, { at, cpu }]) => {
+    if (isLate) for (const worker of this.latest.keys()) this.record(worker, now);
+    const silent = [...this.latest].filter(([worker, { at, cpu }]) => {
       const used = now - at < patience || cpu === null ? null : this.cpu(worker);
       return used !== null && used - cpu! >= leastCpu;
     });
@@ -63,11 +63,11 @@ function cpuOf(pid: number | undefined): number | null {
   }
 }
 
-const alive = { mobility: 'alive' };
+const heartbeat = { mobility: 'alive' };
 
-/** In a worker: sends signs of life to the primary. */
-export function sendSigns(): void {
-  setInterval(() => cluster.worker?.isConnected() && cluster.worker.send(alive), interval).unref();
+/** In a worker: sends heartbeats to the primary. */
+export function sendHeartbeats(): void {
+  setInterval(() => cluster.worker?.isConnected() && cluster.worker.send(heartbeat), interval).unref();
 }
 
 /** In the primary: kills stuck workers, one at a time. Returns a function that ends the watch. */
@@ -75,12 +75,12 @@ export function watchWorkers(onKill: (text: string) => void): () => void {
   const watch = new WorkerWatch<Worker>(({ process }) => cpuOf(process.pid));
   let killed: Worker | null = null;
   const onMessage = (worker: Worker, message: unknown): void => {
-    const isSign = (message as typeof alive | null)?.mobility === alive.mobility;
-    if (isSign && !worker.isDead()) watch.hear(worker, performance.now());
+    const isHeartbeat = (message as typeof heartbeat | null)?.mobility === heartbeat.mobility;
+    if (isHeartbeat && !worker.isDead()) watch.record(worker, performance.now());
   };
   const onListening = (worker: Worker): void => {
     killed = null;
-    watch.hear(worker, performance.now());
+    watch.record(worker, performance.now());
   };
   const onExit = (worker: Worker): void => watch.forget(worker);
   cluster.on('message', onMessage).on('listening', onListening).on('exit', onExit);

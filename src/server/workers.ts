@@ -125,6 +125,6 @@ export function ignoreBrokenMessages(): void {
 }
 
 /** Disconnects from the primary, so that the process can end. Messages sent before still arrive. */
-export function leavePrimary(): void {
+export function disconnectFromPrimary(): void {
   if (cluster.worker?.isConnected()) cluster.worker.disconnect();
 }

@@ -196,11 +196,11 @@ it.each([
   ['streams', 8],
 ] as const)('of one caller so many %s are open at once: %d', (kind, most) => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
-  const leave = Array.from({ length: most }, () => counts.enter('ada', kind));
-  expect(() => counts.enter('ada', kind)).toThrow(`at most ${most}`);
-  counts.enter('ben', kind)();
+  const leave = Array.from({ length: most }, () => counts.openCall('ada', kind));
+  expect(() => counts.openCall('ada', kind)).toThrow(`at most ${most}`);
+  counts.openCall('ben', kind)();
   leave[0]!();
-  expect(() => counts.enter('ada', kind)()).not.toThrow();
+  expect(() => counts.openCall('ada', kind)()).not.toThrow();
 });
 
 it('pages of a person count as calls of their phones', async () => {
@@ -221,9 +221,9 @@ it('pages of a person count as calls of their phones', async () => {
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];
-  const all = Array.from({ length: 6 }, () => counts.slot('ada').then((done) => void begun.push(done)));
+  const all = Array.from({ length: 6 }, () => counts.waitForSlot('ada').then((done) => void begun.push(done)));
   await Promise.all(all.slice(0, 4));
-  (await counts.slot('ben'))();
+  (await counts.waitForSlot('ben'))();
   expect(begun.length).toBe(4);
   begun[0]!();
   await all[4];
@@ -231,7 +231,7 @@ it('of one caller four pages are made at a time, and the next begins when one is
   begun[1]!();
   await all[5];
   for (const done of begun.slice(2)) done();
-  for (let i = 0; i < 4; i += 1) await counts.slot('ada');
+  for (let i = 0; i < 4; i += 1) await counts.waitForSlot('ada');
 });
 
 it('unknown keys beyond the limit are rejected, known ones never, and can be recovered', async () => {
@@ -243,7 +243,7 @@ it('unknown keys beyond the limit are rejected, known ones never, and can be rec
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
   const other = new CallerCounts({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
-  const [third, first] = await other.keys(
+  const [third, first] = await other.limitKeys(
     await kit.user('ada'),
     [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))],
     kit.store,
@@ -261,7 +261,7 @@ it('keys that a phone chose are dropped within a minute of their use: another pr
   const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
   const user = await kit.user('ada');
   const send = () =>
-    counts.keys(user, [takeEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
+    counts.limitKeys(user, [takeEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
       ...kit.store,
       usercache,
     });

@@ -1,6 +1,6 @@
 // Calls without a caller: what they leave in the log, and what of everybody else stays there.
 import { expect, it } from 'vitest';
-import { mostStrangers } from '../../src/server/call.ts';
+import { mostUnauthenticated } from '../../src/server/call.ts';
 import { androidLocation, config, now, openKit } from './kit.ts';
 
 it('of strangers leaves so many calls a minute in the log, a count of the others, and every line of people', async () => {
@@ -10,9 +10,9 @@ it('of strangers leaves so many calls a minute in the log, a count of the others
   const refused = async (calls: number): Promise<void> => {
     for (let n = 0; n < calls; n += 1) expect((await kit.post('/usercache/put', { user: 'eve' })).status).toBe(403);
   };
-  await refused(mostStrangers + 40);
-  expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(mostStrangers);
-  expect(kit.console.filter((line) => line.startsWith('START'))).toHaveLength(mostStrangers + 40);
+  await refused(mostUnauthenticated + 40);
+  expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(mostUnauthenticated);
+  expect(kit.console.filter((line) => line.startsWith('START'))).toHaveLength(mostUnauthenticated + 40);
 
   kit.log.length = 0;
   const entries = [androidLocation(now - 60)];
@@ -30,12 +30,12 @@ it('of strangers leaves so many calls a minute in the log, a count of the others
 
 it('of strangers leaves no more lines if it is answered 200 or fails', async () => {
   const kit = await openKit({ config: { ...config, readyDiskMiB: 1e12 } });
-  for (let n = 0; n < mostStrangers; n += 1) {
+  for (let n = 0; n < mostUnauthenticated; n += 1) {
     const statuses = [];
     for (const path of ['/', '/healthz', '/openapi.json', '/readyz']) statuses.push((await kit.request(path)).status);
     expect(statuses).toEqual([200, 200, 200, 503]);
   }
-  expect(kit.log).toHaveLength(3 * mostStrangers);
+  expect(kit.log).toHaveLength(3 * mostUnauthenticated);
   await kit.close();
 });
 

@@ -12,11 +12,11 @@ const workerOf = (used: number | null): Watched => ({ used });
 /** Checks every second, `change` after each; the second at which a worker is found, and which. */
 function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
   const watch = new WorkerWatch<Watched>(({ used }) => used);
-  for (const worker of workers) watch.hear(worker, 0);
+  for (const worker of workers) watch.record(worker, 0);
   for (let now = 0; now <= seconds * 1000; now += step) {
     each(now / 1000);
     const [first] = workers;
-    watch.hear(first!, now);
+    watch.record(first!, now);
     const found = watch.check(now);
     if (found !== null) return [now / 1000, workers.indexOf(found)];
   }

@@ -1,5 +1,5 @@
-// Labels of users for modes and purposes, stored in the profile. The apps of 2024 and 2025 offer them beside the
-// choices of the study.
+// Labels for modes and purposes that a user made up. They are stored in the profile. The e-mission apps of 2024 and 2025
+// offer them beside the labels of the study.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
@@ -30,10 +30,10 @@ export const customLabelRoutes: readonly Route[] = [
       return Object.fromEntries((call.body.keys as string[]).map((kind) => [kind, activeOf(rowsOf(profile, kind))]));
     },
   },
-  changing('insert', 'Adds a custom label', objectOf({ key, label: text }), (rows, { label }, now) =>
+  changeRoute('insert', 'Adds a custom label', objectOf({ key, label: text }), (rows, { label }, now) =>
     add(rows, String(label), now, 0),
   ),
-  changing(
+  changeRoute(
     'update',
     'Replaces a custom label by another',
     bodyOf({ key, old_label: { type: 'string' }, new_label: text }, { is_new_label_must_added: { type: 'boolean' } }),
@@ -43,14 +43,14 @@ export const customLabelRoutes: readonly Route[] = [
       if (must === true || rows.has(String(label))) add(rows, String(label), now, 1);
     },
   ),
-  changing('delete', 'Removes a custom label', objectOf({ key, label: text }), (rows, { label }) => {
+  changeRoute('delete', 'Removes a custom label', objectOf({ key, label: text }), (rows, { label }) => {
     const row = rows.get(String(label));
     if (row !== undefined) rows.set(String(label), { ...row, isActive: false });
   }),
 ];
 
 /** A route that changes the labels of a kind and returns the active ones. */
-function changing(
+function changeRoute(
   name: 'insert' | 'update' | 'delete',
   summary: string,
   change: object,

@@ -49,11 +49,11 @@ type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'match
 interface TimeField {
   /** The time by which the store reads the entries. */
   time: 'write_ts' | 'ts';
-  /** The value of the field. Entries without a number are left out. */
+  /** The value of the field. An entry is left out if it is not a number. */
   of: (entry: Entry) => JsonValue | undefined;
   /** The name of the field in entries that are derived from trips. */
   derived: DerivedTime;
-  /** True if the store cannot search by the field: then all entries of the keys are read. */
+  /** True if the store cannot search by the field, so all entries of the keys must be read. */
   scan?: true;
 }
 
@@ -111,8 +111,7 @@ function byLocalDate(body: JsonObject): TimeSelection {
   const field = timeFields[time]!;
   const matches = (entry: Entry): boolean => {
     const ts = field.of(entry);
-    // Within a day of the calendar's first and last year, the zone decides whether the day exists: such entries are
-    // left out.
+    // Leaves out the first and the last day of the calendar: whether their local day exists depends on the zone.
     if (typeof ts !== 'number' || ts < minTime + 86_400 || ts > maxTime - 86_400) return false;
     const local = date(entry);
     const zone = isJsonObject(local) && isTimeZone(local.timezone) ? local.timezone : entry.metadata.time_zone;

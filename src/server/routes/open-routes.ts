@@ -17,7 +17,9 @@ export const openRoutes: readonly OpenRoute[] = [
     path: '/configs/:file',
     summary: "Returns a study's configuration for today's app, or its lists of labels",
     answers: { type: 'object' },
-    parameters: { file: `the name by which people join a study and \`${ending}\`, or its own and \`${labels}\`` },
+    parameters: {
+      file: `the name by which people join a study, then \`${ending}\`; or the study's own name, then \`${labels}\``,
+    },
     /** Answers with the public file that `mobility study config` writes. It contains no secret. */
     answer: async ({ studies }, { file = '' }) => {
       const own = file.endsWith(labels) ? file.slice(0, -labels.length) : '';

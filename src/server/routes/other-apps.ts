@@ -1,5 +1,5 @@
-// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answers
-// make each app keep the data that were not stored.
+// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. A failed call
+// gets an answer that makes the app keep its data.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
 import { omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
@@ -79,7 +79,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     answer: async (call) => {
       const { unread, query } = call;
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
-      // A body that is neither an object nor a recording is rejected, since the app would send the same again.
+      // Rejects a body that is neither an object nor a file, because the app would send a refused body again for ever.
       else if (!(await putFile(call, unread))) {
         await putMapped(call, notMapped(unread.slice(0, mostRejected), 'a JSON object or a file such as GPX as body'));
       }
@@ -114,7 +114,7 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
   unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)],
 });
 
-/** Rejects a body in another form. Keeps only the names of its fields, since values may name networks or people. */
+/** Rejects a body without a field. Keeps only the names of its fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 /** Stores entries and rejected values. Resolves when all are durable. */
@@ -126,9 +126,9 @@ async function putMapped({ put, log }: RouteCall, { entries, unusable: others, s
 }
 
 /**
- * Answers a failure with a 5xx, since all three apps then keep their data and send them again. After any 4xx, OwnTracks
- * on an iPhone deletes its oldest point. Overland can be configured to treat any 2xx as "received". `error`: the text
- * that Overland shows.
+ * Answers a failure with a 5xx: all three apps then keep their data and send them again. After a 4xx, OwnTracks on an
+ * iPhone deletes its oldest point. Overland can be configured to treat any 2xx as "received". Overland shows the text
+ * in `error`.
  */
 export function refusal(problem: Problem, requestId: string): Response {
   const body = { error: problem.message, code: problem.options.code, request_id: requestId };

@@ -23,7 +23,7 @@ const serverFields: ReadonlySet<string> = new Set(
 /** The most characters of JSON in a profile, which is read and written as a whole. */
 const maxProfileLength = 1024 * 1024;
 
-/** Miles per gallon of a car without a description. The value is from the e-mission server. */
+/** Miles per gallon of a car that the user has not described. The value is from the e-mission server. */
 const defaultMpg = 32;
 
 export const profileRoutes: readonly Route[] = [

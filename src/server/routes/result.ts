@@ -26,7 +26,7 @@ export const resultRoutes: readonly Route[] = [
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
     // The metrics screen of 2017 also asks for the metrics of all users, without a token.
-    answerStranger: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
+    answerWithoutToken: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {
     path: '/result/metrics/local_date',

@@ -13,7 +13,7 @@ export interface RouteCall {
   caller: UserRecord;
   /** The body; an empty object if none was sent. */
   body: JsonObject;
-  /** The text of a body that is not a JSON object, if the dialect takes anything; else null. */
+  /** The text of a body that is not a JSON object, if the dialect has `takesAnything`; else null. */
   unread: string | null;
   /** The checked elements of the list that the route names; empty if it names none. */
   list: readonly Taken[];
@@ -29,7 +29,7 @@ export interface RouteCall {
   now: () => number;
 }
 
-/** A JSON value, or its text in pieces if it may not fit into memory. e-mission phones expect an object. */
+/** A JSON value, or its text in pieces if it may be too large for memory. e-mission phones expect an object. */
 export type Answer = object | AsyncIterable<string>;
 
 /**
@@ -39,19 +39,19 @@ export type Answer = object | AsyncIterable<string>;
 export interface Dialect {
   /** The top-level field of the body that contains the token; null: no field does. Default `user`. */
   tokenField?: string | null;
-  /** Where the app puts the token, for the refusal of a call without one. Default: the text for e-mission phones. */
+  /** Where the app puts the token, for the message about a missing token. Default: the text for e-mission phones. */
   tokenPlace?: string;
   /** Parameters of the query that may contain the token if the header has none. */
   tokenParameters?: readonly string[];
   /**
-   * True: if an authenticated caller sends a body that is not a JSON object, the route gets it as text and rejects it.
-   * If the route refused the call, the app would send the same body again for ever.
+   * True: if an authenticated caller sends a body that is not a JSON object, the route gets it as text, to read it as a
+   * file or to reject it. If the call were refused, the app would send the same body again for ever.
    */
   takesAnything?: true;
   /**
-   * Answers a failure so that the app keeps what it sent; some apps delete data after any 4xx. `problem`: what an
-   * e-mission phone would get, with status 400, 403, 404 or 405 (for paths below and other methods too), 413, 415, 429
-   * (with the header `Retry-After`), 500 or 503.
+   * Answers a failure so that the app keeps its data; some apps delete data after any 4xx. Also called for wrong methods
+   * and for paths below the route. `problem`: the answer that an e-mission phone would get, with status 400, 403, 404,
+   * 405, 413, 415, 429 (with the header `Retry-After`), 500 or 503.
    */
   refuse(problem: Problem, requestId: string): Response;
 }
@@ -59,10 +59,10 @@ export interface Dialect {
 /**
  * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET.
  *
- * To add one: write it in a file of this folder, add it to the list in `all-routes.ts`, give it `summary`, `answers`
- * and, if its body holds more than the token, `body`. The check of each body, `/openapi.json` and
- * the tables of docs/api.md use them; tests compare every answer with `answers`. Apps other than e-mission's need a
- * `dialect`. A route that accepts more than a MiB sets `large`.
+ * To add a route: write it in a file of this folder and add it to the list in `all-routes.ts`. It needs `summary`,
+ * `answers` and, if its body holds more than the token, `body`. From these follow the check of each body,
+ * `/openapi.json` and the tables of docs/api.md; tests compare every answer with `answers`. A route for other apps than
+ * e-mission's needs a `dialect`. A route that accepts more than a MiB sets `large`.
  */
 export interface Route {
   path: string;
@@ -70,7 +70,7 @@ export interface Route {
   summary: string;
   /** True: the call may create the account of its caller. */
   registers?: true;
-  /** True: the answer contains days or trips of the caller. Their profile records when they last fetched some. */
+  /** True: the answer contains days or trips of the caller. The profile records when the caller last fetched some. */
   fetches?: true;
   /** The fields of the body besides the token, if any. They are checked before `answer` is called. */
   body?: BodySchema;
@@ -89,11 +89,11 @@ export interface Route {
   inQuery?: Readonly<Record<string, string>>;
   /** Returns the answer. Throws a `Problem` to refuse the call. */
   answer(call: RouteCall): Promise<Answer>;
-  /** Answers a call without a token from its body alone. Without this function, such calls are refused. */
-  answerStranger?(body: JsonObject): object;
+  /** Answers a call without a token. Routes without this function refuse such calls. */
+  answerWithoutToken?(body: JsonObject): object;
 }
 
-/** The name of the handler in log and metrics, as in the e-mission server: `userCache.put` for `/usercache/put`. */
+/** The name of the handler in log and metrics: `userCache.put` for `/usercache/put`, as in the e-mission server. */
 export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
 /** A GET without a body or a token. */

@@ -46,7 +46,7 @@ async function put(call: RouteCall): Promise<object> {
   return { ...(await call.put(call.list)), ...(await newerConfig(call)) };
 }
 
-/** The configuration of the caller's study if their phone has an older one. The app applies it. */
+/** The configuration of the caller's study, if their phone has an older version. The app then applies it. */
 async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
   const { deployment_config_version: version, app_version: app } = body;
   if (caller.study === undefined || version === undefined) return {};
@@ -58,7 +58,7 @@ async function putOne({ body, put }: RouteCall): Promise<object> {
   return { putone: true, ...(await put([takeEntry(body.the_entry!)])) };
 }
 
-/** Returns the stored documents. Trips of a day also get the labels of the user. */
+/** Returns the stored documents. Adds the user's labels to the trips in documents of days. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
   const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
@@ -81,7 +81,7 @@ function tripsIn({ key, data }: Document): TripFeatureCollection[] {
     : [];
 }
 
-/** Converts a document for phones. An iOS phone crashes if the metadata have other than the seven known names. */
+/** Converts a document for phones. iOS apps crash if `metadata` has another field than the seven that they know. */
 function forPhone({ key, write_ts, data }: Document): object {
   return { metadata: { key, type: 'document', write_ts }, data };
 }

@@ -30,8 +30,8 @@ async function metricsAfter(events: number): Promise<string> {
   if (events > 0)
     await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(now), ...entries] });
   for (let n = 0; n < events; n += 1) {
-    figures.ended({ handler: 'userCache.put', cause: 'server' }, 503, 0.1);
-    figures.limitMet('calls_per_minute');
+    figures.countCall({ handler: 'userCache.put', cause: 'server' }, 503, 0.1);
+    figures.countLimit('calls_per_minute');
   }
   const { text } = await kit.request('/metrics');
   await kit.close();

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../src/server/byte-budget.ts';
-import { lookLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-user.ts';
+import { searchedLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-token.ts';
 import { readBody, strangersLimit } from '../../src/server/read-body.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
@@ -21,7 +21,7 @@ describe('the token of a body', () => {
     fc.assert(
       fc.property(token, members, members, blank, fc.boolean(), (user, before, behind, gap, atStart) => {
         const own = `"user"${gap}:${gap}${JSON.stringify(user)}`;
-        const long = `"phone_to_server":${list(3 * lookLength)}`;
+        const long = `"phone_to_server":${list(3 * searchedLength)}`;
         const texts = [...before.map(([n, v]) => `${JSON.stringify(n)}:${gap}${v}`), own];
         const others = behind.map(([n, v]) => `${JSON.stringify(n)}${gap}:${v}`);
         const all = atStart ? [...texts, long, ...others] : [long, ...texts, ...others];
