@@ -2,7 +2,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { networksOf } from '../model/networks.ts';
-import { nameless } from '../web/routes.ts';
+import { pathForLog } from '../web/routes.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
@@ -107,7 +107,7 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
     const hold = (caller: string | null, bytes: number) =>
       budget.holdAnswer(caller, network, bytes, () => outgoing?.destroy());
     const callParts = { network, share: budget.share(network), hold };
-    const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), callParts);
+    const { call, end } = startCall(c.req.method, pathForLog(pathOf(c.req.url)), callParts);
     c.set('call', call);
     const started = performance.now();
     // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.

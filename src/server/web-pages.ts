@@ -4,13 +4,11 @@ import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
 import { type ArchiveRequest, studyArchive } from '../export/study-archive.ts';
-import { type Taken, takeEntry } from '../intake/check-entry.ts';
+import type { Taken } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
-import type { Entry } from '../model/entry.ts';
-import type { JsonValue } from '../model/json.ts';
 import type { UserRecord } from '../model/user.ts';
-import { answerPage } from '../web/flow.ts';
+import { answerPage } from '../web/answer-page.ts';
 import { ImportTurns } from '../web/import-turns.ts';
 import { Markup } from '../web/pages/markup.ts';
 import { stylePath } from '../web/pages/shell.ts';
@@ -18,7 +16,7 @@ import { pagesStyle } from '../web/pages/style.ts';
 import { acceptedLanguages, languages, ownValue, textsFor } from '../web/pages/texts/texts.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
-import { KeptReadings } from '../web/study-people.ts';
+import { FigureCache } from '../web/study-people.ts';
 import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
@@ -32,7 +30,7 @@ import { readMultipart } from './read-multipart.ts';
 import { chunksOf } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
-const mostUpload = 64 * 1024 * 1024; // bytes of a file: what a body of a phone has at most
+const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
 
 /** Headers that protect pages: they load nothing from other hosts, run no script, and cannot be framed. */
 const protect = secureHeaders({
@@ -45,9 +43,9 @@ const protect = secureHeaders({
     baseUri: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // Sends only the host: a proxy may log the header. With `no-referrer`, forms would have no `Origin`.
+  // `Referer` contains only the host, because a proxy may log it. With `no-referrer`, forms would have no `Origin`.
   referrerPolicy: 'strict-origin',
-  // The server does not know whether all services of its host support TLS.
+  // Not set, because other services of the host may not support TLS.
   strictTransportSecurity: false,
 });
 
@@ -59,7 +57,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (isPage) await protect(c, async () => {});
 };
 
-/** Adds the pages to the app. Call it before the steps for phones are added. */
+/** Adds the pages to the app. Must be called before the steps for phones are added. */
 export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
   const { store, config, now } = parts;
   const fixed = {
@@ -67,7 +65,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     limits: new SignInLimits(now),
     turns: new ImportTurns(now),
     passwordCost: parts.passwordCost,
-    kept: new KeptReadings(),
+    cache: new FigureCache(),
     makeArchive: parts.makeArchive ?? ((request: ArchiveRequest) => studyArchive(store, request)),
     claim: parts.claim ?? claimWithin(new Set()),
     zone: hostZone(),
@@ -95,7 +93,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         form,
         file: null,
         readUpload: () => uploadOf(c, call, address),
-        putWithinLimits: (user: UserRecord, taken: readonly Taken[], options: { sentWith: string }) =>
+        put: (user: UserRecord, taken: readonly Taken[], options: { sentWith?: string } = {}) =>
           putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
         t: textsFor(preferred),
         preferred,
@@ -108,10 +106,6 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
           return call.log;
         },
         origin: call.network,
-        put: (user: UserRecord, entries: readonly Entry[]) => {
-          const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-          return putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false }, taken);
-        },
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
@@ -161,7 +155,7 @@ function languagesOf(c: Context<ServerEnv>): string[] {
   return [...new Set([...chosen.flatMap((one) => one ?? []), ...acceptedLanguages(c.req.header('Accept-Language'))])];
 }
 
-/** Answers failures of a browser's GET with a page, unless the path has its own form of failures. */
+/** Answers a failed GET of a browser with a page, unless the path belongs to another app with its own form of failures. */
 export function refuseAsPage(c: Context<ServerEnv>): void {
   const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
   if (isLooking && c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
@@ -178,8 +172,8 @@ const asPage =
   };
 
 /**
- * Counts the call of a page: for a user as a call of their phones, for a manager by name. Returns the id under which
- * the call is counted.
+ * Counts the call of a page against the limits of its caller. The calls of a participant count together with those of
+ * their phones. Returns the id under which the call is counted.
  */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));
@@ -216,7 +210,7 @@ const pageHeaders = (call: Call): Record<string, string> => ({
 
 const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
 
-/** A page whose links begin with `base`, the path of the public address. Pages are written for the root of a host. */
+/** Adds `base`, the path of the public address, to the links of a page: pages are written for the root of a host. */
 function belowBase(answer: WebAnswer, base: string): WebAnswer {
   const { body, headers = {} } = answer;
   if (base === '') return answer;
@@ -243,7 +237,7 @@ async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promi
   return fields;
 }
 
-/** As `formOf`, for a form with a file. */
+/** Like `formOf`, for a form with a file. */
 async function uploadOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Upload> {
   const type = 'multipart/form-data';
   const body = await formBody(c, call, { address, type, limit: mostUpload + mostForm });

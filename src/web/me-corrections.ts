@@ -113,7 +113,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 
 // ---------------------------------------------------------------- forms
 
-/** Reads the correction in a form. `outside`: its times are outside the form's range. null: there is no such form. */
+/** Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. null: the form is invalid. */
 export async function readStatement(
   { store, user, now }: PersonCall,
   form: Readonly<Record<string, string>>,
@@ -135,7 +135,7 @@ export async function readStatement(
     const own = { kind, mode, ...(distance !== null && Number.isFinite(distance) && { distance }) } as const;
     if (form.from === undefined || form.to === undefined) return { ...own, start_ts, end_ts };
     const zone = (await correctedTrips(store).previous(user.uuid, start_ts + 1))?.trip?.end_zone ?? 'UTC';
-    // The form has minutes only: the first minute may have begun before the gap.
+    // The form has whole minutes, so its first minute may begin before the gap.
     const bounds = { from: Math.floor(start_ts / 60) * 60, to: Math.floor(end_ts / 60) * 60 + 60 };
     const [begin, end] = [form.from, form.to].map((clock) => firstTimeShowing(clock, bounds, zone)) as [
       number | null,
@@ -228,7 +228,7 @@ async function label(call: PersonCall): Promise<WebAnswer> {
     const mode = statedModeOf(modeOf(form[modeField(rides, i)] ?? ''));
     if (rides.length > 1 && mode !== null && plainMode(mode) !== plainMode(sensed_mode))
       await add({ kind: 'mode', ts: (start_ts + end_ts) / 2, mode });
-    // A correction takes precedence over a label, so the new label undoes it.
+    // A correction takes precedence over a label. So a new label of the mode undoes earlier corrections of the mode.
     const earlier = words.mode === undefined ? [] : withoutUndone(await readCorrections(store, user.uuid));
     for (const one of earlier) if (one.kind === 'mode' && isOf(one.ts)) await add({ kind: 'undo', of: one.write_ts });
   }

@@ -64,7 +64,7 @@ export async function mePage(
   }));
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
-  // A page after a form has no links to other languages: they could not send the form again.
+  // A page that answers a form has no links to other languages: a link could not send the form again.
   const query = call.form.kind === undefined ? {} : null;
   return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, query, body }));
 }
@@ -136,10 +136,10 @@ export async function readDay(
   };
 }
 
-/** s before the end of a day; the map shows other paths of the person in this time */
+/** s before the end of a day. The map shows the person's other trips of this time. */
 const pathsReach = 30 * 86_400;
 
-/** The lines of a person's trips in the 30 days before the day, to show known streets on the map. */
+/** The lines of a person's other trips within `pathsReach`, the newest first. On the map they show streets. */
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
   const range = { from: observed.to - pathsReach, to: observed.to };

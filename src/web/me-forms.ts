@@ -172,7 +172,7 @@ function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): M
 
 // ---------------------------------------------------------------- stays and gaps
 
-type Stretch = Extract<DayItem, { kind: 'stay' | 'gap' }>;
+type StayOrGap = Extract<DayItem, { kind: 'stay' | 'gap' }>;
 
 /** The forms of a stay: to name its place, to confirm a guess, and to add a trip that was not recorded. */
 export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, shown: ShownDay): MarkupValue {
@@ -201,7 +201,7 @@ ${formsLink(day, itemId(gap), t.me.madeTrip)}`;
 }
 
 /** The form to add a trip that was not recorded, within a stay or gap. */
-function addForm(call: PersonCall, item: Stretch, shown: ShownDay): Markup {
+function addForm(call: PersonCall, item: StayOrGap, shown: ShownDay): Markup {
   const { t, query } = call;
   const { day } = shown.observed;
   const clock = (ts: number): string => t.clock(ts, zoneOfDay(shown, ts));

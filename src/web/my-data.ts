@@ -106,7 +106,7 @@ ${await importSection(call)}
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
-/** For the owner: whether the phone works, and if not, what is wrong. */
+/** Tells the owner whether the phone works, and if not, what is wrong. */
 function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {
   if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
@@ -128,7 +128,7 @@ function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue 
   return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
 }
 
-/** The formats for download, with the table of each. */
+/** The formats for download, each with the table that it contains. */
 const downloads = { csv: 'trips', gpx: 'points', geojson: 'trips' } as const;
 type Download = keyof typeof downloads;
 

@@ -20,16 +20,19 @@ import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
 
-/** Imports that the profile keeps. */
+/** The most imports that a profile lists. */
 const mostKept = 20;
 
-/** ms. Then an import ends with what it stored, so that others can import. To continue, add the file again. */
-const longest = 300_000;
+/**
+ * ms after which an import stops, so that others can import. The entries stored until then stay. To import the rest, the
+ * person adds the file again.
+ */
+const maxDuration = 300_000;
 
-/** Entries per transaction, so that puts of phones wait for few of them. */
-const together = 200;
+/** Entries per transaction: few, so that puts of phones wait only briefly. */
+const partLength = 200;
 
-/** An import as the profile keeps it; its entries have `id` as their token. */
+/** An import in the profile. `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {
   id: string;
   name: string;
@@ -46,7 +49,7 @@ async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
 }
 
-/** The correction that ignores an import, if it holds. */
+/** The correction that ignores the entries of an import; undefined if there is none or it was undone. */
 async function findExclusion({ store, user }: PersonCall, id: string) {
   const standings = await correctedTrips(store).corrections(user.uuid);
   return standings.find(
@@ -95,16 +98,16 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       log,
       whom: { name: user.user_email, user },
       entriesOnly: true,
-      signal: AbortSignal.timeout(longest),
+      signal: AbortSignal.timeout(maxDuration),
       put: async (taken, receipts) => {
         const slices = startSlices();
         const sum = { inserted: 0, updated: 0, rejected: 0 };
-        for (let start = 0; start < taken.length; start += together) {
-          const part = taken.slice(start, start + together);
+        for (let start = 0; start < taken.length; start += partLength) {
+          const part = taken.slice(start, start + partLength);
           const fresh: Taken[] = [];
           for (const one of part) {
             if (slices.isOver()) await slices.next();
-            // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
+            // Entries that the store has already do not become part of this import: its undo must not ignore them.
             if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
             fresh.push(one);
             if (!isEntry(one)) continue;
@@ -112,7 +115,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
             times.from_ts = Math.min(times.from_ts, ts);
             times.to_ts = Math.max(times.to_ts, ts);
           }
-          const counts = await call.putWithinLimits(user, fresh, { receipts, sentWith: id });
+          const counts = await call.put(user, fresh, { receipts, sentWith: id });
           sum.inserted += counts.inserted;
           sum.updated += counts.updated + part.length - fresh.length;
           sum.rejected += counts.rejected;

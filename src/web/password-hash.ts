@@ -16,7 +16,7 @@ interface Stored {
   key: Buffer;
 }
 
-/** Parses a stored hash. Older hashes have no parameters, and p 1: `scrypt:<salt>:<key>`. */
+/** Parses a stored hash. Older hashes are `scrypt:<salt>:<key>`, made with p = 1. undefined: an unknown manager. */
 function partsOf(stored: string | undefined, cost: number): Stored {
   const parts = (stored ?? '').split(':');
   const [N, , p, salt = '', key = ''] = parts.length === 6 ? parts.slice(1) : [hashCost, 8, 1, ...parts.slice(1)];
@@ -43,7 +43,7 @@ export async function passwordHash(password: string, cost = hashCost): Promise<s
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
   const { N, p, salt, key } = partsOf(stored, cost);
   const found = await derived(password.slice(0, 1000), salt, N, p);
-  if (p < parallel) await derived('', salt, N, parallel - p); // old hashes and unknown names take the same time
+  if (p < parallel) await derived('', salt, N, parallel - p); // so that old hashes take the same time as new ones
   return key.length === found.length && timingSafeEqual(key, found);
 }
 

@@ -1,4 +1,5 @@
-// Reads a base map from a PMTiles file of raster tiles. A damaged or hostile file costs at most the limits below.
+// Reads a base map from a PMTiles file of raster tiles. The limits below bound the memory that a damaged or hostile file
+// can take.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -26,10 +27,10 @@ const types: Partial<Record<TileType, string>> = {
 };
 /** The most bytes of an unpacked directory, and of a tile or the metadata. */
 const maxBytes = { directory: 1 << 20, part: 4 << 20 };
-/** The most cached parts: the header, the root, and the directories used last. */
+/** The most cached parts: the header, the root directory, and the directories that were used last. */
 const maxCached = 10;
 
-/** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is no PMTiles file or has no raster tiles. */
+/** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is not a PMTiles file of raster tiles. */
 export async function openTiles(path: string): Promise<Tiles> {
   try {
     const file = await open(path, 'r');
@@ -53,8 +54,8 @@ async function readTiles(file: FileHandle): Promise<Tiles> {
   const end = tileDataOffset + tileDataLength;
   if (end > size) throw new Error(`it should have ${end} bytes, and has ${size}`);
   const type = types[tileType];
-  if (type === undefined) throw new Error('its tiles are no raster images');
-  checkPacking(header.tileCompression);
+  if (type === undefined) throw new Error('its tiles are not raster images');
+  checkCompression(header.tileCompression);
   if (maxZoom > 26) throw new Error(`zoom ${maxZoom} is more than 26`);
   return {
     type,
@@ -87,13 +88,14 @@ const unzip = promisify(gunzip);
 
 const decompressUpTo =
   (maxOutputLength: number): DecompressFunc =>
-  async (bytes, packing) => {
-    checkPacking(packing);
-    return packing === Compression.None ? bytes : new Uint8Array(await unzip(bytes, { maxOutputLength })).buffer;
+  async (bytes, compression) => {
+    checkCompression(compression);
+    return compression === Compression.None ? bytes : new Uint8Array(await unzip(bytes, { maxOutputLength })).buffer;
   };
 
-function checkPacking(packing: Compression): void {
-  if (packing !== Compression.None && packing !== Compression.Gzip) throw new Error('it is not packed by gzip');
+function checkCompression(compression: Compression): void {
+  if (compression !== Compression.None && compression !== Compression.Gzip)
+    throw new Error('it has another compression than gzip');
 }
 
 /** The text of `attribution`, which may be HTML. */

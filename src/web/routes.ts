@@ -35,8 +35,8 @@ const plain = (code: string): string => {
   return /[\w.~-]/.test(character) ? character : code;
 };
 
-/** A path for logs: without the person, day and month of the page, and without tiles. */
-export const nameless = (path: string): string =>
+/** A path for the log, in which `:hidden` replaces the person, day, month or tile of a page. */
+export const pathForLog = (path: string): string =>
   path
     .replace(/%[2-7][\da-f]/gi, plain)
     .replace(/^(\/study\/[^/]+\/(?:p|tiles)|\/me\/(?:day|month|tiles))\/.+/s, '$1/:hidden');

@@ -1,4 +1,4 @@
-// Sessions. The cookie has a random secret, the store its hash. Each sign-in makes a new secret.
+// Sessions. The cookie contains a random secret, the store contains its hash. Each sign-in makes a new secret.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
@@ -19,7 +19,7 @@ const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__H
 /** A new secret: 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The secret of a session's forms. It can be computed only from the cookie. */
+/** The secret in the forms of a session. Only a holder of the cookie can compute it. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
 /** True if the form has the secret of this session. */
@@ -53,7 +53,7 @@ export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now
 export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
   const found = await findLinkOwner(call, key);
   const { store, now } = call;
-  // If two browsers open the link at the same time, only one gets in.
+  // If two browsers open the link at the same time, only one of them can revoke it and starts a session.
   if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
@@ -80,7 +80,7 @@ export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user'
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** Stores when a token was used last. No call waits for the write or fails with it. */
+/** Stores when a token was last used. Does not wait for the write, and ignores its failure. */
 export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
@@ -91,9 +91,9 @@ export const endSession = async ({ store, user, session, now }: PersonCall): Pro
 
 // ---------------------------------------------------------------- managers
 
-/** The most sessions of a manager. The oldest ends first. */
+/** The most sessions of a manager. A further session ends the oldest. */
 const mostSessions = 10;
-/** The most known browsers of a manager. The one that signed in first is forgotten first. */
+/** The most known browsers of a manager. A further browser replaces the browser that signed in first. */
 const mostBrowsers = 20;
 
 /** The manager's name, and the hash of the secret, from the cookie of the call; both empty if there is none. */
@@ -114,7 +114,7 @@ export function knownBrowser(call: WebCall, manager: ManagerRecord | null): stri
  * Starts a session of a manager; returns its cookie. Returns null if the password changed since it was `verified`, or
  * if the account is locked.
  */
-export async function startManaging(call: WebCall, name: string, verified: string): Promise<string | null> {
+export async function startManagerSession(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
   const secret = newSecret();
   const session = { hash: tokenHash(secret), created_ts: now, expires_ts: now + lifetimes.manager };
@@ -128,7 +128,7 @@ export async function startManaging(call: WebCall, name: string, verified: strin
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // A sign-in from a known browser does not reset the count of wrong passwords: strangers may have sent them.
+      // A sign-in from a known browser does not reset the count of wrong passwords, which others may have sent.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),
@@ -149,7 +149,7 @@ export async function findManager(
   return isGood ? { manager: manager!, hash, csrf: csrfOf(cookie) } : null;
 }
 
-export async function endManaging(call: WebCall): Promise<void> {
+export async function endManagerSession(call: WebCall): Promise<void> {
   const found = await findManager(call);
   if (found === null) return;
   const { manager, hash } = found;

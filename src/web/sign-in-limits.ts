@@ -1,19 +1,23 @@
-// Limits for signing in: wrong passwords from one network, in all and per account. Passwords are computed one at a
-// time, as each takes 32 MiB.
+// Limits for signing in: wrong passwords from one network, in total and per account. Passwords are checked one at a
+// time, because each check takes 32 MiB.
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
+/** The most wrong passwords from one network within the window: for all accounts, and for one account. */
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
-/** The most passwords in the queue, of known browsers and of other callers each; then per network or browser. */
+/**
+ * The most passwords in the queue. `all`: of all known browsers, and the same number of all other callers. `ofOrigin`:
+ * of one known browser or network. `ofUnknown`: of all callers without a known network.
+ */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */
 export class SignInLimits {
   readonly #failures: WindowCounts;
-  /** Counted by network and account, so that strangers on another network cannot lock a person out. */
+  /** Wrong passwords by network and account, so that callers on another network cannot lock a manager out. */
   readonly #ofAccount: WindowCounts;
-  /** Passwords that wait, and the one that is computed, by network or known browser. */
+  /** Passwords that wait, and the password that is being checked. `of`: its known browser or network. */
   readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */
@@ -23,30 +27,34 @@ export class SignInLimits {
   }
 
   /**
-   * Seconds that a network with too many wrong passwords has to wait; 0: none. Callers without a known network are not
-   * counted together: one could lock out all others. The lock of each account limits guessing.
+   * Seconds that a network with too many wrong passwords must wait; 0: none. Callers without a known network never wait:
+   * counted together, one of them could lock out all others. For them, the lock of each account limits guessing.
    */
-  heldFor(origin: string | null): number {
+  networkWait(origin: string | null): number {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
   }
 
-  /** True for too many wrong passwords for this account from this network. Unknown networks count as one. */
-  isHeldFrom(origin: string | null, account: string): boolean {
+  /** True if this network sent too many wrong passwords for this account. All unknown networks count as one. */
+  isAccountBlocked(origin: string | null, account: string): boolean {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }
 
   /**
-   * Counts a computed password; a right one resets the account. Tries for a locked account do not count for the
-   * network.
+   * Counts a checked password. A right password resets the count of its account for this network. A wrong password for a
+   * locked account does not count for the network as a whole.
    */
-  tried(origin: string | null, account: string, { isRight, isLocked }: { isRight: boolean; isLocked: boolean }): void {
+  countTry(
+    origin: string | null,
+    account: string,
+    { isRight, isLocked }: { isRight: boolean; isLocked: boolean },
+  ): void {
     const name = `${origin} ${account}`;
     this.#ofAccount.add(name, isRight ? -this.#ofAccount.of(name) : 1);
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
   /** Runs `work` in the queue, known browsers first; null: the queue is full. `browser`: hash of a known browser. */
-  async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
+  async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;
     const queued = this.#queue.filter((one) => one.isKnown === isKnown);

@@ -1,4 +1,4 @@
-// Signing in: participants by a link that works once, managers by name and password.
+// Signing in: participants open a link that works once, managers enter name and password.
 
 import { shownName } from '../model/user.ts';
 import { type Markup, markup } from './pages/markup.ts';
@@ -6,13 +6,13 @@ import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import { isPassword, isWeak, passwordHash } from './password-hash.ts';
 import {
-  endManaging,
+  endManagerSession,
   endSession,
   findLinkOwner,
   knownBrowser,
   openLink,
   sessionCookie,
-  startManaging,
+  startManagerSession,
 } from './sessions.ts';
 import {
   answerOf,
@@ -25,11 +25,11 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
+/** s for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
 const lockTime = 900;
 const mostFailures = 50;
 
-/** Seconds after which a caller may try again whom the queue of passwords had no room for. */
+/** s after which a caller may try again if the queue of passwords was full. */
 const fullQueueWait = 5;
 
 function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
@@ -94,20 +94,20 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
   const { password = '' } = form;
   // A browser that signed in before is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
-  const wait = browser === null ? limits.heldFor(origin) : 0;
+  const wait = browser === null ? limits.networkWait(origin) : 0;
   if (wait > 0) return faultPage(429, t, { wait });
-  const verified = await limits.inSlot(origin, () => tryPassword(call, name, password, browser), browser);
+  const verified = await limits.runInQueue(origin, () => tryPassword(call, name, password, browser), browser);
   if (verified === null) return faultPage(429, t, { wait: fullQueueWait });
-  const cookie = verified === '' ? null : await startManaging(call, name, verified);
+  const cookie = verified === '' ? null : await startManagerSession(call, name, verified);
   if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
   log.write('INFO', `manager ${name} signed in`);
   return redirect('/study', sessionCookie('manager', call, cookie));
 }
 
 /**
- * Returns the stored hash if the password matches, else ''. Tries are counted one after another, so parallel tries do
- * not get around the limit. For a locked account only the name counts, so that counts do not reveal which password was
- * right.
+ * Returns the stored hash if the password matches, else ''. Must run in the queue, so that parallel tries cannot exceed
+ * the limit. A try for a locked account is counted the same way whether the password is right or wrong, so that the
+ * count does not reveal it.
  */
 async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
   const { store, now, log, limits, passwordCost } = call;
@@ -115,10 +115,10 @@ async function tryPassword(call: WebCall, name: string, password: string, browse
   const manager = await store.managers.byName(name);
   // A new password resets the count.
   const account = `${name} ${manager?.password}`;
-  if (limits.isHeldFrom(origin, account)) return '';
+  if (limits.isAccountBlocked(origin, account)) return '';
   const isLocked = manager !== null && manager.locked_ts > now && browser === null;
   const isRight = (await isPassword(password, manager?.password, passwordCost)) && !isLocked;
-  limits.tried(origin, account, { isRight, isLocked });
+  limits.countTry(origin, account, { isRight, isLocked });
   if (manager !== null && isRight) {
     if (!isWeak(manager.password, passwordCost)) return manager.password;
     const stronger = await passwordHash(password, passwordCost);
@@ -172,7 +172,7 @@ export const signInRoutes: readonly WebRoute[] = [
     path: '/sign-out/study',
     who: 'manager',
     answer: async (call) => {
-      await endManaging(call);
+      await endManagerSession(call);
       return redirect('/sign-in/study', forgetting); // the cookie stays: it is no longer valid, but identifies a known browser
     },
   },

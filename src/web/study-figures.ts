@@ -24,7 +24,7 @@ import { pageLinks, readPeople, takePage } from './study-people.ts';
 import { banner, csvAnswer, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, params, query, note, kept } = call;
+  const { t, store, study, now, params, query, note, cache } = call;
   const words = t.figures;
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
@@ -39,7 +39,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   for (const person of people) {
     const { uuid } = person.user;
     const readOne = () => readPersonMonth(store, uuid, month, 'mode');
-    months.set(uuid, await kept.of(`month ${month} ${labels}`, person, readOne));
+    months.set(uuid, await cache.get(`month ${month} ${labels}`, person, readOne));
     if (slices.isOver()) await slices.next();
   }
   const read = monthFigures(month, 'mode', months);
@@ -74,11 +74,11 @@ ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.wit
   return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
 }
 
-/** Number of days on the page of days with flags. */
+/** The days before today on the page of days with flags. */
 const daysBack = 7;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, query, note, kept } = call;
+  const { t, store, study, now, query, note, cache } = call;
   const words = t.study;
   const all = (await readPeople(store, study, now)).filter(({ state }) => state !== 'never_began');
   const { chosen } = takePage(all, query.page);
@@ -86,7 +86,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
   for (const person of chosen) {
-    for (const { day, flags } of await kept.of(`flags ${today}`, person, () => readFlaggedDays(call, person.user))) {
+    for (const { day, flags } of await cache.get(`flags ${today}`, person, () => readFlaggedDays(call, person.user))) {
       const facts = flags.map((flag) => t.me.flags[flag][0]);
       const row = markup`<li class="stated"><a href="/study/${study.name}/p/${person.id}/${day}">${t.shortDay(day)}, ${person.shown}</a><span>${facts.join(' ')}</span></li>`;
       rows.push({ day, row });
@@ -104,7 +104,7 @@ ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
   return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${t.study.noted}</p>` });
 }
 
-/** The last days of a person that have flags. */
+/** The days with flags among the last days of a person. */
 async function readFlaggedDays({ store, now }: StudyCall, user: UserRecord): Promise<{ day: string; flags: Flag[] }[]> {
   const today = localDay(now, 'UTC');
   const found: { day: string; flags: Flag[] }[] = [];

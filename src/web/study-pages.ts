@@ -66,7 +66,7 @@ export function studyPage(
 const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
 
 async function people(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, zone, query, kept } = call;
+  const { t, store, study, now, zone, query, cache } = call;
   const words = t.study;
   const all = await readPeople(store, study, now);
   const filter = filterOf(query.show);
@@ -91,7 +91,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const today = localDay(now, 'UTC');
   for (const person of onPage) {
     const read = () => readFortnight(store, person, now);
-    rows.push(personRow(person, await kept.of(`fortnight ${today}`, person, read), call));
+    rows.push(personRow(person, await cache.get(`fortnight ${today}`, person, read), call));
   }
   const needed = all.filter((person) => needsReminder(person, now)).length;
   const heads = columns.map((name) => head(name, { here, filter, group, find, sort: query.sort ?? 'silence' }, t));
@@ -215,7 +215,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
   return csvAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`);
 }
 
-/** A text to send, in the language of the study, to a person who can repair the phone's fault; null for others. */
+/** A text to send to a person who can repair their phone, in the language of the study. null: they cannot repair it. */
 function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | null {
   const own = textsFor([study.language ?? t.language]);
   const words = broken === null || broken.code === 'stopped' ? undefined : own.mine.phoneWords[broken.code];

@@ -44,11 +44,11 @@ export const needsReminder = (person: PersonStatus, now: number): boolean =>
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** The people of a study, first the ones who need a reminder; within a state, the longest first. */
+/** The people of a study. People with trouble come first, by state; within a state, those in it for longest. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
-  for await (const stand of everyStatus(store, { now, study: study.name }))
-    people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
+  for await (const status of everyStatus(store, { now, study: study.name }))
+    people.push({ ...status, ...namesOf(status.user, study), app: appOf(status) });
   const rank = (one: PersonStatus): number =>
     isTrouble(one.state) && !isNew(one, now) ? troubles.indexOf(one.state) : troubles.length;
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
@@ -57,7 +57,7 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
 /** Number of people on a page. */
 const pageSize = 50;
 
-/** One page of a list, and the index of that page. */
+/** One page of a list. `number`: the index of the page, from 0. */
 export function takePage<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
   return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
@@ -95,15 +95,15 @@ export interface Fortnight {
 }
 
 const days = 14;
-/** The most cached readings: some numbers each, no places. */
-const mostKept = 50_000;
+/** The most cached values. Each has some numbers and no places. */
+const mostCached = 50_000;
 
-/** Caches readings about people, and reads them again only after the person's data changed. */
-export class KeptReadings {
+/** Caches figures about people. Reads a figure again only after the data of its person changed. */
+export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** `what`: the name of the reading. It must contain everything else that the reading depends on. */
-  async of<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
+  /** `what`: the name of the figure, with everything that it depends on besides the person's data. */
+  async get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;
     const name = `${user.uuid} ${what}`;
@@ -112,13 +112,13 @@ export class KeptReadings {
     const known = this.#known.get(name);
     if (known?.key === key) return known.value as T;
     const value = await read();
-    if (this.#known.size >= mostKept) this.#known.clear();
+    if (this.#known.size >= mostCached) this.#known.clear();
     this.#known.set(name, { key, value });
     return value;
   }
 }
 
-/** The 14 days up to today. */
+/** Reads the figures of the 14 days up to today. */
 export async function readFortnight(
   source: Store,
   { user: { uuid }, figures: { registered_ts: since } }: PersonStatus,

@@ -17,7 +17,7 @@ import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
-import type { KeptReadings } from './study-people.ts';
+import type { FigureCache } from './study-people.ts';
 
 /** A form with a file. */
 export interface Upload {
@@ -35,13 +35,11 @@ export interface WebCall {
   /** Languages that the reader prefers, the best first. */
   preferred: readonly string[];
   store: Store;
-  /** Stores entries of a person within their limits. Pages must not store entries in another way. */
-  put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
-  /** Like `put`, for values that were checked already. */
-  putWithinLimits: (
+  /** Stores checked entries of a person within their limits. Pages must not store entries in another way. */
+  put: (
     user: UserRecord,
     taken: readonly Taken[],
-    options: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
+    options?: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
   ) => Promise<PutCounts>;
   /** Reads the form of a route that takes a file. */
   readUpload: () => Promise<Upload>;
@@ -54,7 +52,7 @@ export interface WebCall {
   address: string;
   /** True: the browser uses https. */
   isSecure: boolean;
-  /** The cookies of this server, by name. */
+  /** The cookies that the browser sent, by name. */
   cookies: ReadonlyMap<string, string>;
   /** The network of the caller; null: not known. */
   origin: string | null;
@@ -62,15 +60,15 @@ export interface WebCall {
   turns: ImportTurns;
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost: number | undefined;
-  kept: KeptReadings;
-  /** Reserves heavy work, which the server does once at a time; null: it is in progress. */
+  cache: FigureCache;
+  /** Claims heavy work, which the server does once at a time. null: it is in progress. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The bytes of the archive of a study. Made in a process of low priority if the server runs as a program. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   /** The time zone of the server, for times that belong to no person. */
   zone: string;
   tiles: Tiles | null;
-  /** Writes to the audit log what a caller did with the data of people, who are named by `audit_key`. */
+  /** Writes to the audit log what a caller did with the data of people. `people`: each person's `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   version: string | null;
   /** The checks of `mobility doctor`. */

@@ -323,7 +323,7 @@ it('no network fills the queue of passwords, nor do callers without a known netw
     compute = resolve;
   });
   const origins = [...new Array(9).fill('203.0.113.0/24'), ...new Array(20).fill(null), '198.51.100.0/24'];
-  const tries = origins.map((origin) => limits.inSlot(origin, () => first.then(() => 'computed')));
+  const tries = origins.map((origin) => limits.runInQueue(origin, () => first.then(() => 'computed')));
   compute();
   const computed = (await Promise.all(tries)).flatMap((result, i) => (result === null ? [] : [i]));
   expect(computed).toEqual([0, 1, 9, 10, 11, 12, 13, 14, 15, 16, 29]);

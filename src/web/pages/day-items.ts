@@ -137,7 +137,7 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Names places by their name, else by letter. `isOwn`: a guessed home has the colour of a home. */
+/** Returns a function that names places: by name, else by letter. `isOwn`: a probable home is shown as "Home?". */
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
@@ -150,10 +150,10 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   };
 }
 
-/** A place with at least this probability of being home is shown as home. */
+/** The least probability of a home that is shown as one. */
 const leastHome = 0.8;
 
-/** Recorded seconds of the day, seconds that could be recorded, and the recorded share. Today counts up to now. */
+/** `recorded`: s of the day that were recorded. `past`: s that could be recorded; today up to now. `share`: the ratio. */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

@@ -1,4 +1,4 @@
-// Draws a map of a day without tiles from other servers. Equirectangular at the middle latitude, north up.
+// Draws a map of a day, without tiles from other servers. Projection: equirectangular at the middle latitude, north up.
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { html } from './html.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
@@ -69,8 +69,8 @@ export function dayMap(
       return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
     });
   const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
-  const named = names(places, points, view);
-  const ringed = rings(view, places[0], words, { ...named, points });
+  const named = drawPlaces(places, points, view);
+  const ringed = drawRings(view, places[0], words, { ...named, points });
   return (
     `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
     `${base === null ? drawOthers(view, others) : tilesBehind(view, base)}${ringed.circles}${paths.join('')}${stops.join('')}${ringed.labels}${named.drawn}${scaleBar(view, words)}` +
@@ -136,7 +136,7 @@ function fitView(positions: readonly Position[]): View {
 
 /** Units; the largest width of a drawn tile */
 const widestTile = 256;
-/** The most tiles of a map. If a long trip needs more, as the file has no small zooms, none is drawn. */
+/** The most tiles of a map. A map that needs more, because the file lacks low zoom levels, is drawn without tiles. */
 const mostTiles = 36;
 
 /** The tiles that the drawing touches, each drawn between its corners. Web Mercator is nearly linear within a tile. */
@@ -201,14 +201,14 @@ function drawOthers({ project, height, metres }: View, others: readonly (readonl
 /** m; a vertex of another trip closer than this to the one before is left out */
 const leastBend = 30;
 
-/** A round length, 1, 2 or 5 times a power of ten, at most `most` m. */
+/** The largest round length up to `most` m: 1, 2 or 5 times a power of ten. */
 function roundLength(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** Rings of distance around a place. Each label is in the east, or where it hides nothing. `taken`: other labels. */
-function rings(
+/** Rings of distance around a place. A label is in the first of `labelAngles` where it hides nothing, or left out. */
+function drawRings(
   { project, metres, height }: View,
   around: MapPlace | undefined,
   { length }: MapWords,
@@ -241,7 +241,7 @@ function rings(
   };
 }
 
-/** Directions that are tried for the label of a ring: east, west, then beside them. */
+/** Directions for the label of a ring, in the order in which they are tried: east, west, then between. */
 const labelAngles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map(
   (degrees) => (degrees * Math.PI) / 180,
 );
@@ -255,13 +255,13 @@ interface LabelBox {
 
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 
-/** Places with names, each on the side where it hides least; also returns the labels. */
-function names(
+/** Places with their labels, each on the side where it hides least. `taken`: the boxes of all labels. */
+function drawPlaces(
   places: readonly MapPlace[],
   points: readonly Point[],
   { project, height }: View,
 ): { drawn: string; taken: LabelBox[] } {
-  // The scale and the arrow.
+  // The scale bar, the north arrow and the places themselves.
   const taken: LabelBox[] = [
     { x: 8, y: 6, w: 130 },
     ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 })),

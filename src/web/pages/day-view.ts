@@ -75,7 +75,7 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** The patterns that the bars of `trips` use, once per page; null: all patterns. */
+/** The patterns for the bars of `trips`; null: of all modes. A page must contain them once. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
@@ -87,7 +87,7 @@ function outsideView({ observed, now }: ShownDay, [item]: readonly DayItem[], t:
   return markup`<p class="lead"><b>${words}</b></p>`;
 }
 
-/** The summary. If less than half of the day was recorded, it first says why most of it is missing. */
+/** The summary of a day. If less than half of the day was recorded, it begins with the reason. */
 function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
@@ -146,7 +146,7 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
   return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base, layers)}<p class="small soft">${html(words.filter((one) => one !== '').join(' '))}</p>`;
 }
 
-/** m, and degrees from north, on a flat earth, which is enough for a town */
+/** Distance in m and bearing in degrees from north, on a flat earth: exact enough for a town. */
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {

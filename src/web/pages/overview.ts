@@ -52,7 +52,7 @@ export interface StripDay {
 
 /** The chosen day of the strip and its links. */
 export interface StripOptions {
-  /** The chosen day, and today. Later days are no links. */
+  /** The chosen day, and today. Days after today are not links. */
   day: string;
   today: string;
   href: (day: string) => string;

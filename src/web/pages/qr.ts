@@ -4,7 +4,7 @@ import { toSvgSource } from 'lean-qr/extras/svg';
 
 const border = 4; // modules; scanners need this border around a code
 
-/** The code as lines of half blocks. It works on a dark and on a light terminal, as its border is drawn. */
+/** The code as lines of half blocks. Its border is drawn, so that it works on a dark and on a light terminal. */
 export function qrText(text: string): string {
   const code = generate(text);
   const isLight = (x: number, y: number): boolean => !code.get(x, y);

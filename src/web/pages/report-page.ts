@@ -8,7 +8,7 @@ import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
-/** The page as text. `least` is the least number of people behind a figure. */
+/** The page as text. `least`: the least number of people behind each figure. */
 export function reportPage(months: readonly MonthReport[], least: number): string {
   const t = textsFor();
   const { by } = months[0]!;
@@ -55,8 +55,8 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 const barWidth = 120;
 
 /**
- * The table of a month, in kilometres, hours and per cent: publishable or exact figures. Cells without their own order
- * are sorted by kilometres.
+ * The table of a month, in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of the
+ * report. Modes, zones and areas are sorted by kilometres; hours and weekdays keep their order.
  */
 export function figuresTable(
   { by, month, cells, rest, all, observed_days: days }: MonthReport,

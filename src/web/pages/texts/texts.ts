@@ -1,4 +1,4 @@
-// The languages of the pages: one file each. The type of the English one says which texts a language must have.
+// The languages of the pages: one file each. Every language must have the same texts as English.
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
 import { es } from './es.ts';

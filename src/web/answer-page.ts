@@ -11,7 +11,7 @@ const signInPages = {
   study: '/sign-in/study',
 };
 
-/** Answers a call. `onCaller` gets the caller first. The route runs after it resolves; if it throws, the call fails. */
+/** Answers a call. `onCaller` gets the caller before the route runs. If `onCaller` throws, the call fails. */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,
@@ -35,16 +35,17 @@ export async function answerPage(
   const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
-  // The answer is the same for a study that does not exist and for another manager's study.
   if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
+  // The answer is the same for a study that does not exist and for another manager's study.
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;
   return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
 }
 
 /**
- * Reads the form only of a person who is known. Files are read one at a time. The lock is free while a file arrives,
- * since a slow sender would keep all others out; an earlier check refuses a file before it is sent.
+ * Reads a form with a file, and runs its route. The server imports one file at a time. It takes the lock only after the
+ * file has arrived, since a slow sender would otherwise keep all others out. The first check refuses a file before it
+ * arrives.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const { turns, user } = call;
