@@ -20,9 +20,9 @@ export interface DayAsked {
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-const dayForms = 'YYYY-MM-DD, today, yesterday, -1 for so many days ago, or a weekday for the last one';
+const dayForms = 'YYYY-MM-DD, today, yesterday, -3 for three days ago, or a weekday such as monday';
 
-/** Parses a day: `YYYY-MM-DD`, `today`, `yesterday`, `-1`, or `monday` for the last one, today included. */
+/** Parses a day: `YYYY-MM-DD`, `today`, `yesterday`, `-3` (days ago), or `monday` (the last Monday up to today). */
 export function dayArgument(text: string): DayAsked {
   const asked = text.toLowerCase();
   if (dayOrNull(asked, 0, 'UTC') !== null) return { asked };
@@ -59,7 +59,7 @@ export async function resolveDays(
   return { from: await resolveDay(context, user, from), to: await resolveDay(context, user, to) };
 }
 
-/** The date of a text in a form of `dayArgument`; null: it has none. */
+/** The date of a text that `dayArgument` accepts; null for any other text. */
 export function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];

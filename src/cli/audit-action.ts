@@ -14,15 +14,15 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** Flags that show the scope of a command. Free texts are not among them. */
-const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
+/** Flags that the audit log contains: they show the scope of a command. None has a free text as value. */
+const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 /** Writes the command and its outcome to the audit log. If that fails, prints a note. */
-export async function noteAct(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
+export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts();
   if (!audited.has(action) || options.dryRun === true) return;
-  const how = notedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
+  const how = auditedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
   const act = {
     ts: context.now(),
@@ -37,14 +37,14 @@ export async function noteAct(context: CommandContext, command: CommandUnknownOp
   );
 }
 
-/** `users token`. */
+/** The names of a command and its parents, such as `users token`. */
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 const flagText = (name: string, value: unknown): string =>
   value === true ? `--${name}` : `--${name} ${valueText(value)}`;
 
-/** Days as given: the date of `today` follows from the time of the act and the person's zone. */
+/** The text of a flag's value. Days stay as given: the date of `today` follows from the time of the act. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };

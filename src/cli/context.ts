@@ -53,9 +53,9 @@ export class CommandContext {
   readonly stdin: ContextOptions['stdin'];
   readonly now: ContextOptions['now'];
   readonly output: Output;
-  /** Warnings that opening the store gave. */
+  /** Warnings from the opening of the store. */
   readonly storeWarnings: string[] = [];
-  /** The users that the command has named so far, by `audit_key`. */
+  /** The `audit_key` of each user whom the command has looked up so far, for the audit log. */
   readonly named = new Set<string>();
   /** Settings from the flags that every command has. */
   flags: SettingFlags = {};
@@ -131,7 +131,7 @@ export class CommandContext {
     return this.#logs.get(kind)!;
   }
 
-  /** The user by name, UUID, or the pseudonym of pages if no two have it. Throws `MOBILITY_USER_UNKNOWN`. */
+  /** The user by name, by UUID, or by the pseudonym on pages if it is unique. Throws `MOBILITY_USER_UNKNOWN`. */
   async findUser(nameOrUuid: string): Promise<UserRecord> {
     const store = await this.store();
     const user = await findUser(store, nameOrUuid);

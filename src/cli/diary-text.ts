@@ -18,7 +18,7 @@ import type { Trip } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../web/pages/mode-styles.ts';
 import { table } from './output.ts';
 
-/** How words are emphasised and coloured in a terminal; elsewhere each returns the text as it is. */
+/** Emphasise and colour text in a terminal. Elsewhere they return the text unchanged. */
 export interface DiaryMarks {
   bold(text: string): string;
   dim(text: string): string;
@@ -52,7 +52,7 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
   });
   const modes = modeTotals(trips).map(({ sensed_mode, words }) => {
     const { character, terminal } = styleOf(sensed_mode);
-    return `${tint(character, terminal)} ${words}`; // the legend of the bar too
+    return `${tint(character, terminal)} ${words}`; // also explains the characters of the bar
   });
   return [
     ...[title, '', dayBar(observed, trips, tint), '', ...lines, ''],

@@ -3,7 +3,7 @@ import type { UserRecord } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
 
-/** Prints how many users are done, if the command was interrupted. `each`: steps per user. */
+/** If the command was interrupted, prints how many steps are done. `each`: steps per user. `most`: of all users. */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,
@@ -16,7 +16,7 @@ export async function noteInterrupted(
   output.note(`interrupted after ${done} of ${counted(Math.min(total, most), what)}`);
 }
 
-/** Yields the same users, and increases `count.done` when the next one is requested. */
+/** Yields the users. Increases `count.done` when the next user is requested, because the user before is done then. */
 export async function* countedOff(
   users: AsyncIterable<UserRecord>,
   count: { done: number },

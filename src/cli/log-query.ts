@@ -1,6 +1,6 @@
 // The flags of `mobility logs`, with times in forms for people.
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { addDays, dayRange, isDay, localDay, zoneOffset } from '../model/time.ts';
+import { addDays, dayRange, isDay, localDay, timeOnClocks } from '../model/time.ts';
 import { dayOrNull, isClock } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
@@ -64,16 +64,13 @@ export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>
       throw new InvalidArgumentError(
         'Expected 2h, 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
       );
-    return offset === undefined ? inZone(time, zone) : time;
+    return offset === undefined ? timeOnClocks(time, zone) : time;
   };
 }
 
-/** The time when a clock in `zone` shows what a clock in UTC shows at `time`. */
-const inZone = (time: number, zone: string): number => time - zoneOffset(zone, time - zoneOffset(zone, time));
-
 /** The last time when a clock in `zone` showed `clock`, such as `10:00`. */
 function lastTime(clock: string, now: number, zone: string): number {
-  const at = (day: string): number => inZone(Date.parse(`${day}T${clock}Z`) / 1000, zone);
+  const at = (day: string): number => timeOnClocks(Date.parse(`${day}T${clock}Z`) / 1000, zone);
   const today = localDay(now, zone);
   return at(today) <= now ? at(today) : at(addDays(today, -1));
 }

@@ -4,7 +4,7 @@ import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { packageVersion } from '../util/program-version.ts';
-import { noteAct } from './audit-action.ts';
+import { auditCommand } from './audit-action.ts';
 import { CommandContext, type ContextOptions } from './context.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
@@ -72,7 +72,7 @@ export async function main(
   let code: number;
   let ran: CommandUnknownOpts | null = null;
   let printed: Promise<unknown> = Promise.resolve();
-  // Commander prints help without waiting for it.
+  // Commander does not wait until its help is written, so `printed` remembers a failure.
   const print = (text: string): boolean => {
     const writing = context.output.write(text);
     printed = Promise.all([printed, writing]);
@@ -97,7 +97,7 @@ export async function main(
     );
     code = report(first, { stderr: surroundings.stderr, json, debug, interrupted: context.signal.aborted });
   }
-  if (ran !== null && code !== exitCodes.usage) await noteAct(context, ran, code);
+  if (ran !== null && code !== exitCodes.usage) await auditCommand(context, ran, code);
   try {
     await context.close();
   } catch (error) {
@@ -106,7 +106,7 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** Builds the program. Only the commands in `words` are loaded; others have only their names, for help and errors. */
+/** Builds the program. Loads only the commands in `words`. The others have only names, for help and errors. */
 export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
@@ -132,8 +132,8 @@ export async function buildProgram(
       program.addCommand(command.description(description).helpGroup(`${group}:`));
     }
   }
-  const shape = (command: CommandUnknownOpts): void => {
-    // Commander checks required flags first, and reports a misspelt one as missing.
+  const setUp = (command: CommandUnknownOpts): void => {
+    // Commander checks required flags before it looks for unknown ones, so it would report a misspelt flag as missing.
     const inner = command as unknown as Record<'missingMandatoryOptionValue' | 'unknownOption', (of: unknown) => void>;
     const missing = inner.missingMandatoryOptionValue.bind(command);
     inner.missingMandatoryOptionValue = (option) => {
@@ -164,9 +164,9 @@ export async function buildProgram(
         },
       });
     if (command !== program) command.addHelpText('after', '\nFlags of every command: mobility --help');
-    for (const child of command.commands) shape(child);
+    for (const child of command.commands) setUp(child);
   };
-  shape(program);
+  setUp(program);
   return program;
 }
 

@@ -1,6 +1,6 @@
 // Finds the nearest name to a misspelt one.
 
-/** The most wrong, missing or extra letters. */
+/** The most wrong, missing or extra letters of a near name. */
 const mostWrong = 2;
 
 /** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */

@@ -26,23 +26,23 @@ export interface Output {
   readonly quiet: boolean;
   /** True if standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
+  /** Columns of the terminal, at most 100; 80 if standard output is not a terminal. */
   readonly columns: number;
   /**
-   * Writes the result of a command: `value` as JSON with `--json`, else `text`, whose control characters other than our
-   * own marks have no effect. Lists are inside an object, so that fields can be added. The `uuid` of a user becomes
-   * `user_id`. Resolves when the reader has read it.
+   * Writes the result of a command: `value` as JSON with `--json`, else `text`. Control characters in `text` have no
+   * effect, except those from `bold`, `dim`, `tint` and `code`. `value` must not be a list, so that fields can be added
+   * later. The `uuid` of a user becomes `user_id`. Resolves like `write`.
    */
   result<T extends object>(
     value: T extends readonly unknown[] ? never : T,
     text: string | (() => string),
   ): Promise<void>;
   /**
-   * Writes data to standard output and waits for a slow reader. Throws `OutputClosed` if the reader has gone, and
-   * `MOBILITY_OUTPUT` if writing fails, as on a full disk.
+   * Writes data to standard output, and waits for a slow reader. Throws `OutputClosed` if the reader has ended, and
+   * `MOBILITY_OUTPUT` if writing fails, for example because the disk is full.
    */
   write(text: string): Promise<void>;
-  /** Writes one line of data, as `result` does. */
+  /** Writes one line of text, as `result` does. */
   line(text: string): Promise<void>;
   /** Writes a remark for people to standard error. */
   note(text: string): void;
@@ -59,10 +59,10 @@ export interface Output {
   tint(text: string, colour: number): string;
 }
 
-/** Thrown by `Output.write` when the reader has gone (`mobility … | head`). Ends a command with 0. */
+/** Thrown by `Output.write` when the reader has ended (`mobility … | head`). The exit code is then 0. */
 export class OutputClosed extends Error {
   constructor() {
-    super('the reader of standard output has gone');
+    super('the reader of standard output has ended');
     this.name = 'OutputClosed';
   }
 }
@@ -125,7 +125,7 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
     write,
     line: (text) => write(`${shownText(text)}\n`),
     result: (value, text) => {
-      const shown = json() ? JSON.stringify(value, named, 2) : typeof text === 'function' ? text() : text;
+      const shown = json() ? JSON.stringify(value, renameUuid, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shownText(shown.replace(/\n+$/, ''))}\n`);
     },
     note: (text) => {
@@ -158,7 +158,7 @@ export async function writeResult(output: Output, file: string, text: string, wh
 
 const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);
 
-/** Makes text of other people harmless: it can neither control a terminal nor reorder text. Our marks stay. */
+/** Makes text from other people harmless: it can neither control a terminal nor reorder text. `ownMarks` stay. */
 const shownText = (text: string): string =>
   text
     .split(ownMarks)
@@ -166,7 +166,7 @@ const shownText = (text: string): string =>
     .join('');
 
 /** Renames the `uuid` of a user to `user_id`, the name in all output. */
-function named(_: string, value: unknown): unknown {
+function renameUuid(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('uuid' in value)) return value;
   const { uuid: user_id, ...rest } = value;
   return { user_id, ...rest };
@@ -179,7 +179,7 @@ function writeError(cause: Error): Error {
 
 const silent: Spinner = { update: () => {}, done: () => {} };
 
-/** A progress that can be removed; the next update shows it again. */
+/** A spinner. `done` removes it, the next `update` shows it again. */
 interface Spinner extends Progress {
   done(): void;
 }

@@ -20,11 +20,11 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
  */
 export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;
-  const giveBack = async (): Promise<void> => {
+  const releaseLease = async (): Promise<void> => {
     const lease = current === null ? null : await store.leases.get(current);
     if (lease?.owner === owner) await store.leases.release(lease);
   };
-  context.interruptible().addEventListener('abort', () => void giveBack().catch(() => {}), { once: true });
+  context.interruptible().addEventListener('abort', () => void releaseLease().catch(() => {}), { once: true });
   return (userId) => {
     current = userId;
   };

@@ -10,22 +10,22 @@ import { pipelineOptions } from './pipeline-options.ts';
 /** Processes that run the pipeline for users. */
 export interface WorkerPool {
   /**
-   * Runs the pipeline for a user in an idle process, or in a new one. A user whose process ended is reported as `busy`:
-   * the lease of that process has to expire first. Throws if a process ends before it is ready. `reanalyseFrom`: see
-   * `PipelineOptions`; the report then has the changed trips.
+   * Runs the pipeline for a user in an idle process, or in a new one. If the process ends meanwhile, the user is
+   * reported as `busy`, because the lease of that process must expire first. Throws if a process ends before it is
+   * ready. `reanalyseFrom`: see `PipelineOptions`; the report then contains the changed trips.
    */
   run(userId: string, reanalyseFrom?: number): Promise<UserReport>;
-  /** How processes ended while they had a user in work, since the last call. */
+  /** How processes ended that were working on a user, since the last call: signals or exit codes. */
   takeLost(): string[];
-  /** Ends the processes; resolves when they are gone. */
+  /** Stops the processes. Resolves when all have ended. */
   stop(): Promise<void>;
 }
 
 interface Worker {
   child: ChildProcess;
-  /** How it ended. */
+  /** Resolves with the signal or exit code when it has ended. */
   exit: Promise<string>;
-  /** Null when it is ready, else how it ended before. */
+  /** Resolves with null when it is ready, or like `exit` if it ends before. */
   ready: Promise<string | null>;
 }
 
@@ -48,7 +48,7 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
       const worker = idle.pop() ?? start();
       const failure = await worker.ready;
       if (failure !== null) {
-        // Ctrl-C reaches all processes; this one may learn of the end of a worker before it gets its own signal.
+        // Ctrl-C reaches all processes. This process may notice the end of a worker before it gets the signal itself.
         if (context.signal.aborted || failure === 'SIGINT') return unfinished(context, userId, failure);
         throw new Error(`a pipeline worker ended before it was ready: ${failure}`);
       }
@@ -85,13 +85,13 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready: Promise.race([isReady, exit]) };
 }
 
-/** What a process gets to do. */
+/** The message to a process. */
 interface Task {
   userId: string;
   reanalyseFrom?: number | undefined;
 }
 
-/** The report, or how the process ended. */
+/** Resolves with the report, or with the signal or exit code of a process that ended. */
 function runIn({ child, exit }: Worker, task: Task): Promise<UserReport | string> {
   const answer = new Promise<UserReport>((resolve) => child.once('message', (report) => resolve(report as UserReport)));
   child.send(task, () => {}); // if it cannot be sent, the process ends
@@ -106,7 +106,7 @@ async function unfinished(context: CommandContext, userId: string, how: string):
 }
 
 /**
- * Works for a parent process until the parent disconnects or ends. The parent lets it finish the user in work.
+ * Works for a parent process until the parent disconnects or ends. The parent lets it finish the user in progress.
  */
 export async function workForParent(context: CommandContext): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');

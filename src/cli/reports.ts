@@ -45,7 +45,7 @@ export async function namedReport(
   return { ...report, failures, longest, next };
 }
 
-/** A line per stage for all users together, the summary, whose run took longest, failed users, and what to do. */
+/** The text of a run over all users: stages, summary, the longest run, failed users, and the next commands. */
 export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }): string {
   const { stages, failures, longest, next } = report;
   const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
@@ -71,7 +71,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost: mobility errors`];
 }
 
-/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; plain words if all is as before. */
+/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; a sentence if nothing changed. */
 export function summaryText(report: AllReport): string {
   const { users, done, nothing_new, busy, failed, seconds, stages } = report;
   const took = `in ${workTimeText(seconds)}`;

@@ -17,8 +17,8 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** A row for each step: its mark, name, time and details. Steps after a failed one have the mark `-`. */
-export function chainRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
+/** A row for each step: `ok`, `BROKEN` or `-`, then name, time and details. Steps after a broken step have `-`. */
+export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];
   const at = broken === null ? names.length : names.indexOf(broken.link);

@@ -6,7 +6,7 @@ import { counted } from './output.ts';
 
 type Made = readonly { uuid: string; token: string }[];
 
-/** Shows new tokens by `show`. If that fails, revokes them, and throws `MOBILITY_OUTPUT`. */
+/** Calls `show` to print new tokens. If that fails, revokes the tokens and throws `MOBILITY_OUTPUT`. */
 export async function showTokens(context: CommandContext, made: Made, show: () => Promise<void>): Promise<void> {
   await show().catch(async (error) => {
     const { tokens } = await context.store();

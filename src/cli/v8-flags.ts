@@ -12,9 +12,8 @@ export function growFreely(): void {
 }
 
 /**
- * Makes V8 optimise functions later. For a process that ends after some users: compiling takes a third of the CPU of a
- * run of 25 people, and the code does not live long enough to pay for it. Later versions of V8 have no such flag, and
- * print an error for a flag that they do not know.
+ * Makes V8 optimise functions later. For a process that ends after some users: optimising takes a third of the CPU of a
+ * run of 25 people, which is more than it saves. V8 from 12 on has no such flag, and prints an error for it.
  */
 export function forShortRun(): void {
   if (Number.parseInt(process.versions.v8, 10) < firstWithoutBudget) setUnlessGiven('--interrupt-budget', 1_056_768); // bytes of bytecode; V8: 67,584

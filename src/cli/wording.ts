@@ -13,12 +13,10 @@ export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** A text with times, and their zone below it; an empty one stays empty. */
+/** A text with times, and their zone below it. An empty text stays empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
-/**
- * The days that a new version of the analysis derives again with the next run, or with this one, and how to preview it.
- */
+/** A note that the next run, or this run, derives days again because the analysis changed, and how to preview that. */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
   const before = run === 'this' ? '' : '; preview: `mobility rebuild --all --dry-run`';

@@ -167,8 +167,8 @@ function answerAtRoot(
 const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
- * Refuses calls that a web page in a browser of this machine sends: with another host name that resolves to this address
- * (DNS rebinding), or from another site. With `dev` authentication, such a page would need only a user name.
+ * Refuses calls that a web page in a browser of this machine sends: with a host name that resolves to this address (DNS
+ * rebinding), or from another site. With `dev` authentication, such a page would need only a user name.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async function checkSite(c, next) {

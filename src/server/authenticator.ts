@@ -67,7 +67,9 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
       return caller;
     },
 
-    /** Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token. */
+    /**
+     * Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token.
+     */
     async admitIfKnown({ token, name }: BasicToken): Promise<void> {
       try {
         await self.admit(token);

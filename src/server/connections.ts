@@ -3,7 +3,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-/** The most calls that a connection may send before its first call is answered. Phones and proxies wait for each answer. */
+/**
+ * The most calls that a connection may send before its first call is answered. Phones and proxies wait for each answer.
+ */
 const mostAhead = 8;
 
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.

@@ -8,8 +8,8 @@ const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null
 const triesAtEnd = 8; // occurrences of the field's name that are tried, from the end
 
 /**
- * The text of a top-level field near the beginning of a JSON object. null: it is not there, or a list or object precedes
- * it. The body may be invalid or repeat the field, so the caller must compare the result with the parsed body.
+ * The text of a top-level field near the beginning of a JSON object. null: it is not there, or a list or object
+ * precedes it. The body may be invalid or repeat the field, so the caller must compare the result with the parsed body.
  *
  *     {"user": "t1", "phone_to_server": [ …    t1
  *     {"phone_to_server": [ …                  null

@@ -1,10 +1,10 @@
 // Lets people join a study with a token that their app made, and reports unusual numbers to the operator.
-import { randomBytes } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { type EnrolResult, joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { randomText, typedLetters } from '../upkeep/enrol-member.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
@@ -37,7 +37,8 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
     if (origin !== null) joins.add(origin);
     const record = { hash, created_ts: now(), expires_ts: null, kind: 'study' as const };
     for (;;) {
-      const email = `${claims.study}_${claims.subgroup}_${shortId()}`;
+      // The random end of the name reveals nothing about the token.
+      const email = `${claims.study}_${claims.subgroup}_${randomText(8, typedLetters)}`;
       const result = await store.studies.enrol({ ...claims, email, token: record, now: now() });
       if ('known' in result) return result.known;
       if ('enrolled' in result) {
@@ -56,11 +57,6 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
 const tooMany = (where: string, seconds: number, limit: string): Problem =>
   tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
-
-/** The end of the user name of a person who joined a study. It reveals nothing about the token. */
-const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
-
 /**
  * The text of every refusal of a token, so that the text does not reveal which studies and subgroups exist. Beyond the
  * hourly limit of a study the answer is another one, to make phones try again: it reveals only studies that anyone can
@@ -71,7 +67,9 @@ export const unknownToken =
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 
-/** Warns the operator when the joins of the last hour reach half of the study's limit, and when they reach the limit. */
+/**
+ * Warns the operator when the joins of the last hour reach half of the study's limit, and when they reach the limit.
+ */
 function warnOfManyJoins({ study, lastHour }: Enrolled, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));

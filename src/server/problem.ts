@@ -87,7 +87,9 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who must act on a failed call: the `caller`; `server`: the operator; `limit`: no one, since a later call succeeds. */
+/**
+ * Who must act on a failed call: the `caller`; `server`: the operator; `limit`: no one, since a later call succeeds.
+ */
 export type Cause = 'caller' | 'limit' | 'server';
 
 /** The cause of a problem. Answers may have another status than their problem, since some apps need it. */

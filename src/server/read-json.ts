@@ -37,7 +37,9 @@ export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 /** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-/** characters; a shorter element cannot exceed the limits, since each value and each level takes two characters or more */
+/**
+ * characters; a shorter element cannot exceed the limits, since each value and each level takes two characters or more
+ */
 const shortElement = 2 * elementDepth;
 
 const parsedLength = 8 * 1024; // characters that are parsed in one step

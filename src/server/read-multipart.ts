@@ -8,7 +8,9 @@ import type { Upload } from '../web/web.ts';
 /** The most bytes of a field that is not a file. */
 const mostField = 16 * 1024;
 
-/** The fields and the first file of a body. Leaves out longer fields. If a name occurs twice, its first value counts. */
+/**
+ * The fields and the first file of a body. Leaves out longer fields. If a name occurs twice, its first value counts.
+ */
 export function readMultipart(body: Buffer, boundary: string): Upload {
   const form = Object.create(null) as Record<string, string>;
   let file: Upload['file'] = null;

@@ -77,8 +77,8 @@ function endOfString(text: string, open: number): number {
 const scanLength = 64 * 1024; // characters that are scanned in one step
 
 /**
- * The position after the opening bracket of the first list with this name in the outermost object. -1: there is none, or
- * its name contains escapes.
+ * The position after the opening bracket of the first list with this name in the outermost object. -1: there is none,
+ * or its name contains escapes.
  */
 export function* openingOf(text: string, name: string): Generator<void, number> {
   const start = new RegExp(`"${name}"[ \\t\\n\\r]*:[ \\t\\n\\r]*\\[`, 'y');
@@ -108,8 +108,8 @@ export function* openingOf(text: string, name: string): Generator<void, number> 
 type Quick = (at: number) => { value: JsonValue; end: number } | null;
 
 /**
- * Parses short elements that all begin with the same text, as phones write them. Assumes that an element ends before the
- * next such text; if the piece up to there is JSON, it is exactly one element. Twice as fast as `endOfElement`.
+ * Parses short elements that all begin with the same text, as phones write them. Assumes that an element ends before
+ * the next such text; if the piece up to there is JSON, it is exactly one element. Twice as fast as `endOfElement`.
  *
  *     [{"metadata":1},{"metadata":2}]    pieces end before `,{"metadata"`
  */

@@ -155,7 +155,9 @@ function languagesOf(c: Context<ServerEnv>): string[] {
   return [...new Set([...chosen.flatMap((one) => one ?? []), ...acceptedLanguages(c.req.header('Accept-Language'))])];
 }
 
-/** Answers a failed GET of a browser with a page, unless the path belongs to another app with its own form of failures. */
+/**
+ * Answers a failed GET of a browser with a page, unless the path belongs to another app with its own form of failures.
+ */
 export function refuseAsPage(c: Context<ServerEnv>): void {
   const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
   if (isLooking && c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);

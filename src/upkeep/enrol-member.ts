@@ -6,11 +6,13 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** The letters and digits of names: lower case only, because people type names. */
-export const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
+/** Letters and digits for texts that people type: without characters that look alike. */
+export const typedLetters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Makes a random text of `letters`; default: letters of both cases and digits. */
-export const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
+const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+/** Makes a random text of `letters`. */
+export const randomText = (length: number, letters = allLetters): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
 /**
@@ -28,7 +30,7 @@ export async function enrolMember(
   for (;;) {
     const now = clock();
     const token = kind === 'study' ? `nrelop_${joinName}_${subgroup}_${randomText(32)}` : newToken();
-    const email = `${study.name}_${subgroup}_${randomText(8, lowerCase)}`;
+    const email = `${study.name}_${subgroup}_${randomText(8, typedLetters)}`;
     const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind };
     const result = await studies.enrol({ study: joinName, subgroup, email, token: record, now, byOperator: true });
     if (!('enrolled' in result)) continue; // the name is taken

@@ -113,7 +113,9 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 
 // ---------------------------------------------------------------- forms
 
-/** Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. null: the form is invalid. */
+/**
+ * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. null: the form is invalid.
+ */
 export async function readStatement(
   { store, user, now }: PersonCall,
   form: Readonly<Record<string, string>>,

@@ -24,8 +24,8 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, 
 const mostKept = 20;
 
 /**
- * ms after which an import stops, so that others can import. The entries stored until then stay. To import the rest, the
- * person adds the file again.
+ * ms after which an import stops, so that others can import. The entries stored until then stay. To import the rest,
+ * the person adds the file again.
  */
 const maxDuration = 300_000;
 

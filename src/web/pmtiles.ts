@@ -1,5 +1,5 @@
-// Reads a base map from a PMTiles file of raster tiles. The limits below bound the memory that a damaged or hostile file
-// can take.
+// Reads a base map from a PMTiles file of raster tiles. The limits below bound the memory that a damaged or hostile
+// file can take.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';

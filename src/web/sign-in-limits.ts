@@ -27,8 +27,8 @@ export class SignInLimits {
   }
 
   /**
-   * Seconds that a network with too many wrong passwords must wait; 0: none. Callers without a known network never wait:
-   * counted together, one of them could lock out all others. For them, the lock of each account limits guessing.
+   * Seconds that a network with too many wrong passwords must wait; 0: none. Callers without a known network never
+   * wait: counted together, one of them could lock out all others. For them, the lock of each account limits guessing.
    */
   networkWait(origin: string | null): number {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
@@ -40,8 +40,8 @@ export class SignInLimits {
   }
 
   /**
-   * Counts a checked password. A right password resets the count of its account for this network. A wrong password for a
-   * locked account does not count for the network as a whole.
+   * Counts a checked password. A right password resets the count of its account for this network. A wrong password for
+   * a locked account does not count for the network as a whole.
    */
   countTry(
     origin: string | null,

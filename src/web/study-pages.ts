@@ -257,12 +257,12 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   );
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p lang="${study.language ?? t.language}">${letter}</p></section>`}
-${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
+${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${stepItems(found, call)}</ol></details>
 <h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
   return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
 }
 
-function chainItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
+function stepItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
   const { broken } = of;
   const chain: Steps = { ...of.chain, joined: { ts: joinedOf(of) } };
   const names = Object.keys(chain) as (keyof Steps)[];

@@ -787,7 +787,7 @@ describe('config', () => {
   it('names variables that look like settings and are none', async () => {
     const { run } = await freshProgram();
     const env = { MOBILITY_WORKRES: '3', MOBILITY_DEBUG: '', MOBILITY_WORKERS: '3' };
-    expect((await run(['config'], { env })).stderr).toBe('no settings, and without effect: MOBILITY_WORKRES\n');
+    expect((await run(['config'], { env })).stderr).toBe('not settings, ignored: MOBILITY_WORKRES\n');
     expect((await run(['config'], { env: { MOBILITY_WORKERS: '3' } })).stderr).toBe('');
   });
 

@@ -30,21 +30,21 @@ const flags = (context: CommandContext) =>
 
 type Options = OptionsOf<typeof flags>;
 
-/** Actions of managers on pages, besides views of a day or of monthly figures. */
-const ofPages = ['list of people', 'reminder list', 'flagged days'];
+/** Actions of managers on pages, besides those that name a day or month, such as `look at 2026-11-21`. */
+const pageActions = ['list of people', 'reminder list', 'flagged days'];
 
 async function show(context: CommandContext, { user, action, since = 0 }: Options): Promise<void> {
   const store = await context.store();
   if (user !== undefined) await context.findUser(user);
-  const isMeant = (act: Act): boolean =>
+  const isSelected = (act: Act): boolean =>
     act.ts >= since &&
     (action === undefined || act.action === action) &&
     (user === undefined || act.people.some((key) => context.named.has(key)));
   const all = await readActs(context.config().logDir);
-  const known = new Set([...audited, ...ofPages, ...all.map((act) => act.action)]);
+  const known = new Set([...audited, ...pageActions, ...all.map((act) => act.action)]);
   if (action !== undefined && !known.has(action) && !/^(look at|figures of) \d/.test(action))
     throw usageError(`no action ${JSON.stringify(action)}${await didYouMean(action, known)}`);
-  const acts = all.filter(isMeant);
+  const acts = all.filter(isSelected);
   const names = new Map<string, string>();
   if (acts.some(({ people }) => people.length > 0))
     for await (const person of everyStatus(store, { now: context.now() }))

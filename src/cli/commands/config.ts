@@ -13,7 +13,7 @@ export function command(context: CommandContext) {
         const inForce = settingsInForce(context);
         await context.output.result({ settings: inForce }, () => settingsText(inForce));
         const unknown = unknownVariables(context.env);
-        if (unknown.length > 0) context.output.note(`no settings, and without effect: ${unknown.join(', ')}`);
+        if (unknown.length > 0) context.output.note(`not settings, ignored: ${unknown.join(', ')}`);
       }),
     );
 }
@@ -28,7 +28,7 @@ function settingsInForce(context: CommandContext) {
   });
 }
 
-/** Environment variables that look like settings but are none. Only this command finds misspelt names. */
+/** Environment variables that look like settings but are not. Other commands ignore misspelt names. */
 function unknownVariables(env: CommandContext['env']): string[] {
   const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
   return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));

@@ -12,7 +12,7 @@ import { beyondBounds } from '../../intake/stated-times.ts';
 import { writeTime } from '../../intake/write-time.ts';
 import type { Correction } from '../../model/correction.ts';
 import { errorText, usageError } from '../../model/mobility-error.ts';
-import { formatForPeople, startOfDay, zoneOffset } from '../../model/time.ts';
+import { formatForPeople, startOfDay, timeOnClocks } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
@@ -135,7 +135,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   });
 }
 
-/** Refuses to correct a day whose raw data were removed: only the user can know that the day was different. */
+/** Refuses to correct a day whose raw data were removed: without them, only the user can know what happened. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -173,9 +173,9 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
     throw usageError(`expected a time before now, ${minuteText(now, zone)} in ${zone}, found ${day} ${clock}`);
   };
   const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
-  const stretch = { start_ts: passed(from ?? '00:00'), end_ts };
+  const range = { start_ts: passed(from ?? '00:00'), end_ts };
   const fields = {
-    ...(['set-aside', 'add', 'at-home', 'at-place'].includes(what) ? stretch : { ts: passed(at ?? need('--at')) }),
+    ...(['set-aside', 'add', 'at-home', 'at-place'].includes(what) ? range : { ts: passed(at ?? need('--at')) }),
     ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),
     ...(what === 'place-name' && { name: name?.trim() || need('--name') }),
     ...(distance !== undefined && { distance }),
@@ -185,7 +185,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   return { correction: { kind: what.replace('-', '_'), ...fields } as Correction, day, zone };
 }
 
-/** The id of the user's token, if they have it. */
+/** Returns the id if it is the id of a token of the user. Throws `MOBILITY_USAGE` for any other text. */
 async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRecord, id: string): Promise<string> {
   const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
   if (ids.includes(id)) return id;
@@ -216,11 +216,10 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };
 }
 
-/** The instant when clocks of the zone show this time on the day. */
+/** The time when clocks in the zone show `clock` on the day; the first time if they show it twice. */
 function clockTs(day: string, clock: string, zone: string): number {
   const [hours, minutes] = clock.split(':').map(Number) as [number, number];
-  const shown = startOfDay(day, 'UTC') + hours * 3600 + minutes * 60;
-  return shown - zoneOffset(zone, shown - zoneOffset(zone, shown));
+  return timeOnClocks(startOfDay(day, 'UTC') + hours * 3600 + minutes * 60, zone);
 }
 
 async function list(context: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {

@@ -27,7 +27,7 @@ Examples:
   mobility days --all --day yesterday --flagged
   mobility days --study berlin --flagged --json
 
-Flags: something is not right though nothing failed. Nothing is repaired by them.
+Flags mark days in which something may be wrong although nothing failed. They change nothing.
 ${Object.entries(flagMeanings)
   .map(([flag, meaning]) => `  ${flag.padEnd(17)} ${meaning}`)
   .join('\n')}`,

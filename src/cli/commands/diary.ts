@@ -49,7 +49,7 @@ Examples:
   mobility diary --user ada@example.org --day monday --week --html week.html
   mobility diary --user ada@example.org --all-days --html ada
 
-With --json: the trips as phones read them. Of --week and --month the first day of --day counts.`,
+With --json: the trips as phones read them. --week and --month mean the week or month of the first day in --day.`,
     );
 
 type Options = OptionsOf<typeof flags>;
@@ -100,7 +100,7 @@ async function showDays(context: CommandContext, user: UserRecord, days: DayRang
 
 const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 
-/** The trips of the days in the form for phones, with their labels. */
+/** The trips of the days as phones get them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
   return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days, { drafts: true })).values()].flat());
 }

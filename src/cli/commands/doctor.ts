@@ -12,7 +12,7 @@ import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts'
 import { type DayAsked, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { table } from '../output.ts';
-import { chainRows } from '../status-text.ts';
+import { stepRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
@@ -40,7 +40,7 @@ type Options = OptionsOf<typeof flags>;
 async function examine(context: CommandContext, { user: name, day, url }: Options): Promise<Outcome> {
   const store = await context.store();
   if (name === undefined) return examineInstallation(context, store, url);
-  const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // any token, also one that no study made
+  const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // `name` may be any token, not only of a study
   try {
     return await examineUser(context, store, await context.findUser(owner ?? name), day);
   } catch (error) {
@@ -69,7 +69,7 @@ async function examineUser(
   const gap = day === null ? null : await findGap(store, user, day, context.zone);
   const json = { ...toStatusJson(status), broken: broken && { ...broken, ...remedy }, ...(gap && { hole: gap }) };
   await context.output.result(json, () => {
-    const rows = table(chainRows(status, broken, shown));
+    const rows = table(stepRows(status, broken, shown));
     const lines = [`${context.output.bold(user.user_email)}  ${user.uuid}`, rows];
     if (broken !== null && remedy !== null) lines.push(remedyText(broken.link, remedy));
     if (gap !== null) lines.push(remedyText('located', gap));

@@ -31,7 +31,7 @@ Examples:
   mobility erase --study sunny --yes --json > receipt.json
 
 In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
-An erasure can be repeated: a name or UUID that is not registered is no failure, and is removed from log files.
+An erasure can be repeated: a name or UUID that is not registered is not an error, and is removed from log files.
 Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`,
     );
 

@@ -1,5 +1,5 @@
 // `mobility explain`: shows the reasons for the diary of a day.
-import { Command } from '@commander-js/extra-typings';
+import { Command, Help } from '@commander-js/extra-typings';
 import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
 import { readReadings } from '../../diary/explain/readings.ts';
@@ -33,7 +33,9 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
 
 type Options = OptionsOf<typeof flags>;
 
-/** s before and after the day, to find links that reach into it, and readings around their bounds */
+/**
+ * s before and after the day that are read, to find links that reach into the day and the readings around their bounds
+ */
 const margin = 86_400;
 
 async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
@@ -50,7 +52,7 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
   const all = explainDay({ records, observed, zone: observed.zone, readings });
   const parts = at === undefined ? all : partsAt(all, at);
   const zones = [...new Set(parts.map(({ zone }) => zone))];
-  // The last second belongs to the day.
+  // A day whose last second is not final is a draft.
   const isDraft = observed.from <= context.now() && (complete_until ?? 0) < observed.to - 1;
   const draft = isDraft ? draftText(complete_until, parts.at(-1)?.zone ?? observed.zone) : null;
   await context.output.result({ user_id: user.uuid, day, complete_until, parts }, () => {
@@ -90,7 +92,7 @@ function partText(
 
 const indent = 13;
 
-/** `phone then: 07:52:10 exited geofence; 12 locations, 4 walking`; empty without readings. */
+/** `within 5 min the phone sent: 07:52:10 exited geofence, 12 locations, walking 4`; empty without readings. */
 function readingsText(readings: readonly PhoneReading[], zone: string): string {
   if (readings.length === 0) return '';
   const counts = new Map<string, number>();
@@ -107,12 +109,5 @@ function readingsText(readings: readonly PhoneReading[], zone: string): string {
 }
 
 /** Splits a text at blanks into lines of at most `width` columns; none for an empty text. */
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else if (word !== '') lines.push(word);
-  }
-  return lines;
-}
+const wrapped = (text: string, width: number): string[] =>
+  text === '' ? [] : new Help().boxWrap(text, width).split('\n');

@@ -1,9 +1,9 @@
 // `mobility managers`: manages the accounts of managers, who see studies on the pages of the server.
-import { randomInt } from 'node:crypto';
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { randomText, typedLetters } from '../../upkeep/enrol-member.ts';
 import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
 import { type OptionsOf, repeated } from '../arguments.ts';
@@ -82,13 +82,8 @@ async function add(context: CommandContext, name: string, options: AddOptions): 
 
 const publicOf = ({ name, studies, operator, created_ts }: ManagerRecord) => ({ name, studies, operator, created_ts });
 
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
-
 /** A password of 99 random bits, in groups that can be read out. */
-function newPassword(): string {
-  const group = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
-  return [group(), group(), group(), group()].join('-');
-}
+const newPassword = (): string => Array.from({ length: 4 }, () => randomText(5, typedLetters)).join('-');
 
 function listCommand(context: CommandContext) {
   return new Command('list')

@@ -100,7 +100,7 @@ async function noteOutdated(context: CommandContext, userId?: string): Promise<n
   return people;
 }
 
-/** What a new version of the analysis derives again. A damaged store is reported by the run itself. */
+/** The people and days that a new version of the analysis derives again. The run itself reports a damaged store. */
 async function findOutdated(context: CommandContext, userId?: string): Promise<{ people: number; days: number }> {
   const store = await context.store();
   return store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
@@ -109,7 +109,7 @@ async function findOutdated(context: CommandContext, userId?: string): Promise<{
   });
 }
 
-/** Makes a function that estimates the remaining time when so many people are done. */
+/** Returns a function that estimates, in words, the remaining time of a new analysis of `people`. */
 function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
   const started = now();
   return (done) => {
@@ -131,7 +131,7 @@ async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes:
   return runAll(store, pool === null ? options : { ...options, run: pool.run, lanes });
 }
 
-/** One of many rounds; returns its line. */
+/** Runs one of many rounds. Returns the line about it. */
 async function round(
   context: CommandContext,
   pool: WorkerPool | null,

@@ -97,7 +97,9 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** Adds each user's changes to the report and passes the rows on. If only one user was asked for, throws its error. */
+/**
+ * Adds each user's changes to the report and passes on their rows. With a single `--user`, throws that user's error.
+ */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,
@@ -117,7 +119,7 @@ async function deriveAll(
         begun -= 1;
         return;
       }
-      // In no time zone does the day begin earlier; a few more hours do no harm.
+      // The day begins first in the easternmost zone. To derive some more hours does no harm.
       const day = from && startOfDay(await resolveDay(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
       const since = start === -Infinity ? {} : { from: start };
@@ -132,7 +134,7 @@ async function deriveAll(
     }
   };
   const users = selectUsers(context, whom);
-  const lane = async (): Promise<void> => {
+  const deriveNext = async (): Promise<void> => {
     while (begun < sample && !report.interrupted) {
       begun += 1;
       const next = await users.next();
@@ -142,7 +144,7 @@ async function deriveAll(
     }
   };
   try {
-    await Promise.all(Array.from({ length: workers }, lane));
+    await Promise.all(Array.from({ length: workers }, deriveNext));
   } finally {
     await pool?.stop();
   }
@@ -165,9 +167,9 @@ async function reader(context: CommandContext): Promise<ChangesOf> {
 async function rebuilder(context: CommandContext, pool: WorkerPool | null): Promise<ChangesOf> {
   const store = await context.store();
   const options = await pipelineOptions(context);
-  const inWork = pool === null ? releaseWhenStopped(context, store, options.owner) : () => {};
+  const setCurrentUser = pool === null ? releaseWhenStopped(context, store, options.owner) : () => {};
   return async ({ uuid, user_email }, { from = -Number.MAX_VALUE }) => {
-    inWork(uuid);
+    setCurrentUser(uuid);
     const { status, message, stages } = await (pool === null
       ? rebuild(store, uuid, { ...options, from })
       : pool.run(uuid, from));

@@ -38,7 +38,7 @@ Examples:
   mobility recover-errors --user ada@example.org --key manual/survey
   mobility recover-errors --user ada@example.org --remove-before 2026-01-01
 
-Without --user and --study, it retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
+Without --user and --study, the command retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`,
     );
 
@@ -50,13 +50,13 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   const whom: UserChoice = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
   const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
-  const inWork = releaseWhenStopped(context, store, recovery.owner);
+  const setCurrentUser = releaseWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
   for await (const { uuid, user_email } of selectUsers(context, whom)) {
     if ((await figuresWithErrors(store, uuid, options)) === null) continue;
     if (context.signal.aborted) break;
-    inWork(uuid);
+    setCurrentUser(uuid);
     progress.update(`${user_email}: recovering`);
     const none = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
     const failed = (error: unknown) => ({ ...none, failure: errorText(error) });

@@ -48,14 +48,14 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const store = await context.store();
   const retention = { ...(await pipelineOptions(context)), before, what };
   const signal = context.interruptible();
-  const inWork = releaseWhenStopped(context, store, retention.owner);
+  const setCurrentUser = releaseWhenStopped(context, store, retention.owner);
   const users: UserReport[] = [];
   const failed: { user_email: string; message: string }[] = [];
   const progress = context.output.progress('removing');
   for await (const { uuid, user_email } of selectUsers(context, whom)) {
     if (signal.aborted) break;
     progress.update(`${user_email}: ${counted(users.length, 'user')} done`);
-    inWork(uuid);
+    setCurrentUser(uuid);
     try {
       const work = dryRun
         ? onCopyOf(context.config().store, uuid, (copy) => retain(copy, uuid, retention))

@@ -111,7 +111,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
-    // Tomorrow, the default of --from will be another day.
+    // --from is named, since its default is another day tomorrow.
     context.output.note(
       `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones pushed, which stay; ` +
         `run the same command again with --from ${from} to continue`,
@@ -126,7 +126,7 @@ async function* pushDays(days: Iterable<Entry[]>, push: (entries: Entry[]) => Pr
   for (const entries of days) yield { entries: entries.length, inserted: await push(entries) };
 }
 
-/** The study by this name, which is created if there is none. */
+/** Returns the study by this name. Creates it if there is none. */
 async function studyOf(context: CommandContext, name: string): Promise<StudyRecord> {
   const { studies } = await context.store();
   const found = await studies.byName(name);

@@ -5,15 +5,15 @@ import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
-import { enrolMember, lowerCase, randomText } from '../../upkeep/enrol-member.ts';
+import { enrolMember, randomText, typedLetters } from '../../upkeep/enrol-member.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../../util/file-access.ts';
 import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts';
 import { qrSvg, qrText } from '../../web/pages/qr.ts';
 import { textsFor } from '../../web/pages/texts/texts.ts';
-import { phoneAddress } from '../app-settings.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
+import { phoneAddress } from '../phone-address.ts';
 import { showTokens } from '../tokens.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink } from './user-tokens.ts';
@@ -80,7 +80,7 @@ export function newLinkCommand(context: CommandContext) {
 
 async function replaceLink(context: CommandContext, name: string, asked: string | undefined): Promise<void> {
   const { joins: _, ...study } = await findStudy(context, name);
-  const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, lowerCase)}`;
+  const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
   if (!isStudyName(join_name)) {
     const found = JSON.stringify(join_name.slice(0, 60));
     throw usageError(`expected up to 40 lower case letters, digits and hyphens, found ${found}`);
@@ -94,7 +94,7 @@ async function replaceLink(context: CommandContext, name: string, asked: string 
 }
 
 /**
- * Throws `MOBILITY_USAGE` if people join, or joined before, a study by this name: its old links would lead elsewhere.
+ * Throws `MOBILITY_USAGE` if this is or was the name for joining a study: its old links would lead to another study.
  */
 export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
   const taken = await (await context.store()).studies.byJoinName(name);

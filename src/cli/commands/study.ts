@@ -17,10 +17,10 @@ import { configFileName, configFlaws, studyConfig } from '../../model/study-conf
 import { everyUser } from '../../store/paging.ts';
 import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
-import { phoneAddress } from '../app-settings.ts';
 import { type OptionsOf, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
+import { phoneAddress } from '../phone-address.ts';
 import { findStudy, subgroupsOf } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';

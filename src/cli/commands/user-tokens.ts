@@ -11,10 +11,10 @@ import type { Store } from '../../store/store.ts';
 import { streamText } from '../../util/file-access.ts';
 import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
-import { phoneAddress } from '../app-settings.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
+import { phoneAddress } from '../phone-address.ts';
 import { showTokens } from '../tokens.ts';
 import { withZone } from '../wording.ts';
 
@@ -131,7 +131,7 @@ export function userLinkCommand(context: CommandContext) {
     );
 }
 
-/** A token given on the command line, or on standard input, so that no list of processes shows it. */
+/** The token of `--import`. `-`: from standard input, so that lists of processes do not show it. */
 async function givenToken(given: string, { stdin }: CommandContext): Promise<string> {
   return checkedToken(given === '-' ? (await streamText(stdin)).replace(/\r?\n$/, '') : given);
 }
@@ -161,7 +161,7 @@ export function tokensCommand(context: CommandContext) {
 
 /**
  * The platform or program of the last entry that each token pushed, by the id of the token. Reads only the newest
- * entries; if a row of them is damaged, none.
+ * entries. Empty if one of their rows is damaged.
  */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
@@ -185,7 +185,7 @@ function tokensText(
     if (refusal !== null) return `${refusal.why} ${minuteText(refusal.since, zone)}`;
     return token.expires_ts === null ? 'never' : minuteText(token.expires_ts, zone);
   };
-  // The store has only the hour of the last use.
+  // The store has only the hour in which a token was last used.
   const hour = (ts: number): string => `${minuteText(ts, zone)} to ${clockText(ts + useStep, zone)}`;
   const usedOnce = ({ revoked_why, revoked_ts = 0 }: TokenRecord): string =>
     revoked_why === 'used' ? minuteText(revoked_ts, zone) : 'never';

@@ -121,12 +121,12 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   const people: PersonStatus[] = [];
   const silentDays = silent ?? usualSilentDays;
   for await (const person of everyStatus(store, { now: context.now(), silentDays })) {
-    if (!isMember(person.user, options) || !isOfWave(person.user, options)) continue;
+    if (!isMember(person.user, options) || !matchesFlags(person.user, options)) continue;
     if (state !== undefined && !state.includes(person.state)) continue;
     if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
   }
-  // The states that need attention first, and in each state the longest first.
+  // States that need attention come first. Within a state, the users who are in it for longest come first.
   const order = [...troubles, 'stopped', 'in_order'];
   people.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
@@ -139,8 +139,8 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   context.output.note(counted(listed.length, 'user'));
 }
 
-/** True for a user who joined since then, or who never pushed, if the flags ask for it. */
-function isOfWave({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed }: ListOptions): boolean {
+/** True for a user who matches `--joined-since` and `--never-pushed`, where they are given. */
+function matchesFlags({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed }: ListOptions): boolean {
   const isLate = joinedSince === undefined || (joined_ts !== undefined && joined_ts >= joinedSince);
   return isLate && (!neverPushed || sent_ts === undefined);
 }

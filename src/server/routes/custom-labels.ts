@@ -1,5 +1,5 @@
-// Labels for modes and purposes that a user made up. They are stored in the profile. The e-mission apps of 2024 and 2025
-// offer them beside the labels of the study.
+// Labels for modes and purposes that a user made up. They are stored in the profile. The e-mission apps of 2024 and
+// 2025 offer them beside the labels of the study.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';

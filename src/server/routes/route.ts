@@ -49,9 +49,9 @@ export interface Dialect {
    */
   takesAnything?: true;
   /**
-   * Answers a failure so that the app keeps its data; some apps delete data after any 4xx. Also called for wrong methods
-   * and for paths below the route. `problem`: the answer that an e-mission phone would get, with status 400, 403, 404,
-   * 405, 413, 415, 429 (with the header `Retry-After`), 500 or 503.
+   * Answers a failure so that the app keeps its data; some apps delete data after any 4xx. Also called for wrong
+   * methods and for paths below the route. `problem`: the answer that an e-mission phone would get, with status 400,
+   * 403, 404, 405, 413, 415, 429 (with the header `Retry-After`), 500 or 503.
    */
   refuse(problem: Problem, requestId: string): Response;
 }

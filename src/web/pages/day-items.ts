@@ -153,7 +153,9 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 /** The least probability of a home that is shown as one. */
 const leastHome = 0.8;
 
-/** `recorded`: s of the day that were recorded. `past`: s that could be recorded; today up to now. `share`: the ratio. */
+/**
+ * `recorded`: s of the day that were recorded. `past`: s that could be recorded; today up to now. `share`: the ratio.
+ */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

@@ -55,8 +55,8 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 const barWidth = 120;
 
 /**
- * The table of a month, in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of the
- * report. Modes, zones and areas are sorted by kilometres; hours and weekdays keep their order.
+ * The table of a month, in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of
+ * the report. Modes, zones and areas are sorted by kilometres; hours and weekdays keep their order.
  */
 export function figuresTable(
   { by, month, cells, rest, all, observed_days: days }: MonthReport,

@@ -17,7 +17,9 @@ export interface Reader {
   isOwn?: boolean;
 }
 
-/** Local days in order. `beyond`: true: all days between the bounds; false: from the first to the last day with data. */
+/**
+ * Local days in order. `beyond`: true: all days between the bounds; false: from the first to the last day with data.
+ */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,

@@ -1,4 +1,4 @@
-// Finds the address with which phones are set up.
+// Checks the address of the server that phones use.
 import { usageError } from '../model/mobility-error.ts';
 
 /**
