@@ -174,8 +174,8 @@ const asPage =
   };
 
 /**
- * Counts the call of a page against the limits of its caller. The calls of a participant count together with those of
- * their phones. Returns the id under which the call is counted.
+ * Counts the call of a page against the limits of its caller. The calls of a participant and of their phones
+ * count together. Returns the id under which the call is counted.
  */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));

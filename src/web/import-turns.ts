@@ -1,14 +1,14 @@
-// Turns of people who import files: the server reads one file at a time, which may take minutes.
+// Lets people import in turns: a process imports one file at a time, and an import takes up to some minutes.
 //
-//     ada imports    ben asks, cal asks: busy    ada ends, asks again: busy    ben asks: imports    cal, ada: busy
+//     ada imports    ben, cal ask: refused    ada ends, asks again: refused    ben asks: imports    cal, ada: refused
 
-const askedFor = 600; // s for which a person who was refused comes before people who imported more recently
-const rememberedFor = 3_600; // s after which an import no longer puts a person behind others
+const askedFor = 600; // s for which a refused person comes before people who imported more recently
+const rememberedFor = 3_600; // s after which an import is forgotten
 
-/** The turns in one process. */
+/** The people who wait for their turn, and the people who imported recently, in one process. */
 export class ImportTurns {
   readonly #now: () => number;
-  /** When people who wait for their turn asked last, and when the imports of people ended, by UUID. */
+  /** By UUID: when waiting people asked last, and when imports ended. Seconds since the epoch. */
   readonly #asked = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 
@@ -17,7 +17,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** False if another person waits whose last import is longer ago. */
+  /** True unless another person waits and has imported less recently. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);
@@ -25,7 +25,7 @@ export class ImportTurns {
     return [...this.#asked.keys()].every((other) => last(other) >= last(uuid));
   }
 
-  /** Notes that the person has to wait. */
+  /** Records that the person must wait. */
   refused(uuid: string): void {
     this.#asked.set(uuid, this.#now());
   }
@@ -39,7 +39,7 @@ export class ImportTurns {
   }
 }
 
-/** Removes what happened before a time. */
+/** Removes times before `before`. */
 function forget(times: Map<string, number>, before: number): void {
   for (const [uuid, ts] of times) if (ts < before) times.delete(uuid);
 }

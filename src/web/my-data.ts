@@ -106,7 +106,7 @@ ${await importSection(call)}
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
-/** Tells the owner whether the phone works, and if not, what is wrong. */
+/** The text for the owner of a phone: whether it works, and if not, what is wrong. */
 function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {
   if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
