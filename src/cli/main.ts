@@ -2,7 +2,7 @@
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
-import { errorText, isMobilityError } from '../model/mobility-error.ts';
+import { errorText, isMobilityError, stackText } from '../model/mobility-error.ts';
 import { packageVersion } from '../util/program-version.ts';
 import { auditCommand } from './audit-action.ts';
 import { CommandContext, type ContextOptions } from './context.ts';
@@ -195,7 +195,7 @@ function report(
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // commander has printed it
   if (interrupted) return exitCodes.interrupted;
   stderr.write(errorLine(isMobilityError(error) ? error.code : null, errorText(error), json));
-  if (debug && error instanceof Error) stderr.write(`${stackOf(error)}\n`);
+  if (debug) stderr.write(`${stackText(error)}\n`);
   return isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_CONFIG', 'MOBILITY_STORE_ADDRESS', 'MOBILITY_USER_UNKNOWN')
     ? exitCodes.usage
     : exitCodes.failed;
@@ -206,11 +206,6 @@ function errorLine(code: string | null, text: string, json: boolean): string {
   const message = printable(text.replace(/\s*\n\s*/g, ' '));
   if (json) return `${JSON.stringify({ error: { code, message } })}\n`;
   return `mobility: ${code === null ? '' : `${code}: `}${message}\n`;
-}
-
-function stackOf(error: Error): string {
-  const own = error.stack ?? error.message;
-  return error.cause instanceof Error ? `${own}\ncaused by ${stackOf(error.cause)}` : own;
 }
 
 const isSet = (value: string | undefined): boolean =>

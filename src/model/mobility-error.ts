@@ -59,3 +59,10 @@ export function errorText(error: unknown): string {
 /** The message; for a `MobilityError`, after its code: `MOBILITY_STORE_FULL: no space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);
+
+/** The stack of an error and of its causes, for operators. */
+export function stackText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.stack ?? error.message;
+  return error.cause === undefined ? own : `${own}\ncaused by ${stackText(error.cause)}`;
+}

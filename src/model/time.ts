@@ -206,6 +206,12 @@ export const daysOfMonth = (month: string): { from: string; to: string } => ({
   to: addDays(`${monthBeside(month, 31)}-01`, -1),
 });
 
+/** The Monday and the Sunday of the week of a day. */
+export function daysOfWeek(day: string): { from: string; to: string } {
+  const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
+  return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
+}
+
 // ---------------------------------------------------------------- instants
 
 /** An instant on the clocks of a zone. */

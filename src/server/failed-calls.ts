@@ -1,7 +1,7 @@
 // Answers failed calls, and reports details to the operator that the caller must not see.
 import { createStamp, hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
-import { errorText } from '../model/mobility-error.ts';
+import { errorText, stackText } from '../model/mobility-error.ts';
 import { userNameOf } from '../model/user.ts';
 import type { AppParts } from './app-parts.ts';
 import type { Call } from './call.ts';
@@ -67,11 +67,5 @@ export function reportFailure(problem: Problem, call: Call, parts: AppParts): vo
   call.cause = causeOf(problem);
   const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
   const cause = problem.options.cause ?? problem;
-  output(`${call.id} ${call.method} ${call.path}: ${problem.status === 500 ? stackOf(cause) : errorText(cause)}`);
-}
-
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const own = error.stack ?? error.message;
-  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+  output(`${call.id} ${call.method} ${call.path}: ${problem.status === 500 ? stackText(cause) : errorText(cause)}`);
 }

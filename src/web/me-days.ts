@@ -10,7 +10,7 @@ import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import type { DayStore } from '../diary/read-days.ts';
-import { addDays, daysOfMonth, localDateTime, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, daysOfMonth, daysOfWeek, localDay, type TimeRange } from '../model/time.ts';
 import type { Position, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyEntry } from '../store/paging.ts';
@@ -116,8 +116,7 @@ export async function readDay(
   const store = { ...source, corrections: await readCorrections(source, user.uuid) };
   const { zone, today, first, last } = await readKnownDays(store, user.uuid, now);
   const day = asked ?? last;
-  const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
-  const week = await readObservedDays(store, user.uuid, { from: monday, to: addDays(monday, 6), zone });
+  const week = await readObservedDays(store, user.uuid, { ...daysOfWeek(day), zone });
   const { value } = await shownDays(store, user, { from: day, to: day }, { t, now, isOwn }).next();
   const shown = isOwn ? { ...value!, others: await readOtherPaths(store, user.uuid, value!) } : value!;
   const strip = week.days.map((observed) => ({

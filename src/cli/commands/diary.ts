@@ -7,7 +7,7 @@ import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/trips-geojson.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { addDays, daysOfMonth, localDateTime, startOfDay } from '../../model/time.ts';
+import { daysOfMonth, daysOfWeek } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
@@ -71,7 +71,7 @@ async function show(context: CommandContext, options: Options): Promise<void> {
   const last = options.day
     ? await resolveDays(context, user, options.day)
     : await findLastDay(store, user.uuid, context.now());
-  const days = week || month ? around(last.from, options) : last;
+  const days = month ? daysOfMonth(last.from.slice(0, 7)) : week ? daysOfWeek(last.from) : last;
   const trips =
     html !== undefined
       ? await writeDiaryPage(context, user, html, days)
@@ -109,11 +109,4 @@ async function writeGeoJson(context: CommandContext, user: UserRecord, days: Day
   const trips = await documentsOf(await context.store(), user, days);
   await writeResult(context.output, file, `${JSON.stringify(toFlatGeoJson(trips))}\n`, counted(trips.length, 'trip'));
   return trips.length;
-}
-
-/** The week or the month around a day. */
-function around(day: string, { month }: Options): DayRange {
-  if (month) return daysOfMonth(day.slice(0, 7));
-  const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
-  return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { Command } from '@commander-js/extra-typings';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { localDay } from '../../model/time.ts';
 import type { Feeds } from '../../store/store.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
 import type { CommandContext } from '../context.ts';
@@ -77,7 +78,7 @@ function checkCommand(context: CommandContext) {
     .addHelpText('after', '\nExample:\n  mobility transit check')
     .action(
       context.run(async () => {
-        const today = new Date(context.now() * 1000).toISOString().slice(0, 10);
+        const today = localDay(context.now(), 'UTC');
         const findings = await checkFeeds(await context.store(), await listFeeds(context), today);
         await context.output.result({ findings }, () =>
           table(findings.map(({ id, name, problem }) => [shortId(id), name, problem])),

@@ -1,6 +1,6 @@
 // Several days: a heading with links to the pages before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
-import { addDays, localDateTime, monthBeside, startOfDay } from '../../model/time.ts';
+import { daysOfWeek, monthBeside } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { dayBar } from './day-bar.ts';
 import { dayItems, isOutside, recordedTime, type ShownDay, settledUntil } from './day-items.ts';
@@ -128,13 +128,11 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   return markup`<p class="lead"><b>${words}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
-const mondayOf = (day: string): string => addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
-
 /** Rows of days, the newest first. Days of a week are together, below the total length of the week. */
 export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
   for (const one of [...rows].sort((a, b) => (a.day < b.day ? 1 : -1))) {
-    const monday = mondayOf(one.day);
+    const { from: monday } = daysOfWeek(one.day);
     weeks.set(monday, [...(weeks.get(monday) ?? []), one]);
   }
   const hours = [0, 6, 12, 18, 24].map((hour) => {
