@@ -27,8 +27,8 @@ export interface GlobalFlags {
 export type StoreOptions = OpenOptions & { make?: boolean };
 
 /**
- * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: done, or interrupted if
- * `signal` was aborted; a command whose proper end is a signal returns 0.
+ * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: 0, or 130 if `signal` was
+ * aborted. A command that is done although a signal came returns 0.
  */
 export interface Outcome {
   exitCode?: 0 | 1 | 3;
@@ -125,7 +125,7 @@ export class CommandContext {
     return (await this.logFiles(kind)).log;
   }
 
-  /** Like `log`, with all functions of an open log. Only the first `threadId` counts. */
+  /** Like `log`, but returns the open log with its thread id. Only the first `threadId` of a kind counts. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     if (!this.#logs.has(kind)) this.#logs.set(kind, openLog(this.config(), kind, threadId, this.output.note));
     return this.#logs.get(kind)!;

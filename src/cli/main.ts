@@ -218,7 +218,7 @@ function processSurroundings(): ContextOptions {
     stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
-    // Read on demand: the first use of time zones takes a tenth of the start.
+    // Read on demand: the first use of time zones takes a tenth of the time to start.
     get zone() {
       return hostZone();
     },

@@ -1,4 +1,4 @@
-// My days: the pages on which participants look at a day or a month and correct trips.
+// My days: the pages on which participants look at a day or a month and correct trips. Each function calls the next:
 //
 //   readDay            a day, its heading and its week
 //     shownDays        days with their texts

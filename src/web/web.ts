@@ -76,16 +76,16 @@ export interface WebCall {
 }
 
 /** The secret of a session's forms, which other sites cannot know. */
-interface Signed {
+interface HasFormSecret {
   csrf: string;
 }
 
-export interface PersonCall extends WebCall, Signed {
+export interface PersonCall extends WebCall, HasFormSecret {
   user: UserRecord;
   session: TokenRecord;
 }
 
-export interface ManagerCall extends WebCall, Signed {
+export interface ManagerCall extends WebCall, HasFormSecret {
   manager: ManagerRecord;
   /** Writes to the audit log what the manager did. */
   note: (action: string, people: readonly string[]) => Promise<void>;
@@ -144,7 +144,7 @@ export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12
 
 /** A form with the secret of the session. `fields` become hidden inputs. */
 export function formOf(
-  { csrf }: Signed,
+  { csrf }: HasFormSecret,
   action: string,
   fields: Readonly<Record<string, string | number>>,
   content: MarkupValue,
@@ -159,7 +159,7 @@ export function formOf(
 
 /** A form that is only a button. */
 export const formButton = (
-  call: Signed,
+  call: HasFormSecret,
   action: string,
   words: string,
   fields: Readonly<Record<string, string | number>> = {},

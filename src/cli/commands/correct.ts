@@ -112,7 +112,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
     const { status, message } = await runPipeline(target, user.uuid, run);
     if (status === 'failed' || status === 'busy')
-      context.output.note(`it takes effect with the next run; this run: ${message ?? status}`);
+      context.output.note(`the correction takes effect with the next run; this run: ${message ?? status}`);
     const { write_ts } = entry.metadata;
     const standing = (await readCorrectionEffects(target, user.uuid)).find(
       (one) => one.correction.write_ts === write_ts,

@@ -53,7 +53,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     .result(receipt, () => receiptText(receipt))
     .catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_OUTPUT')) throw error;
-      // The erasure cannot be repeated, so this is the only receipt.
+      // A repeated erasure would find nothing, so this is the only receipt of what was removed.
       context.output.note(context.output.json ? JSON.stringify(receipt, null, 2) : receiptText(receipt));
       const text = `the users are erased, and the receipt is above, on standard error: ${error.message}`;
       throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });

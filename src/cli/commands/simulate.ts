@@ -146,7 +146,7 @@ async function intoStore(context: CommandContext, amongOthers = false): Promise<
   for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
     if (isSimulated(user_email)) continue;
     throw usageError(
-      `expected a store of simulated people only, found others in ${store.address}: name another with --store, or add --among-others`,
+      `expected a store of simulated people only, found others in ${store.address}: name another store with --store, or add --among-others`,
     );
   }
   return async (name, pushed) => {

@@ -99,7 +99,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
 const size = (bytes: number): string =>
   bytes >= gibibyte ? `${(bytes / gibibyte).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** `  silent`, then a line for each person: who, for how long, and why. */
+/** A row for each person in the state: who, for how long, and why. The first row begins with the state. */
 function troubledRows(state: PersonState, people: readonly TroubledPerson[], context: CommandContext): string[][] {
   const now = context.now();
   const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {

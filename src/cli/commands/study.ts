@@ -67,7 +67,7 @@ const createFlags = () =>
     .description('create an open study, or replace the settings of an existing one')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
     .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
-    .option('--list', 'only people with a token made here can join, see `mobility study tokens`')
+    .option('--list', 'only people with a token from `mobility study tokens` can join')
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), defaults.hourLimit)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), defaults.totalLimit)
     .option('--listed', 'name the study on the first page of the server')

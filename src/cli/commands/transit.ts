@@ -74,7 +74,9 @@ function listCommand(context: CommandContext) {
 
 function checkCommand(context: CommandContext) {
   return new Command('check')
-    .description('list feeds whose timetable has ended, what feeds lack, and counts of stops where no person was')
+    .description(
+      'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
+    )
     .addHelpText('after', '\nExample:\n  mobility transit check')
     .action(
       context.run(async () => {

@@ -49,7 +49,7 @@ type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'match
 interface TimeField {
   /** The time by which the store reads the entries. */
   time: 'write_ts' | 'ts';
-  /** The value of the field. An entry is left out if it is not a number. */
+  /** The value of the field. An entry whose value is not a number is left out. */
   of: (entry: Entry) => JsonValue | undefined;
   /** The name of the field in entries that are derived from trips. */
   derived: DerivedTime;

@@ -12,7 +12,7 @@ const labels = labelsFileName('');
 
 /** Each is a GET. The answers contain nothing about users. */
 export const openRoutes: readonly OpenRoute[] = [
-  // For apps that ask this server for configurations. The published app asks GitHub.
+  // For apps that ask this server for configurations. The published e-mission app asks GitHub.
   {
     path: '/configs/:file',
     summary: "Returns a study's configuration for today's app, or its lists of labels",

@@ -25,7 +25,7 @@ export const resultRoutes: readonly Route[] = [
     answers,
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
-    // The metrics screen of 2017 also asks for the metrics of all users, without a token.
+    // The e-mission app of 2017 also asks for the metrics of all users, without a token.
     answerWithoutToken: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {

@@ -26,14 +26,14 @@ import type { Texts } from './texts/texts.ts';
 
 /** What a page adds to the list of a day. */
 export interface DayActions {
-  /** The last row of a trip. */
+  /** Makes the last row of a trip. */
   ofTrip?: (trip: Trip) => MarkupValue;
-  /** The last row of a stay, and of a gap. */
+  /** Make the last row of a stay, and of a gap. */
   ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
   ofGap?: (gap: Extract<DayItem, { kind: 'gap' }>) => MarkupValue;
-  /** Map tiles below the map. */
+  /** Tiles behind the lines of the map; null: none. */
   base?: BaseMap | null;
-  /** The possible answers to a flag. */
+  /** Makes the forms with the possible answers to a flag. */
   ofFlag?: (flag: Flagged) => MarkupValue;
 }
 

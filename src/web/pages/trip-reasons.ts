@@ -1,4 +1,4 @@
-// Explains a trip to the person who made it: from what is stored with it, in whole sentences.
+// Explains a trip to the person who made it, in whole sentences, from the evidence that is stored with the trip.
 //
 //   start "movement", end "location", bus 0.91   ->   It begins where your phone began to move.
 //                                                     It ends at its last location.
