@@ -22,7 +22,7 @@ function filterArgument(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
-/** Parses a key, given as it is or as the list of errors shows it: as a JSON string if it has unusual characters. */
+/** Parses a key. Also accepts the form in the list of errors, where a key with unusual characters is a JSON string. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
   if (!key.startsWith('"')) return key;

@@ -291,7 +291,7 @@ async function showArchive({ output }: CommandContext, { user, out, counts }: Ar
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
   for (const { user_email, message } of leftOut) output.note(`${shownName(user_email)} is left out: ${message}`);
-  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // whole, also if a signal came after the last file
+  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // complete, even if a signal came after the last file
 }
 
 /** The requested kinds, or all possible kinds except entries. */

@@ -91,7 +91,7 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/** The requested metrics. If `metric` is missing or empty, `metric_list`; if that is empty too, the default. */
+/** The requested metrics: `metric`, else `metric_list`, else the default. Empty values count as missing. */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

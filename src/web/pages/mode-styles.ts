@@ -27,7 +27,7 @@ export function modeRules(): string {
   );
 }
 
-/** The patterns for the bars of `names`, and the hatch of drafts, once per page: an SVG without size. */
+/** An SVG without size that defines the patterns for the bars of `names` and for drafts. A page must contain it once. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')

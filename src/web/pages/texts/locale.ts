@@ -4,7 +4,7 @@ import { startOfDay } from '../../../model/time.ts';
 
 const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 
-/** The forms of a word that a count needs. Languages with more forms than two name them as `Intl.PluralRules` does. */
+/** The forms of a word for counts, by the categories of `Intl.PluralRules`: in English `one` and `other`. */
 export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /**
