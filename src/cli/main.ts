@@ -95,13 +95,13 @@ export async function main(
       () => error,
       (failure) => failure,
     );
-    code = report(first, { stderr: surroundings.stderr, json, debug, interrupted: context.signal.aborted });
+    code = report(first, surroundings.stderr, { json, debug, interrupted: context.signal.aborted });
   }
   if (ran !== null && code !== exitCodes.usage) await auditCommand(context, ran, code);
   try {
     await context.close();
   } catch (error) {
-    code = report(error, { stderr: surroundings.stderr, json, debug, interrupted: false });
+    code = report(error, surroundings.stderr, { json, debug, interrupted: false });
   }
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
@@ -184,12 +184,8 @@ interface CommandModule {
 /** Writes an error in one line; returns the exit code. */
 function report(
   error: unknown,
-  {
-    stderr,
-    json,
-    debug,
-    interrupted,
-  }: Pick<ContextOptions, 'stderr'> & Record<'json' | 'debug' | 'interrupted', boolean>,
+  stderr: Sink,
+  { json, debug, interrupted }: Record<'json' | 'debug' | 'interrupted', boolean>,
 ): number {
   if (error instanceof OutputClosed) return exitCodes.ok;
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // commander has printed it

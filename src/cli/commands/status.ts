@@ -56,12 +56,12 @@ function statusText(status: StoreStatus, context: CommandContext): string {
   const { zone } = context;
   const now = context.now();
   const when = (ts: number | null): string => timeAndAge(ts, { now, zone });
+  const { lag_median_s: median, lag_most_s: most } = arrivals;
+  const lag = most === null ? null : `push to diary: median ${durationText(median!)}, most ${durationText(most)}`;
   const states = (Object.keys(personStates) as PersonState[]).filter((state) => people[state] > 0);
+  const counts = states.map((state) => `${people[state]} ${personStates[state]}`).join(', ');
   const rows = [
-    [
-      'people',
-      `${people.all}: ${states.map((state) => `${people[state]} ${personStates[state]}`).join(', ') || 'none'}`,
-    ],
+    ['people', `${people.all}: ${counts || 'none'}`],
     ...(erasure_asked > 0 ? [['', `${erasure_asked} asked to be erased: mobility users list --asked-erasure`]] : []),
     ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
@@ -73,14 +73,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
       ];
     }),
     ['last data', `${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people in the last 24 h`],
-    ...(arrivals.lag_most_s === null
-      ? []
-      : [
-          [
-            '',
-            `push to diary: median ${durationText(arrivals.lag_median_s!)}, most ${durationText(arrivals.lag_most_s)}`,
-          ],
-        ]),
+    ...(lag === null ? [] : [['', lag]]),
     ['last run', run.last_ts === null ? 'none yet that had work' : when(run.last_ts)],
     [
       'next run',

@@ -1,7 +1,10 @@
-// `mobility store`: creates the store and checks it.
+// `mobility store`: creates the store, and checks it for damage.
 import { Command } from '@commander-js/extra-typings';
+import { usageError } from '../../model/mobility-error.ts';
+import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { checkCommand } from './store-check.ts';
+import { counted } from '../output.ts';
+import { workTimeText } from '../wording.ts';
 
 export function command(context: CommandContext) {
   return new Command('store')
@@ -32,4 +35,61 @@ async function init(context: CommandContext): Promise<Outcome> {
   await context.output.result({ address: store.address, warnings }, `${store.address}: ready`);
   for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
+}
+
+function checkCommand(context: CommandContext) {
+  return new Command('check')
+    .description('compare all rows of the store with their checksums')
+    .option('--user <name>', 'check the rows of one user only')
+    .option('--leave-out', 'remove the damaged rows of that user')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility store check
+  mobility store check --store /var/backups/mobility/2026-11-21
+  mobility store check --user ada@example.org --leave-out
+
+The server and the pipeline can run meanwhile. Ctrl-C ends the check and shows what it has found.
+Exit code 3: something is damaged.`,
+    )
+    .action(context.run((options: { user?: string; leaveOut?: true }) => check(context, options)));
+}
+
+async function check(context: CommandContext, options: { user?: string; leaveOut?: true }): Promise<Outcome> {
+  const { store } = context.config();
+  const user = options.user === undefined ? null : await context.findUser(options.user);
+  if (options.leaveOut) {
+    if (user === null) throw usageError('expected --user NAME with --leave-out, found none');
+    const removed = await leaveOut(store, user.uuid);
+    await context.output.result({ store, user_id: user.uuid, removed }, () =>
+      [...removed.map(findingText), `${counted(removed.length, 'row')} left out`].join('\n'),
+    );
+    return {};
+  }
+  const started = context.now();
+  const progress = context.output.progress('checking');
+  const report = await checkStore(store, {
+    ...(user && { userId: user.uuid }),
+    signal: context.interruptible(),
+    onProgress: (rows) => progress.update(counted(rows, 'row')),
+  });
+  const seconds = context.now() - started;
+  await context.output.result({ store, ...report, seconds }, () => checkedText(report, seconds));
+  return report.findings.length > 0 ? { exitCode: 3 } : {};
+}
+
+function checkedText({ findings, rows, complete }: CheckReport, seconds: number): string {
+  const read = `${counted(rows, 'row')} read in ${workTimeText(seconds)}${complete ? '' : ', not the whole store'}`;
+  const verdict = findings.length === 0 ? 'nothing damaged' : `${counted(findings.length, 'finding')}`;
+  return [...findings.map(findingText), `${verdict}; ${read}`].join('\n');
+}
+
+function findingText({ user_id, table, row, problem, cure: remedy }: Finding): string {
+  const where = [
+    ...(table === '' ? ['the file'] : [`table ${table}`]),
+    ...(row === '' ? [] : [`row ${row}`]),
+    ...(user_id === null ? [] : [`user ${user_id}`]),
+  ];
+  return `${where.join(', ')}: ${problem}\n  remedy: ${remedy}`;
 }

@@ -14,9 +14,8 @@ import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
-import { showTokens } from '../tokens.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
-import { newPageLink } from './user-tokens.ts';
+import { newPageLink, showTokens } from './user-tokens.ts';
 
 export function linkCommand(context: CommandContext) {
   return linkFlags().action(context.run((name, options) => printLink(context, name, options)));

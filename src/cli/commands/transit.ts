@@ -155,26 +155,14 @@ const routesText = (routes: FeedFacts['routes']): string =>
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', ');
 
-function feedText({
-  id,
-  name,
-  agencies,
-  first_day,
-  last_day,
-  routes,
-  patterns,
-  stops,
-  box,
-  ...feed
-}: ListedFeed): string {
-  const { notes, index_bytes } = feed;
-  const index = `index of ${Math.ceil(index_bytes / 1024)} KiB`;
-  const area = box.map((degrees) => degrees.toFixed(2));
+function feedText(feed: ListedFeed): string {
+  const index = `index of ${Math.ceil(feed.index_bytes / 1024)} KiB`;
+  const [south, west, north, east] = feed.box.map((degrees) => degrees.toFixed(2));
   return [
-    `${shortId(id)} ${name}: ${agencies.join(', ')}`,
-    `  days ${first_day} to ${last_day}`,
-    `  routes: ${routesText(routes)}; ${patterns} patterns, ${stops} stops, ${index}`,
-    `  from ${area[0]}, ${area[1]} to ${area[2]}, ${area[3]} degrees`,
-    ...lacksOf(notes).map((text) => `  ${text}`),
+    `${shortId(feed.id)} ${feed.name}: ${feed.agencies.join(', ')}`,
+    `  days ${feed.first_day} to ${feed.last_day}`,
+    `  routes: ${routesText(feed.routes)}; ${feed.patterns} patterns, ${feed.stops} stops, ${index}`,
+    `  from ${south}, ${west} to ${north}, ${east} degrees`,
+    ...lacksOf(feed.notes).map((text) => `  ${text}`),
   ].join('\n');
 }

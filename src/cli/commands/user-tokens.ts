@@ -2,7 +2,7 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { appIds, phoneApps } from '../../model/apps.ts';
-import { isMobilityError, usageError } from '../../model/mobility-error.ts';
+import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { checkedToken, newToken } from '../../model/new-token.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { day } from '../../model/time.ts';
@@ -15,7 +15,6 @@ import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
-import { showTokens } from '../tokens.ts';
 import { withZone } from '../wording.ts';
 
 /** Days for which a token of a person or script is valid by default. */
@@ -90,6 +89,19 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
   const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
   context.output.note(`token of ${user_email}, ${until}${rest}; it cannot be shown again`);
+}
+
+type Made = readonly { uuid: string; token: string }[];
+
+/** Calls `show` to print new tokens. If that fails, revokes the tokens and throws `MOBILITY_OUTPUT`. */
+export async function showTokens(context: CommandContext, made: Made, show: () => Promise<void>): Promise<void> {
+  await show().catch(async (error) => {
+    const { tokens } = await context.store();
+    const revocation = { ts: context.now(), why: 'revoked' } as const;
+    for (const { uuid, token } of made) await tokens.revoke(uuid, tokenHash(token), revocation);
+    const text = `${errorText(error)}; ${counted(made.length, 'token')} revoked, since they were not shown: repeat the command`;
+    throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
+  });
 }
 
 /** Days for which a link can be opened by default. */
