@@ -4,7 +4,9 @@ import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 
-/** Log, clock, lease time and owner of this run. `owner`: the name that other runs show while they wait for its lease. */
+/**
+ * Log, clock, lease time and owner of this run. `owner`: the name that other runs show while they wait for its lease.
+ */
 export async function pipelineOptions(context: CommandContext): Promise<PipelineOptions & { owner: string }> {
   const { leaseSeconds } = context.config();
   const owner = `pipeline ${process.pid} on ${hostname()}`;

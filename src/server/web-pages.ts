@@ -253,7 +253,7 @@ async function formBody(
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
-  // Browsers send at least one of these headers with a form. Programs that send neither must still know its secret.
+  // A browser sends one of both headers, or both, with a form. Programs without them must still know its secret.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });
