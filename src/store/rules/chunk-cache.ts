@@ -27,12 +27,11 @@ export class ChunkCache {
 
   /**
    * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
-   * `EntryQuery.fields`. A chunk of which only these fields were read is cached only for reads with the same `fields`.
+   * `EntryQuery.fields`. A chunk of which only these fields were read is not cached.
    */
   async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
     // All are looked up before any is cached, since caching one may drop another.
-    const whole = heads.map((head) => kept.get(this.nameOf(head)));
-    const found = heads.map((head, i) => whole[i] ?? kept.get(this.nameOf(head, fields)));
+    const found = heads.map((head) => kept.get(this.nameOf(head)));
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
@@ -45,14 +44,14 @@ export class ChunkCache {
     }
     return heads.map((head, i) => {
       const entries = found[i] ?? read.get(`${head.first} ${head.key}`)!;
-      this.keep(head, entries, whole[i] === undefined ? fields : undefined);
+      if (fields === undefined || found[i] !== undefined) this.keep(head, entries);
       return entries;
     });
   }
 
   /** Puts the entries of a stored chunk into the cache. */
-  keep(head: ChunkHead, entries: StoredEntries, fields?: readonly string[]): void {
-    const name = this.nameOf(head, fields);
+  keep(head: ChunkHead, entries: StoredEntries): void {
+    const name = this.nameOf(head);
     drop(name);
     kept.set(name, entries);
     used.set(name, Date.now());
@@ -74,8 +73,8 @@ export class ChunkCache {
     this.sweep = used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
   }
 
-  private nameOf({ user, first, key, sum }: ChunkHead, fields: readonly string[] = []): string {
-    return [this.id, user, first, key, sum, ...fields].join(' ');
+  private nameOf({ user, first, key, sum }: ChunkHead): string {
+    return [this.id, user, first, key, sum].join(' ');
   }
 }
 
