@@ -17,8 +17,8 @@ export type Correction =
   /** There was a trip. `distance`: m, default: straight line. `end_loc`, default: start of the next trip. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
-  /** The user stayed where the trip before had ended. */
-  | ({ kind: 'at_place' } & Stretch)
+  /** The user stayed where the trip before had ended, or with `at: 'next'` where the next trip begins. */
+  | ({ kind: 'at_place'; at?: 'before' | 'next' } & Stretch)
   /** The place of the stay at `ts` has this name. */
   | { kind: 'place_name'; ts: number; name: string }
   /** The correction whose `write_ts` is `of` no longer holds. */

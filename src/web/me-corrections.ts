@@ -130,7 +130,8 @@ export async function readStatement(
   }
   if (kind === 'set_aside' || kind === 'at_place' || kind === 'add') {
     if (start_ts === null || end_ts === null || end_ts <= start_ts) return null;
-    if (kind !== 'add') return { kind, start_ts, end_ts };
+    if (kind === 'set_aside') return { kind, start_ts, end_ts };
+    if (kind === 'at_place') return { kind, start_ts, end_ts, at: form.at === 'next' ? 'next' : 'before' };
     if (mode === undefined) return null;
     const far = Number((form.km ?? '').replace(',', '.')) * 1000;
     const distance = form.km ? far : parseTime(form.distance);

@@ -8,7 +8,15 @@ import { labelModes, type StudyLabels, studyLabels } from '../model/study-labels
 import type { Section, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type DayItem, dayItems, isOutside, itemId, type ShownDay, zoneOfDay } from './pages/day-items.ts';
+import {
+  type DayItem,
+  dayItems,
+  isOutside,
+  itemId,
+  type ShownDay,
+  type ShownPlace,
+  zoneOfDay,
+} from './pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { tripReasons } from './pages/trip-reasons.ts';
@@ -195,8 +203,11 @@ export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }
   const { day } = shown.observed;
   if (isOutside(gap) || gap.reason === 'nothing received') return null;
   if (query.correct === itemId(gap)) return addForm(call, gap, shown);
-  const time = { day, kind: 'at_place', start_ts: gap.from, end_ts: gap.to };
-  return markup`<div class="acts">${gap.here && previewButton(call, t.me.wasAt(gap.here.name), time)}</div>
+  const wasAt = (place: ShownPlace | null, at: string): MarkupValue =>
+    place &&
+    previewButton(call, t.me.wasAt(place.name), { day, kind: 'at_place', start_ts: gap.from, end_ts: gap.to, at });
+  const isSame = gap.here?.name === gap.there?.name;
+  return markup`<div class="acts">${wasAt(gap.here, 'before')}${!isSame && wasAt(gap.there, 'next')}</div>
 ${formsLink(day, itemId(gap), t.me.madeTrip)}`;
 }
 

@@ -139,17 +139,18 @@ describe('the forms of a stay and of a gap', () => {
     expect(asked).toEqual([['home', undefined], [undefined], [undefined]]);
   });
 
-  it('of a gap state a stay between two times at the place before, and nothing where the phone cannot have recorded', () => {
-    const stay = { day, kind: 'at_place', start_ts: String(from), end_ts: String(to) };
+  it('of a gap state a stay at the place before or after, and nothing where the phone cannot have recorded', () => {
+    const stay = { day, kind: 'at_place', start_ts: String(from), end_ts: String(to), at: 'before' };
     const cases: [object, object[]][] = [
       [{}, [stay]],
-      [{ here: null }, []],
+      [{ there: place({ name: 'B' }) }, [stay, { ...stay, at: 'next' }]],
+      [{ here: null, there: null }, []],
       [{ reason: 'nothing received' }, []],
       [{ reason: 'before joining' }, []],
     ];
     for (const [more, expected] of cases) expect(forms(gapForms(call, gapAt(more), shown))).toEqual(expected);
     const links = (more: object) => markup`${gapForms(call, gapAt(more), shown)}`.text.match(/correct=/g)?.length ?? 0;
-    expect(cases.map(([more]) => links(more))).toEqual([1, 1, 0, 0]);
+    expect(cases.map(([more]) => links(more))).toEqual([1, 1, 1, 0, 0]);
   });
 
   it('of a trip propose the whole time, or what was sent before', () => {
@@ -314,6 +315,28 @@ describe('on a server', () => {
       expect([fields, (await correct(fields))[0]]).toEqual([fields, 400]);
     expect(await correct({ kind: 'split', trip_ts: ts, clock: '10:00' })).toEqual([303, `/me/day/${day}?done=outside`]);
     expect(await stated()).toEqual([]);
+  });
+
+  it('a stay in a gap between two places is at the place that was stated last', async () => {
+    const first = madeTrip(midnight + 30_000, [{ mode: 'CAR' }], zone);
+    const second = madeTrip(midnight + 50_000, [{ mode: 'CAR' }], zone);
+    const [{ end_ts: start_ts, end_loc: start_loc }, { start_ts: end_ts, start_loc: end_loc }] = [first, second].map(
+      ({ trip }) => trip!,
+    ) as [Trip, Trip];
+    await storeTrips(kit.store, ada, [first, { ...second, untracked: { start_ts, end_ts, start_loc, end_loc } }]);
+    const stayed = { kind: 'at_place', start_ts: start_ts + 100, end_ts };
+    const user = await kit.user('ada');
+    for (const [at, location] of [
+      ['next', end_loc],
+      ['before', start_loc],
+      ['next', end_loc],
+    ] as const) {
+      await correct({ ...stayed, at });
+      const { value } = await shownDays(kit.store, user, { from: day, to: day }, { t, now }).next();
+      const stay = dayItems(value!).find(({ kind, from }) => kind === 'stay' && from === stayed.start_ts);
+      expect(stay).toMatchObject({ to: end_ts, place: value!.placeAt(location) });
+    }
+    expect(await stated()).toHaveLength(3);
   });
 
   it('a day has the trip that ends after its midnight, and only as the one before it if it ends at midnight', async () => {

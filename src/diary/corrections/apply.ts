@@ -116,6 +116,7 @@ class CorrectedStretch {
     if (one.kind !== 'at_home' && one.kind !== 'at_place') return 'applied';
     const cleared = this.clear(one.start_ts, one.end_ts);
     if (one.kind === 'at_home') this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
+    else if (one.at !== undefined) this.arriveAtNext(one.end_ts, one.at === 'next' ? one.start_ts : one.end_ts);
     return cleared === 'contradicted' ? cleared : 'applied';
   }
 
@@ -311,6 +312,20 @@ class CorrectedStretch {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
     return free;
+  }
+
+  /** Sets when the user arrived, unseen, where the first trip after `after` begins. */
+  private arriveAtNext(after: number, ts: number): void {
+    const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
+    const link = this.trips[i];
+    if (link === undefined || link.untracked === null) return; // it begins at the stay before it
+    const enter_ts = Math.max(ts, link.untracked.start_ts);
+    const start_place = { ...link.trip.start_place, enter_ts };
+    this.trips[i] = {
+      ...link,
+      untracked: { ...link.untracked, end_ts: enter_ts },
+      trip: { ...link.trip, start_place },
+    };
   }
 
   private nameStay(ts: number, name: string): Effect {

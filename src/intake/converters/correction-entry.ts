@@ -9,6 +9,10 @@ import { checkPosition } from './location.ts';
 
 const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
 const modes = new Map(statedModes.map((mode, i) => [mode, i]));
+const sides = new Map([
+  ['before', 0],
+  ['next', 1],
+]);
 const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
 /** s. A correction about the current day may end this long after its `write_ts`. */
@@ -34,6 +38,7 @@ export function convertCorrection(entry: Entry): Conversion {
     );
   }
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
+  if (data.kind === 'at_place') codeOf(sides, data.at ?? 'before', 'data.at');
   if (fields.includes('name')) typed(data.name, 'string', 'data.name', 'a text');
   for (const [field, most] of Object.entries(longest)) {
     checkText(data[field], `data.${field}`, most);

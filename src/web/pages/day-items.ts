@@ -71,7 +71,11 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
   const lastBefore = (ts: number): Trip | undefined => around.findLast((trip) => trip.end_ts <= ts + 1);
   const place = (from: number): ShownPlace | null => {
     const last = lastBefore(from);
-    const position = last?.end_loc ?? around.find((trip) => trip.start_ts >= from)?.start_loc;
+    const next = around.find((trip) => trip.start_ts >= from);
+    // The person may have moved, unseen, to where the next trip begins.
+    const isElsewhere = last !== undefined && next !== undefined && next.start_place.id !== last.end_place.id;
+    const isThere = isElsewhere && (next.start_place.enter_ts ?? Number.POSITIVE_INFINITY) <= from + 1;
+    const position = (isThere ? next.start_loc : last?.end_loc) ?? next?.start_loc;
     return position === undefined ? null : placeAt(position);
   };
   const items: DayItem[] = [];

@@ -142,7 +142,11 @@ it('the bar of a day has its parts, hours and words at their times', () => {
 });
 
 const gap = (kind: string, from: number, to: number, reason?: string) => ({ kind, from, to, reason });
-const ends = { start_loc: [0, 0], end_loc: [0, 0], start_zone: 'UTC', end_zone: 'UTC' };
+const place = { id: 'a', enter_ts: null };
+const ends = {
+  ...{ start_loc: [0, 0], end_loc: [0, 0], start_zone: 'UTC', end_zone: 'UTC' },
+  ...{ start_place: place, end_place: place },
+};
 const stayed = {
   before: { start_ts: -1, end_ts: 0, ...ends },
   trips: [],
