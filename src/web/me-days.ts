@@ -224,7 +224,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const message = ownValue(doneTexts(t), query.done);
   const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
-${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}${first !== null && dayDownload(day, t)}`;
+${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}${shown.trips.length > 0 && dayDownload(day, t)}`;
   return mePage(call, t.day(day), 'days', body);
 }
 

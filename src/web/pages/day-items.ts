@@ -2,9 +2,11 @@
 import type { Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
 import type { Labels } from '../../diary/labels/load-labels.ts';
+import { surveyAnswers } from '../../diary/labels/survey-answers.ts';
 import type { UserInput } from '../../diary/labels/user-labels.ts';
 import type { ObservedDay, UnobservedReason } from '../../diary/observed-time.ts';
 import type { Places } from '../../diary/places.ts';
+import type { Entry } from '../../model/entry.ts';
 import type { Position, Trip } from '../../model/trip.ts';
 import { ownValue, type Texts } from './texts/texts.ts';
 
@@ -171,11 +173,14 @@ export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: n
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
-/** Labels, surveys and notes about a trip or stay, in words. */
-export const labelTexts = (inputs: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] =>
-  Object.values(shownTexts(inputs)).map(
+/** Labels, surveys and notes about a trip or stay, in words. Surveys with answers are left out: `answerList` has them. */
+export function labelTexts({ user_input, additions }: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] {
+  const isShort = (input: string | Entry): boolean => typeof input === 'string' || surveyAnswers(input).length === 0;
+  const short = Object.fromEntries(Object.entries(user_input).filter(([, input]) => isShort(input)));
+  return Object.values(shownTexts({ user_input: short, additions: additions.filter(isShort) })).map(
     (one) => words?.(one) ?? ownValue(t.labelModes, one) ?? ownValue(t.labelPurposes, one) ?? one,
   );
+}
 
 /** The mode of the longest section. */
 export const mainMode = ({ sections }: Trip): string =>
