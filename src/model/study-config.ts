@@ -83,10 +83,10 @@ const usualTexts: Readonly<Record<string, JsonObject>> = {
 };
 
 const usualContacts: Readonly<Record<string, string>> = {
-  en: 'the people of this study',
-  de: 'das Studienteam',
-  fr: 'l’équipe de l’étude',
-  es: 'el equipo del estudio',
+  en: 'The people of this study',
+  de: 'Das Studienteam',
+  fr: 'L’équipe de l’étude',
+  es: 'El equipo del estudio',
 };
 
 /** The default configuration of a study: texts in English, and in the language of the study. */
