@@ -6,6 +6,7 @@ import { troubles } from '../diary/status/person-status.ts';
 import { shownName } from '../model/user.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
+import { ownValue } from './pages/texts/texts.ts';
 import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
 
 const gibibyte = 1024 ** 3;
@@ -77,7 +78,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const wrong = found.filter(({ ok }) => !ok);
   const cards = wrong.map(
     ({ name, text, next }) =>
-      markup`<section class="note bad" lang="en"><h2>${name}</h2><p>${text}</p>${next !== undefined && markup`<p><code>${next}</code></p>`}</section>`,
+      markup`<section class="note bad"><h2>${ownValue<string>(words.checks, name) ?? name}</h2><p lang="en"><code>${name}: ${text}</code></p>${next !== undefined && markup`<p lang="en"><code>${next}</code></p>`}</section>`,
   );
   const isFine = works && wrong.length === 0;
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>

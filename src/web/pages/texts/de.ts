@@ -131,6 +131,20 @@ export const de: Texts = {
     setAside: 'Abgelehnt',
     setAsideText: (all, faults) => `${all}, davon ${faults} wegen eines Programmfehlers`,
     asked: (name, when) => `${name} hat am ${when} die Löschung aller Daten verlangt:`,
+    checks: {
+      store: 'Die Datenbank funktioniert nicht.',
+      rights:
+        'Dieses Konto darf einen Ordner des Servers nicht beschreiben, oder der Ordner gehört einem anderen Konto.',
+      disk: 'Der Speicherplatz ist fast aufgebraucht.',
+      zones: 'Die Zeitzone des Rechners ist ungültig.',
+      rows: 'Die letzte Prüfung der gespeicherten Zeilen ist fehlgeschlagen oder unvollständig.',
+      backup: 'Aus den letzten 7 Tagen gibt es keine Sicherung.',
+      log: 'Das Protokoll der Zugriffe lässt sich nicht lesen.',
+      clock: 'Die Uhr des Rechners geht falsch.',
+      leases: 'Ein Lauf der Auswertung wurde abgebrochen.',
+      stated: 'Einige Berichtigungen haben unmögliche Zeiten.',
+      people: 'Die Daten einiger Personen sind noch nicht ausgewertet.',
+    },
     version: 'Version',
     turnedAway: 'Telefone, deren Daten abgewiesen werden',
     away: {
