@@ -358,8 +358,8 @@ it('exact figures of a month are beside publishable ones, which appear when the 
   acts.length = 0;
   expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after it ends');
   const cells = (html: string, row: string): string[] => {
-    const found = html.match(/<tr><th scope="row">.*?<\/tr>/g)!.find((one) => one.includes(`>${row}<`))!;
-    return [...found.matchAll(/<td class="n">([^<]*)</g)].map((m) => m[1]!);
+    const found = html.match(/<tr role="row"><th scope="row".*?<\/tr>/g)!.find((one) => one.includes(`>${row}<`))!;
+    return [...found.matchAll(/class="n"><span class="lab">[^<]*<\/span> ([^<]*)</g)].map((m) => m[1]!);
   };
   clock += 20 * 86_400;
   manager = await signedIn();
@@ -374,7 +374,7 @@ it('exact figures of a month are beside publishable ones, which appear when the 
   const shares = html
     .slice(internal)
     .match(/<tr><th scope="row">(?!all).*?<\/tr>/g)!
-    .map((one) => [...one.matchAll(/>([\d]+) %</g)]);
+    .map((one) => [...one.matchAll(/ (\d+) %</g)]);
   expect(shares.length).toBeGreaterThan(1);
   expect(acts.map(({ who, action, people: of }) => [who, action, of.length])).toEqual([
     ['manager mira', 'figures of 2024-03', people],

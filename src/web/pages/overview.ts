@@ -42,7 +42,7 @@ export function stepHeading(
 
 /** A day in words, for a heading. */
 export const dayTitle = (day: string, t: Texts): Markup =>
-  markup`<time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
+  markup`<time datetime="${day}">${t.day(day).replace(/(\d\S*) (?=\p{L}+$)/u, '$1\u00a0')} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
 export interface StripDay {
   observed: ObservedDay;

@@ -69,19 +69,22 @@ export function figuresTable(
   const inside = shown.filter((one) => !isSum(one));
   if (by === 'mode' || by === 'zone' || by === 'cell') inside.sort((a, b) => b.km - a.km);
   const longest = Math.max(1, ...inside.map(({ km }) => km));
+  const { range, ...others } = words.columns;
+  const heads = Object.values(exact === null ? others : { ...others, range });
   const whole = shown.find(({ cell }) => cell === 'all');
   const rows = [...inside, ...shown.filter(isSum)].map((one) => {
     const { cell, km } = one;
-    return markup`<tr><th scope="row">${words.cell(by, cell)}</th>${numbersOf(one, whole, exact !== null, t)}<td>${cell !== 'all' && barOf(by === 'mode' ? cell : 'car', km / longest)}</td></tr>`;
+    const numbers = numbersOf(one, whole, exact !== null, t).map(
+      (text, i) => markup`<td role="cell" class="n"><span class="lab">${heads[i]}</span> ${text}</td>`,
+    );
+    return markup`<tr role="row"><th scope="row" role="rowheader">${words.cell(by, cell)}</th>${numbers}<td role="cell">${cell !== 'all' && barOf(by === 'mode' ? cell : 'car', km / longest)}</td></tr>`;
   });
-  const { range, ...others } = words.columns;
-  const heads = Object.values(exact === null ? others : { ...others, range });
-  return markup`<div class="wide" role="region" aria-label="${words.table(t.month(`${month}-01`))}" tabindex="0"><table class="figures">
-<thead><tr><th scope="col">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" class="n">${name}</th>`)}<th scope="col">${words.bar}</th></tr></thead><tbody>${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
+  return markup`<div class="wide" role="region" aria-label="${words.table(t.month(`${month}-01`))}" tabindex="0"><table role="table" class="figures">
+<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" role="columnheader" class="n">${name}</th>`)}<th scope="col" role="columnheader">${words.bar}</th></tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 
 /** The cells of a row, in the order of `figures.columns` of the texts. */
-function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Texts): Markup[] {
+function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Texts): string[] {
   const number = (n: number | null): string =>
     n === null ? '–' : n.toLocaleString(t.language, { maximumFractionDigits: n < 10 ? 1 : 0 });
   const rate = (n: number | null): string => (n === null ? '–' : t.number(n, 1));
@@ -89,7 +92,7 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
   const texts = [rate(one.trips_per_day), rate(one.km_per_day), number(one.km), share('km'), number(one.hours)];
   texts.push(share('hours'), number(one.trips), number(one.people));
   if (hasRange) texts.push(one.range === null ? '–' : `${rate(one.range[0])}–${rate(one.range[1])}`);
-  return texts.map((text) => markup`<td class="n">${text}</td>`);
+  return texts;
 }
 
 function barOf(mode: string, part: number): Markup {

@@ -38,7 +38,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;backgrou
 .btn,button{font:inherit;font-weight:600;display:inline-flex;align-items:center;justify-content:center;gap:.5rem;min-height:2.75rem;padding:.5rem 1rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper);color:var(--ink);text-decoration:none;cursor:pointer}
 .go{background:var(--ink);border-color:var(--ink);color:var(--paper)}.danger{border-color:var(--bad);color:var(--bad)}
 .note{background:var(--warn);color:var(--warnink);border-radius:6px;padding:.5rem .75rem;margin:.75rem 0;max-width:46rem}
-.note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}
+.note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}.note h2{margin:0}
 .saved{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:0 .5rem;align-items:center;background:var(--paper)}.saved .note{flex:1;margin:.5rem 0}:target{scroll-margin-top:6rem}
 .acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
 label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
@@ -53,7 +53,7 @@ summary,.fold{cursor:pointer;min-height:2.75rem;display:inline-flex;align-items:
 summary>span,.fold>span{text-decoration:underline;text-underline-offset:.2em;text-decoration-thickness:1px}summary::-webkit-details-marker{display:none}
 summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before{content:"–"}
 .facts{margin:1rem 0 0;border-top:1px solid var(--line)}.facts div{display:grid;grid-template-columns:8.5rem 1fr;gap:.5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
-.facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
+.facts dt{color:var(--soft)}.facts dt:first-letter{text-transform:uppercase}.facts dd{margin:0;overflow-wrap:anywhere}
 .card{background:var(--wash);border-radius:8px;padding:1rem;margin:1rem 0}.card h2{margin:0}
 .cards{display:grid;gap:1rem;margin-top:1.5rem}.cards .card{margin:0}
 
@@ -114,8 +114,9 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 .chain .after{border-left-style:dotted;color:var(--soft)}.chain .after:before{border-color:var(--edge)}.chain .broken:before{border-color:var(--bad);background:var(--bad)}.chain .broken{font-weight:650;border-left-style:dotted}
 @media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
 @media(max-width:55.99rem){.rows a,.hours{gap:.25rem;font-size:.75rem}.rows span{flex-basis:5.25rem}.rows .n{font-size:.75rem;flex-basis:2.25rem}.rows .n+.n{flex-basis:3.25rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead .ns{display:none}
-.folk tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 7rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.folk td.n{font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal;text-align:left}
-.lab{display:inline}.folk .lab:after{content:":"}:lang(fr) .lab:after{content:" :"}}
+.folk tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 9rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.folk td.n{font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal;text-align:left}
+.lab{display:inline}.lab:after{content:":"}:lang(fr) .lab:after{content:" :"}}
+@media screen and (max-width:55.99rem){.figures,.figures tbody,.figures th,.figures td{display:block;border:0;padding:0}.figures thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}.figures tbody tr{display:grid;grid-template-columns:1fr 1fr;gap:.125rem .75rem;border-bottom:1px solid var(--line);padding:.625rem 0}.figures tbody th{order:-2}.figures td:last-child{order:-1}.figures .n{padding:0;font-size:.875rem;text-align:left;white-space:normal}.figures .n:nth-child(10){grid-column:1/-1}}
 .find{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;margin:1rem 0}.find label{margin:0}
 .points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}
 .steps>li{display:grid;grid-template-columns:2rem minmax(0,1fr);gap:.75rem;padding-bottom:1.5rem;position:relative}
