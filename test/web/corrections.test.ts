@@ -373,7 +373,7 @@ it('exact figures of a month are beside publishable ones, which appear when the 
   expect([exact[3], exact[5], exact[7]]).toEqual(['100 %', '100 %', `${people}`]);
   const shares = html
     .slice(internal)
-    .match(/<tr><th scope="row">(?!all).*?<\/tr>/g)!
+    .match(/<tr role="row"><th scope="row" role="rowheader">(?!all).*?<\/tr>/g)!
     .map((one) => [...one.matchAll(/ (\d+) %</g)]);
   expect(shares.length).toBeGreaterThan(1);
   expect(acts.map(({ who, action, people: of }) => [who, action, of.length])).toEqual([
