@@ -13,7 +13,7 @@ h1{font-size:1.625rem;line-height:1.2;font-weight:700;letter-spacing:-.015em;mar
 h2{font-size:1.25rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;margin:2rem 0 .5rem}
 h3{font-size:1rem;line-height:1.5;font-weight:650;margin:0}h1,h2{text-wrap:balance}h1,h2,h3,.lead,.btn,button,dt{overflow-wrap:anywhere;hyphens:auto;min-width:0}.btn,button,label{max-width:100%}
 p{margin:.5rem 0;max-width:46rem}ul,ol{margin:0;padding:0;list-style:none}
-.soft{color:var(--soft)}.small{font-size:.875rem;line-height:1.45}.lead{font-size:1.125rem;margin:.25rem 0 0}
+.soft{color:var(--soft)}.small{font-size:.875rem;line-height:1.45}.lead{font-size:1.125rem;margin:.25rem 0 0}.lead:first-letter{text-transform:uppercase}
 .vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--ink);outline-offset:2px;border-radius:2px}

@@ -728,7 +728,7 @@ export const es: Texts = {
     'e-bike': 'Bicicleta eléctrica',
     bikeshare: 'Bicicleta compartida',
     scootershare: 'Patinete',
-    drove_alone: 'Coche, sin acompañantes',
+    drove_alone: 'Coche, sin compañía',
     shared_ride: 'Coche, con otras personas',
     taxi: 'Taxi',
     bus: 'Autobús',
