@@ -37,7 +37,7 @@ const webAddress = (value: string): string => {
   return value;
 };
 
-/** One setting: its variable, its default as a text, how the text is read, and what it means. */
+/** A setting: its environment variable, its default as a text, the function that reads a text, and its meaning. */
 interface Row<Value> {
   variable: string;
   default: string;
@@ -125,18 +125,19 @@ const rows = {
   ),
 };
 
-/** The settings of the program, checked and with defaults filled in. The table says what each means. */
+/** The value of each setting, checked. `settings` has their meanings and units. */
 export type Config = { [Name in keyof typeof rows]: ReturnType<(typeof rows)[Name]['parse']> };
 
-/** The table of settings. */
+/** All settings in the order of docs/configuration.md. `meaning` states the unit. */
 export const settings = Object.entries<Row<unknown>>(rows).map(([name, one]) => ({
   name: name as keyof Config,
   ...one,
 }));
 
 /**
- * The configuration in force: `flags` (texts as given on the command line, undefined: not given), else `env`, else
- * defaults. Throws `MOBILITY_CONFIG` naming the setting, what was found and what was expected.
+ * Reads the configuration. Each setting has the value of its flag, else of its environment variable in `env`, else its
+ * default. `flags`: texts of the command line by the name of the setting; undefined: the flag is not given. Throws
+ * `MOBILITY_CONFIG` for a value that is not allowed.
  */
 export function readConfig(
   env: Record<string, string | undefined>,
@@ -166,7 +167,7 @@ function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** `logs` in the folder of an embedded store; `./logs` beside any other. */
+/** `logs` in the folder of an embedded store; `./logs` for a store in MongoDB. */
 function defaultLogDir(store: string): string {
   if (isMongoAddress(store)) return './logs';
   return join(folderIn(store), 'logs');

@@ -112,7 +112,7 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   }
 }
 
-/** Reads a point of a path. Exports of Android have its time, of iPhones the minutes since the start of the segment. */
+/** Reads a point of a path. Android phones export its time, iPhones the minutes since the start of the segment. */
 function pathPoint(
   { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
   start: number,

@@ -31,7 +31,7 @@ export interface ImportCounts {
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;
-  /** Problems of the source, the first ones; at most `maxProblems`. */
+  /** The first problems of the source, up to `maxProblems`. A further text says that there are more. */
   problems: string[];
 }
 
@@ -169,7 +169,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
     }
   } catch (error) {
     const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
-    // A failure of a reader ends its part, a failure of the store ends the import.
+    // A failure of a reader ends only its part. A failure of the store ends the import.
     if (!isOfPart && isMobilityError(error)) throw error;
     problem(isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`);
   }

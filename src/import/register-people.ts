@@ -104,8 +104,8 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
 }
 
 /**
- * The form in which a name is registered. Throws `MOBILITY_USAGE` for an invalid name, also for a UUID that is not the
- * user's own: commands accept names and UUIDs, and would take it for another person.
+ * The form in which a name is registered. Throws `MOBILITY_USAGE` for an invalid name. A name must not be a UUID,
+ * except the user's own: commands accept names and UUIDs, so such a name could mean another person.
  */
 export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');

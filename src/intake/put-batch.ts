@@ -50,17 +50,17 @@ export interface PutOptions {
 }
 
 /**
- * Stores the pushed entries of a user. `simulate`, `label` and `correct` call it. Routes and imports, which have
- * checked their values, call `putTaken`.
+ * Stores the pushed entries of a user.
  *
- * `pushed` may be a list, a generator or an asynchronous generator. It is read and stored in parts, so its length needs
- * no memory. Each element is checked by `takeEntry`: it may be an object or JSON text, its times may be in
- * milliseconds, and `metadata.platform` may be missing. An invalid entry is stored in the error timeseries with the
- * reason and counted as `rejected`; it does not fail the put. An entry replaces the one with the same identity: user,
- * `metadata.key` and `metadata.write_ts`. So an interrupted caller can push the same entries again.
+ * `pushed` may be a list, a generator or an asynchronous generator. It is read and stored in parts of
+ * `maxTransactionEntries`, so it may be longer than memory allows. An element may be an object or a JSON text. Its
+ * times are seconds or milliseconds since the epoch, and `metadata.platform` may be missing. An invalid entry is stored
+ * in the error timeseries with the reason and counted as `rejected`; it does not fail the put. An entry replaces the
+ * one with the same identity: user, `metadata.key` and `metadata.write_ts`. So an interrupted caller can push the same
+ * entries again.
  *
  * Resolves when all entries are durable and the profile records the put. If the store fails (`MOBILITY_STORE_FULL`, …),
- * it rejects; earlier parts are stored.
+ * it rejects with that error. Then parts before the failure are stored.
  *
  *     const counts = await putBatch(user.uuid, entries, { store, log, now });
  *     // { inserted: 1912, updated: 0, rejected: 3 }
@@ -102,7 +102,7 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
-/** Like `putBatch`, for values that were checked already. */
+/** Like `putBatch`, for values that were checked already. Routes and imports call it. */
 export async function putTaken(
   userId: string,
   taken: Iterable<Taken> | AsyncIterable<Taken>,

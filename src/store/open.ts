@@ -8,14 +8,20 @@ import type { Store } from './store.ts';
 export type { OpenOptions } from './rows/rows.ts';
 
 /**
- * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for
- * other addresses, and the errors of the engine.
+ * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Creates it if it does not exist. The
+ * caller must close it. Throws `MOBILITY_STORE_ADDRESS` for other addresses, `MOBILITY_STORE_VERSION` for a store of
+ * another format, and `MOBILITY_STORE_READONLY`, `_DAMAGED`, `_UNAVAILABLE` or `MOBILITY_UNSUPPORTED` if the engine
+ * cannot use it.
+ *
+ *     const store = await openStore('sqlite:./data');
+ *     const { user } = await store.users.register('ada', { now: Date.now() / 1000 });
+ *     await store.close();
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
   return storeOver(await openEngine(address, options));
 }
 
-/** Opens only the engine, for code that works on rows, such as checks and copies. */
+/** Opens the engine of a store. Throws like `openStore`. */
 async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
     const { openMongoEngine } = await import('./mongodb/mongodb-engine.ts');
@@ -38,7 +44,7 @@ function folderOf(address: string): string {
   );
 }
 
-/** Opens the engine of a store, runs `work` on it and closes it. */
+/** Opens the engine of a store, runs `work` on its rows, and closes it. For checks and copies of whole stores. */
 export async function onEngine<T>(
   address: string,
   options: OpenOptions,

@@ -110,7 +110,10 @@ export async function* everyLink(
 /** The most links that `heldTrips` reads. */
 const mostHeld = 500;
 
-/** The trips of a user who has few: read once, for callers that read them in several ways, and only from this state. */
+/**
+ * Reads the links of a user once, if there are fewer than `mostHeld`. The result answers `chain`, `drafts`, `next` and
+ * `previous` from them. For callers that ask for the trips of one user several times.
+ */
 export async function heldTrips(trips: Trips, userId: string): Promise<Trips> {
   const links = await trips.chain(userId, { limit: mostHeld });
   if (links.length === mostHeld) return trips;

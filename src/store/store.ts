@@ -446,8 +446,8 @@ export interface Timeseries {
    */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
   /**
-   * Removes the entries of `keys` with a data time before `before`; of entries without data time, the `write_ts`
-   * counts. Returns how many were removed. Does not record them as changed. Throws `MOBILITY_LEASE_LOST`.
+   * Removes the entries of `keys` whose data time is before `before`. For an entry without data time, its `write_ts`
+   * decides. Returns how many were removed. Does not record them as changed. Throws `MOBILITY_LEASE_LOST`.
    */
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }

@@ -10,8 +10,10 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isPlain, jsonText } from '../../model/json-text.ts';
 
 /**
- * The values of one field: a list with a value per row; or `all`: one value for all rows; or `numbers`: whole numbers
- * to divide by 10^`decimals`; or `steps`: the differences between successive `numbers`.
+ * The values of one field, in the first of these forms that fits:
+ * - `all`: the value that all rows have.
+ * - `numbers`: whole numbers, which are the values times 10^`decimals`; or `steps`: their differences, if shorter.
+ * - a list with the value of each row.
  */
 type Column =
   | JsonValue[]

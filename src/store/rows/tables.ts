@@ -59,8 +59,8 @@ export const managers = table('managers', {
 });
 
 /**
- * A transit feed: its facts as JSON and its packed index. The row is written after the parts, so a feed without it does
- * not exist.
+ * A transit feed: its facts as JSON and its packed index. The row is written after all parts of the zip, so an
+ * interrupted `add` leaves no feed.
  */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
@@ -103,7 +103,7 @@ export const accounts = table('accounts', {
      */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 if entries of the user were ever stored, see `UserRecord.sent_ts`. Every put reads this row anyway. */
+    /** 1 if entries of the user were ever stored. So a put, which reads this row anyway, sets `sent_ts` only once. */
     sent: 'number',
     /** JSON of the `PipelineState`. */
     state: 'text',

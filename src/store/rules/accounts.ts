@@ -96,7 +96,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Pending entries first: if a run moves them between the two reads, the second read finds changed data time.
+      // Pending entries are read first: if a run moves them then, the second read finds changed data time.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(pending.map(({ user }) => user));

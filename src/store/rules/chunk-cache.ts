@@ -1,4 +1,4 @@
-// Caches the chunks that this process read or wrote last. So a run unpacks each day only once.
+// Caches the chunks that this process read or wrote last, so that a run rarely unpacks a day twice.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows, Summed } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
 import { readColumn } from '../rows/sums.ts';
 import { errors, type RejectedRow } from '../rows/tables.ts';
-import type { ErrorRow, UnusableEntry } from '../store.ts';
+import type { ErrorRow, PersonFigures, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
 /**
@@ -30,6 +30,19 @@ export function rowOf(user: string, { id, entry, identity, reason, message, ...t
   const { first_ts, last_ts, tries, received_ts = first_ts } = times;
   const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
   return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
+}
+
+/** Counts an error in the group with its key and reason. */
+export function addError(
+  groups: PersonFigures['set_aside'],
+  { key, reason, last_ts }: Pick<RejectedRow, 'key' | 'reason' | 'last_ts'>,
+): void {
+  const known = groups.find((one) => one.key === key && one.reason === reason);
+  if (known === undefined) groups.push({ key, reason, count: 1, last_ts });
+  else {
+    known.count += 1;
+    known.last_ts = Math.max(known.last_ts, last_ts);
+  }
 }
 
 /** An error as callers receive it. `size`: characters of JSON of its entry. */

@@ -4,10 +4,10 @@ import { compareTexts } from '../../model/text-order.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
 import type { Engine, WritableRows } from '../rows/rows.ts';
 import { errors } from '../rows/tables.ts';
-import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import type { ErrorRow, ErrorTimeseries, PersonFigures } from '../store.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
-import { errorOf, rowOf } from './error-rows.ts';
+import { addError, errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
 
@@ -43,18 +43,15 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       }),
     summary: (userId) =>
       engine.read(async (rows) => {
-        const counts = new Map<string, Awaited<ReturnType<ErrorTimeseries['summary']>>[number]>();
-        for (const { key, reason } of await rows.find(errors, { where: { user: userId } }, ['key', 'reason'])) {
-          const name = JSON.stringify([key, reason]);
-          const before = counts.get(name);
-          if (before === undefined) counts.set(name, { key, reason, count: 1 });
-          else before.count += 1;
-        }
+        const groups: PersonFigures['set_aside'] = [];
+        const found = await rows.find(errors, { where: { user: userId } }, ['key', 'reason', 'last_ts']);
+        for (const row of found) addError(groups, row);
         const isNamed = ({ key }: { key: string | null }): number => Number(key !== null);
-        return [...counts.values()].sort(
+        groups.sort(
           (a, b) =>
             isNamed(a) - isNamed(b) || compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason),
         );
+        return groups.map(({ key, reason, count }) => ({ key, reason, count }));
       }),
     count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
     recover: async (userId, back) => {

@@ -7,6 +7,7 @@ import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
 import type { PersonFigures, UserRegistry } from '../store.ts';
 import { leaseIn, stateIn } from './accounts.ts';
+import { addError } from './error-rows.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
@@ -45,7 +46,9 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
       waiting.ahead += count;
       waiting.next_due_ts = Math.min(waiting.next_due_ts ?? due_ts, due_ts);
     });
-    each(await rows.find(errors, { where }, ['user', 'key', 'reason', 'last_ts']), addError);
+    each(await rows.find(errors, { where }, ['user', 'key', 'reason', 'last_ts']), (to, row) =>
+      addError(to.set_aside, row),
+    );
     return [...figures.values()];
   });
 }
@@ -62,16 +65,4 @@ function addAccount(to: PersonFigures, row: Pick<AccountRow, (typeof accountColu
   to.stage = row.stage as PersonFigures['stage'];
   to.state = stateIn(row);
   to.lease = leaseIn(row);
-}
-
-function addError(
-  { set_aside }: PersonFigures,
-  { key, reason, last_ts }: { key: string | null; reason: string; last_ts: number },
-): void {
-  const known = set_aside.find((one) => one.key === key && one.reason === reason);
-  if (known === undefined) set_aside.push({ key, reason, count: 1, last_ts });
-  else {
-    known.count += 1;
-    known.last_ts = Math.max(known.last_ts, last_ts);
-  }
 }

@@ -46,7 +46,7 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** The columns of a chunk that reads need before they open it. */
+/** The columns that a query reads of a chunk before it decides whether to open the chunk. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 

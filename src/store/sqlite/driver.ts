@@ -83,7 +83,7 @@ function exactly(statement: StatementSyncInstance): Statement {
   };
 }
 
-/** Converts numbers below `leastBound` in the list itself, which belongs to one call. */
+/** Replaces numbers below `leastBound` by texts. Changes the list itself, which is used for one statement only. */
 function bound(values: SqlValue[]): SqlValue[] {
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i]!;

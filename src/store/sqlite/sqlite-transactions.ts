@@ -14,7 +14,7 @@ const longGroup = 20; // ms. After this time, a transaction begins no further wr
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
-const largestLog = 64 * 2 ** 20; // bytes; the write-ahead log keeps this size on disk for later writes
+const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is cut to this size when it is reused
 
 /** The open database file. */
 export interface Transactions {
