@@ -283,7 +283,7 @@ it('a source whose entries are known or doubled in part has no problem, and five
   const problems = await problemsOf(...Array<string>(7).fill('{"metadata":'), line(0));
   expect(problems.map((text) => /line \d/.exec(text)?.[0] ?? text)).toEqual([
     ...[1, 2, 3, 4, 5].map((i) => `line ${i}`),
-    'and further problems of this kind',
+    'and further problems',
   ]);
 });
 

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isPlain, jsonText } from '../../model/json-text.ts';
 
 /**
- * The values of one field, in the first of these forms that fits:
+ * The values of one field, in the first form that fits:
  * - `all`: the value that all rows have.
  * - `numbers`: whole numbers, which are the values times 10^`decimals`; or `steps`: their differences, if shorter.
  * - a list with the value of each row.
