@@ -180,7 +180,9 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
       );
     }
     if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
-      throw forbidden('expected no call from a page of a browser with --auth dev; found one (Origin, Sec-Fetch-Site)');
+      throw forbidden(
+        'expected a call from a program with --auth dev; found one from a page in a browser (Origin, Sec-Fetch-Site)',
+      );
     }
     await next();
   };

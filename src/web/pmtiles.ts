@@ -52,7 +52,7 @@ async function readTiles(file: FileHandle): Promise<Tiles> {
   const { specVersion, tileType, tileDataOffset, tileDataLength = 0, minZoom, maxZoom } = header;
   if (specVersion !== 3) throw new Error(`it has version ${specVersion} of the format`);
   const end = tileDataOffset + tileDataLength;
-  if (end > size) throw new Error(`it should have ${end} bytes, and has ${size}`);
+  if (end > size) throw new Error(`it has ${size} bytes instead of ${end}`);
   const type = types[tileType];
   if (type === undefined) throw new Error('its tiles are not raster images');
   checkCompression(header.tileCompression);

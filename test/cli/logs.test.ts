@@ -268,6 +268,12 @@ it.each([['logs'], ['logs', 'put'], ['logs', 'errors']])(
   },
 );
 
+it('reads a time that clocks show twice as the first of both', async () => {
+  const time = '2026-10-25T02:30'; // Europe/Berlin turns the clock back at 01:00 UTC
+  const { err } = await mobility(['logs', '--since', time, '--until', time]);
+  expect(err).toContain('found 2026-10-25T00:30:00.000Z and 2026-10-25T00:30:00.000Z');
+});
+
 describe('mobility logs put', () => {
   it('shows each put step by step and names the first missing one', async () => {
     writeDay();

@@ -24,7 +24,7 @@ export function command(context: CommandContext) {
 const flags = (context: CommandContext) =>
   new Command('diary')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--day <days>', 'local day, or a range A..B; default: the last one with trips', daysArgument(context))
+    .option('--day <days>', 'local day, or a range A..B; default: the last day with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the days as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(

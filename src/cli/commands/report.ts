@@ -37,7 +37,7 @@ export function command(context: CommandContext) {
 const flags = () =>
   new Command('report')
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
-    .option('--to <month>', 'last month; default: the first one', monthArgument)
+    .option('--to <month>', 'last month; default: the first month', monthArgument)
     .option('--study <name>', 'only members of this study, as its page shows; default: all users')
     .addOption(
       new Option('--by <what>', 'what to group the figures by')
