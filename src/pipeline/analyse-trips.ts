@@ -1,8 +1,9 @@
-// Stage "analyse trips": derives the links of the chain of trips that follow from changed entries.
+// Stage "analyse trips": derives the links of the trip chain that changed entries affect.
 
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/clean/observations.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
+import { line } from '../log/messages.ts';
 import { unionOf } from '../model/dirty-range.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
@@ -20,23 +21,23 @@ import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 import { feedsDiffer } from './transit-feeds.ts';
 
-/** Locations per stretch, unless the run sets another number. A stretch with a longer trip is read with more. */
+/** Most locations per stretch, unless the run sets another number, or a single trip has more. */
 const defaultStretchSize = 5000;
 
-/** The first stretch is small, since most runs need no other. Each further one is twice as large, up to a limit. */
+/** Locations of the first stretch. Most runs need no other. Each further stretch has twice as many, up to the most. */
 const firstStretchSize = 500;
 
-/** Entries per read in search of one that is not excluded. */
+/** Entries per read when searching an entry that is not excluded. */
 const entriesAtOnce = 500;
 
-/** Stored links per read. All links of a stretch are held in memory anyway, to compare them with the new ones. */
+/** Stored links per read. */
 const linksAtOnce = 500;
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
 /**
  * Analyses again from the last link that no changed data can affect. Stops when a new link after all changes equals a
- * stored one, since later links cannot differ then. Each stretch is stored with its state in one transaction.
+ * stored link, because then all later links are equal too. Stores each stretch with the state in one transaction.
  *
  *     stored   A---B---C---D---E---F
  *     changed            ^^             new locations after C
@@ -69,8 +70,8 @@ export const analyseTrips: Stage = {
 };
 
 /**
- * The key of the locations to analyse: the phone's filtered ones, or all if it never sent a filtered one (always-on
- * tracking). If old entries were removed, the state remembers the key.
+ * The key of the locations to analyse: the phone's filtered locations, or all locations if it never sent a filtered one
+ * (always-on tracking). If old entries were removed, the key in the state counts.
  */
 async function locationKey(
   { timeseries }: Pick<StretchStore, 'timeseries'>,
@@ -84,19 +85,21 @@ async function locationKey(
   return (retained && locations_from) ?? keys.location;
 }
 
-/** The data time to analyse again. It is all time if the analysis, the key of the locations or the feeds changed. */
+/**
+ * The data time to analyse again; null: none. It is all time if analysis version, key of locations or feeds changed.
+ */
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
   exclusions: readonly Exclusion[],
 ): TimeRange | null {
-  const anew =
+  const isAllOutdated =
     (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
     (state.locations_from !== null && state.locations_from !== source) ||
     feedsDiffer(state, feeds);
-  if (anew) return everything;
+  if (isAllOutdated) return everything;
   const changed = unionOf(state.changed, exclusionChange(state.set_aside, exclusions));
-  // A location decides which locations of other sources near it are used, see `chooseLocations`.
+  // A changed location also changes which locations of other sources near it are used, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
     to: Math.min(changed.to + sourceReach, Number.MAX_VALUE),
@@ -105,10 +108,13 @@ function changedRange(
   return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
+/** The inputs of an analysis. */
 interface Work {
   context: RunContext;
   changed: TimeRange;
+  /** The key of the locations to analyse. */
   source: NonNullable<PipelineState['locations_from']>;
+  /** `complete_until` before the run. */
   completeBefore: number | null;
   /** The store without excluded entries. */
   read: StretchStore;
@@ -119,13 +125,14 @@ interface Work {
 class Analysis {
   private readonly work: Work;
   private readonly changes: TripChange[] = [];
+  /** Removed links that the next stretch may add again, see `compare`. */
   private pending: TripRecord[] = [];
   /** The time of the user's first location. */
   private firstTs: number | null;
   private readonly problems: string[] = [];
-  /** Null if older trips were derived before cells were stored, and this run does not derive them again. */
+  /** The cells with locations. Null: unknown, because older trips were derived before cells were stored. */
   private readonly cells: Set<string> | null;
-  /** The links as texts. Each is compared several times. */
+  /** The JSON of each link. A cache, because a link is compared several times. */
   private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
@@ -162,14 +169,14 @@ class Analysis {
       this.counts.locations += stretch.locations.length;
       if ((last || atEnd) && (await this.write(from, derived, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
-      // the stretch is inside one long trip, which must be read as a whole
-      const stuck = !last && derived.nextState?.resume_ts === carry?.resume_ts;
-      size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
+      // No link ended: the stretch is inside one long trip. Read more, because a trip is analysed as a whole.
+      const isInsideTrip = !last && derived.nextState?.resume_ts === carry?.resume_ts;
+      size = isInsideTrip ? size * 2 : Math.min(size * 2, stretchSize);
       carry = derived.nextState;
     }
   }
 
-  /** Stores the links since `from`. Returns true if no later link can differ. */
+  /** Stores the new links since `from`. Returns true if the analysis is done: no later link can differ. */
   private async write(
     from: number,
     { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
@@ -196,9 +203,9 @@ class Analysis {
     const isLast = converged === null && atEnd;
     if (isLast) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     state.set_aside = this.work.exclusions;
-    const behind = isLast ? latest : this.work.context.state.observed;
-    if (isLast || (done && behind !== null)) {
-      state.observed = behind && { ...behind, from: this.firstTs ?? behind.seen.ts };
+    const observed = isLast ? latest : this.work.context.state.observed;
+    if (isLast || (done && observed !== null)) {
+      state.observed = observed && { ...observed, from: this.firstTs ?? observed.seen.ts };
     }
     const replaced = stored.filter((link) => link.chain_ts < end);
     const change = { ...this.differences(replaced, links), ...(isLast && { drafts }) };
@@ -210,15 +217,15 @@ class Analysis {
     return done;
   }
 
-  /** The cells where the user was, and the feeds there. */
+  /** The cells where the user was, and the feeds that may influence trips there. */
   private visited(): Pick<PipelineState, 'cells' | 'feeds'> {
     const cells = this.cells && [...this.cells].sort();
     return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
   }
 
   /**
-   * The time up to which the diary is complete, from the `carry` of the last link. If the diary was complete before and
-   * is not now, some documents are obsolete.
+   * The time up to which the diary is final, from the state of the last link. If a part of the diary was final before
+   * the run and none is now, documents are obsolete (`complete_lost`).
    */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
@@ -226,7 +233,7 @@ class Analysis {
     return { complete_until, ...(lost && { complete_lost: true }) };
   }
 
-  /** The index of the first link that equals a stored one and does not depend on changed data; null: there is none. */
+  /** The index of the first new link that equals a stored link and does not depend on changed data; null: none. */
   private firstConverging(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
     const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
     const index = records.findIndex((link) => {
@@ -239,7 +246,7 @@ class Analysis {
     return index < 0 ? null : index;
   }
 
-  /** The links to put and to remove so that the stored links become the new ones. */
+  /** The links to put and to remove so that the stored links become `links`. */
   private differences(stored: readonly TripRecord[], links: readonly TripRecord[]): Parameters<Trips['apply']>[1] {
     const before = new Map(stored.map((link) => [link.chain_ts, link]));
     const put = links.filter((link) => {
@@ -251,14 +258,16 @@ class Analysis {
   }
 
   /**
-   * Counts the differences. Removed links after the last link of this stretch are compared with the next stretch, which
-   * may add them again.
+   * Counts the differences between stored and new links. Removed links after the last new link are compared with the
+   * next stretch, which may add them again.
    */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
-    const gone = [...this.pending, ...stored];
-    this.pending = done ? [] : gone.filter((link) => link.chain_ts > last);
-    const before = new Map(gone.filter((link) => done || link.chain_ts <= last).map((link) => [link.chain_ts, link]));
+    const replaced = [...this.pending, ...stored];
+    this.pending = done ? [] : replaced.filter((link) => link.chain_ts > last);
+    const before = new Map(
+      replaced.filter((link) => done || link.chain_ts <= last).map((link) => [link.chain_ts, link]),
+    );
     this.counts.links += links.length;
     for (const link of links) {
       const twin = before.get(link.chain_ts);
@@ -288,7 +297,7 @@ class Analysis {
     this.changes.push(...changes);
     if (changes.length === 0) return;
     for (const link of [before, after]) {
-      // Not the link itself, which would hold years of a user in memory.
+      // Only two fields: the links of years would need too much memory.
       if (link?.trip) this.work.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
     }
   }
@@ -297,12 +306,12 @@ class Analysis {
     for (const { chainTs, error } of failed) {
       const problem = `trip that begins at ${chainTs} left out: ${errorText(error)}`;
       this.problems.push(problem);
-      this.work.context.log.write('ERROR', `UUID ${this.work.context.userId}: ${problem}`);
+      this.work.context.log.write('ERROR', line.aboutUser(this.work.context.userId, problem));
     }
   }
 }
 
-/** The change of the trip of one link. */
+/** The change of the trip of a link; an empty list if the trip is the same. */
 function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
   const [was, is] = [before?.trip ?? null, after?.trip ?? null];
   if (JSON.stringify(was) === JSON.stringify(is)) return [];

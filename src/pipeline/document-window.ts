@@ -2,7 +2,7 @@
 import { addDays, localDay } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 
-/** Days before the end of the last trip. Phones keep documents of that time. */
+/** Days before the end of the last trip. Phones keep documents for as long. */
 const windowDays = 7;
 
 /** The local days with documents, both included. */
@@ -15,14 +15,15 @@ export interface DocumentWindow {
 export function documentWindow(last: TripRecord | null): DocumentWindow | null {
   if (!last?.trip) return null;
   const { start_ts, end_ts, end_zone } = last.trip;
-  // The week before the end of the trip. If the trip began earlier than that, the week before its start.
+  // Normally the week before the end of the trip. A trip of over a week: the week before its start, so that the window
+  // contains the document of the trip.
   const window = windowUntil(end_ts, end_zone);
   return last.day >= window.from ? window : windowUntil(start_ts, end_zone);
 }
 
 /**
- * The window ends a day later: after travelling west over the date line, a user may have trips that start on a local
- * day that has not begun at their present place.
+ * The window that ends a day after `ts`. The extra day: after a user travelled west over the date line, some trips
+ * start on a local day that is later than the day at the user's present place.
  */
 function windowUntil(ts: number, zone: string): DocumentWindow {
   const day = localDay(ts, zone);

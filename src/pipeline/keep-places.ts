@@ -1,4 +1,4 @@
-// Stores the places of a user up to a time, so that pages of long diaries need not group all stays again.
+// Stores the places of a user up to the time `until`, so that pages of long diaries need not group all stays again.
 //
 //   trips    |------------ places are stored ------------|--- read and added for a page ---|
 //                                                      until                           last trip
@@ -10,10 +10,10 @@ import type { JsonObject } from '../model/json.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { RunContext } from './stage.ts';
 
-/** s. `until` advances in such steps. It is one to two steps before the last trip, where late data are rare. */
+/** s, 4 weeks. `until` advances in such steps. It is 4 to 8 weeks before the last trip, where late data are rare. */
 const step = 28 * 86_400;
 
-/** Stores the places again if `until` advanced, or earlier trips or corrections changed. `moved`: see `movedOnly`. */
+/** Stores the places again if `until` advanced, or if earlier trips or corrections changed. */
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
   const { store, userId, state, lease, changedTrips } = context;
   const { observed, retained, places } = state;

@@ -1,5 +1,4 @@
-// Runs work under a lease: acquires it before, renews it meanwhile and releases it afterwards. Each lease has a higher
-// fence.
+// Runs work under a lease: acquires the lease before, renews it meanwhile and releases it afterwards.
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
@@ -10,13 +9,13 @@ export interface HeldLease {
   readonly state: PipelineState;
   /** The lease as last renewed. */
   current(): Lease;
-  /** Stops renewing and releases the lease. `released`: a write has released it already. */
+  /** Stops renewing and releases the lease. With `released` it only stops: a write has released the lease already. */
   end(how?: 'released'): Promise<void>;
 }
 
 /**
- * Acquires the lease on a user and renews it three times per term until `end`. If the lease is lost, renewing stops and
- * the store refuses the next write. `heldBy`: the lease of another process.
+ * Acquires the lease on a user, and renews it three times per term until `end` is called. If the lease is lost, the
+ * store refuses the next write. `heldBy`: another process has the lease.
  */
 export async function holdLease(
   store: Store,
@@ -54,7 +53,7 @@ export async function holdLease(
 export interface LeaseOptions {
   /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** s until the lease expires without renewal. Default 60. */
+  /** The term: s after which the lease expires unless it is renewed. Default 60. */
   leaseSeconds?: number;
 }
 

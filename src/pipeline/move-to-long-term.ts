@@ -9,7 +9,7 @@ import { keyRow } from '../model/keys.ts';
 import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
-/** Entries per transaction. Bounds the memory, the time that a put waits, and the work repeated after a crash. */
+/** Entries per transaction. It limits the memory, the time that a put waits, and the work to repeat after a crash. */
 const entriesAtOnce = 1_000;
 
 /** Accepts an entry with the data time that its converter reads, or rejects it with a reason and a message. */
@@ -22,14 +22,14 @@ const judge: Judge = (entry) => {
   }
 };
 
-/** The error of a converter and its place in one line: `TypeError: … at convertAndroidBattery`. */
+/** Describes an unexpected error of a converter in one line: `TypeError: … at convertAndroidBattery`. */
 function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [, place] = /^ +at (?:async )?([\w.]+) \(/m.exec(error.stack ?? '') ?? [];
   return `${error.name}: ${error.message}${place === undefined ? '' : ` at ${place}`}`;
 }
 
-/** Moves pending entries, oldest pushes first, `entriesAtOnce` at a time. */
+/** Moves pending entries in the order in which they were pushed. */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {
@@ -53,7 +53,10 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/** Adds the changed data time to the state of the run. Incidents change documents although they change no trip. */
+/**
+ * Adds the changed data time to the state of the run. `documents`: entries were moved that change documents but no
+ * trip, such as incidents.
+ */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);
@@ -68,7 +71,7 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
     'WARNING',
     failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason)),
   );
-  // One line per fault: each entry has its own line above.
+  // One line per fault. Each entry has its own line above.
   const faults = failed.filter(({ reason }) => reason === faultReason);
   for (const text of new Set(faults.map(({ key, message }) => `a converter of ${quoted(key)} failed: ${message}`)))
     log.write('ERROR', line.aboutUser(userId, text));

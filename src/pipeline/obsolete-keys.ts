@@ -1,5 +1,5 @@
-// Decides which documents of a user are obsolete, from their keys and the days with trips. The pipeline and
-// `purge-keys` both use this rule.
+// Decides which documents of a user are obsolete, from their keys and the days with trips. Used by the pipeline and by
+// `mobility purge-keys`.
 import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { TripRecord } from '../model/trip.ts';
@@ -12,7 +12,7 @@ export interface ObsoleteKey {
   why: string;
 }
 
-/** The obsolete keys. Valid are the days of the window that have trips, and the three configuration keys. Pure. */
+/** Returns the keys that are neither of a day with trips nor one of the three configuration keys. */
 export function obsoleteKeys(present: readonly string[], daysWithTrips: readonly string[]): ObsoleteKey[] {
   const valid = new Set([...configKeys, ...daysWithTrips.map(dayKey)]);
   return present.filter((key) => !valid.has(key)).map((key) => ({ key, why: whyObsolete(key) }));
@@ -22,21 +22,23 @@ function whyObsolete(key: string): string {
   return key.startsWith(dayKey('')) ? 'the day is out of the window or has no trips' : 'not in the list of valid keys';
 }
 
-/** The documents that a user has, and those that are valid. */
+/** The keys of a user's documents. */
 export interface DocumentKeys {
-  /** The trips of the window, by `chain_ts`. */
+  /** The trips of the window, in the order of `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
-  /** The days with such trips, ascending. They have documents, or will get them. */
+  /** The days of these trips, ascending. Each has a document or will get one. */
   days: string[];
+  /** The keys of the stored documents. */
   present: string[];
+  /** The keys that documents may have. */
   valid: string[];
   obsolete: ObsoleteKey[];
 }
 
 /**
- * Which documents of a user are valid and which are obsolete, judged by the moved entries of `store`. Without complete
- * data none is obsolete, since nothing is known about the user; except if there were complete data before and all of
- * them are gone.
+ * Finds the valid and the obsolete documents of a user. As long as no part of the diary is final (`complete_until` is
+ * null), no document is obsolete: it may be of trips that are not derived yet. But if a part was final before and is
+ * gone (`complete_lost`), the documents of its trips are obsolete.
  */
 export async function findObsoleteKeys(
   store: ChainStore & Pick<Store, 'documents'>,

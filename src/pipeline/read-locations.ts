@@ -1,5 +1,4 @@
-// Reads the locations that trips are derived from, stretch by stretch: the phone's locations, and locations of other
-// sources where the phone has none.
+// Reads the locations of a stretch: the phone's locations, and locations of other sources where the phone has none.
 import {
   type BySource,
   chooseLocations,
@@ -23,15 +22,15 @@ import type { Timeseries } from '../store/store.ts';
 /** Entries per read. */
 const pageSize = 5000;
 
-/** The parts that reading needs. */
+/** The inputs of reading that are the same for all parts of a stretch. */
 export interface LocationReader {
   timeseries: Pick<Timeseries, 'find'>;
   userId: string;
-  /** The key of the phone's locations. Locations of other sources are always raw. */
+  /** The key of the phone's locations, filtered or not. Other sources send unfiltered locations only. */
   key: string;
-  /** Guesses the zones of locations that name none. */
+  /** Guesses the zones of locations without a zone. */
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
-  /** Takes the pings among them. */
+  /** Called for each ping among the entries. */
   onPing(ping: Ping): void;
 }
 
@@ -42,9 +41,9 @@ export interface ReadLocations {
 }
 
 /**
- * The locations since `from`. Reads until `size` to about twice as many lie after `countFrom`, or to the end of the
- * data. Unusable entries take no memory, and locations of the same time are never separated. Also reads locations
- * within `sourceReach`, which decide the choice between sources.
+ * Reads the locations since `from`, until it has found `size` to about 2 * `size` locations since `countFrom`, or to
+ * the end of the data. All locations of one time are in the same stretch. Also reads the locations up to `sourceReach`
+ * s before and after, because they decide the choice between sources.
  */
 export async function readLocations(
   reader: LocationReader,
@@ -65,8 +64,11 @@ const isAny: IsWanted = () => true;
 const isOther: IsWanted = (source) => !isPhone(source);
 
 /**
- * Reads locations of other apps in the gaps between the phone's filtered locations, up to about twice `size`. Returns
- * the time before which all are read.
+ * Reads locations of other sources in the gaps between the phone's filtered locations, up to about 2 * `size`. Returns
+ * the time before which all locations are read.
+ *
+ *   phone    o o o o                  o o o o
+ *   gap              |--------------|            `sourceReach` s away from each location
  */
 async function readOthers(
   reader: LocationReader,
@@ -109,16 +111,16 @@ interface Part {
   key: string;
   from: number;
   to?: number;
-  /** See `EntryQuery`. */
+  /** Only entries in these ranges, see `EntryQuery`. */
   within?: readonly TimeRange[];
-  /** Reading ends when `size` locations after `countFrom` are found. */
+  /** Reading ends when `size` locations since `countFrom` are found. */
   countFrom?: number;
   size?: number;
 }
 
 /**
- * Reads the entries of one key, cleans them page by page and source by source, and adds them to `found`. Returns the
- * time before which they are complete.
+ * Reads the entries of one key and adds their locations to `found`, cleaned for each source. Returns the time before
+ * which the locations are complete.
  */
 async function readPart(
   { timeseries, userId, zonesOf, onPing }: LocationReader,

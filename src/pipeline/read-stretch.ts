@@ -1,4 +1,4 @@
-// Reads a stretch of a user's data, limited in size, and converts it for the analysis.
+// Reads a stretch of a user's data and converts it for the analysis.
 import {
   cleanEvents,
   cleanMotions,
@@ -45,8 +45,8 @@ export interface StretchStore {
 }
 
 /**
- * Data since `carry`, with `size` to about twice as many usable locations, or up to the end of the data. Also
- * includes the earlier data that the analysis looks back at.
+ * Reads the data after the state `carry` (null: from the first data on) until it has found `size` to about 2 * `size`
+ * usable locations, or to the end of the data. Also reads the data up to `lookAround` before, which the analysis needs.
  */
 export async function readStretch(
   store: StretchStore,
@@ -84,7 +84,7 @@ export async function readStretch(
 const readMotion = (entry: Entry): Motion | null => toMotion(interpretEntry(entry, motionFields));
 const readEvent = (entry: Entry): PhoneEvent | null => toEvent(interpretEntry(entry, eventFields));
 
-/** The entries of a range, converted by `read`. */
+/** Reads the entries of a range, converts them with `read`, and leaves out entries for which it returns null. */
 async function readAll<T>(
   { timeseries }: StretchStore,
   userId: string,
@@ -103,10 +103,10 @@ async function readAll<T>(
 }
 
 /**
- * Guesses the zones of locations that name none. A phone's location gets the zone of the user's nearest entry by
- * `write_ts`, and the earlier of two equally near ones. Without such an entry it gets the zone at its coordinates.
- * Locations of other apps and imports always get the zone at their coordinates, since they may be of another time and
- * place than the phone.
+ * Guesses the time zones of locations without a zone. A phone's location gets the zone of the user's nearest entry by
+ * `write_ts`; of two equally near entries the earlier one counts. Without such an entry it gets the zone at its
+ * coordinates. Locations of other apps and imports always get the zone at their coordinates, because they may be of
+ * another time and place than the phone.
  */
 async function zonesOf(
   store: StretchStore,

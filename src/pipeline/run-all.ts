@@ -1,5 +1,5 @@
-// Runs the pipeline for every user, also while other runs work on this or other hosts. Runs know of each other only
-// through leases.
+// Runs the pipeline for every user. Other runs on this or other hosts may do the same at the same time: leases decide
+// which run works on a user.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { line } from '../log/messages.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
@@ -14,25 +14,25 @@ import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 /** Options of a run over all users. */
 export interface AllOptions extends PipelineOptions {
   /** Users processed in parallel. More than 1 helps only with a store across a network, or with `run`. Default 1. */
-  lanes?: number;
+  parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
   /**
-   * s after the start of the run. After this time it begins no user whose only work is trips of another analysis
-   * version or of other feeds, except the first such user. Default: no limit.
+   * s for outdated users: users whose only work is trips of another analysis version or of other feeds. After this time
+   * the run begins no further outdated user; it always begins the first. Default: no limit.
    */
-  olderFor?: number;
+  outdatedSeconds?: number;
   /** Once aborted, the run finishes the users in progress and begins no others. */
   signal?: AbortSignal;
   /** Called after each user who had work. */
   onUser?: (report: UserReport, done: number) => void;
   /** Called when the run has waited for a lease for over a second. `seconds`: the longest that it may still wait. */
   onWait?: (report: UserReport, seconds: number) => void;
-  /** Waits for so many seconds. Tests pass their own function. */
+  /** Waits for a number of seconds. Tests pass their own function. */
   wait?: (seconds: number) => Promise<void>;
 }
 
-/** The number of users, and how their runs ended. The report's size does not depend on the number of users. */
+/** The numbers of users by the result of their runs. The size of the report does not depend on the number of users. */
 export interface AllReport {
   users: number;
   done: number;
@@ -48,21 +48,25 @@ export interface AllReport {
   longest: { user_id: string; seconds: number } | null;
 }
 
-/** The most failed users, and problems of a stage, in a report. */
-const listed = 20;
-/** Users per query: few, so that work begins soon and the answer is not outdated for long. */
+/** The most failed users in a report, and the most problems of a stage. */
+const mostListed = 20;
+/**
+ * Users per query for work. Few, so that the first user begins soon, and the answer is not outdated when a user begins.
+ */
 const pageSize = 100;
-/** s between two checks of a lease. The first checks follow quickly, since most runs end soon. */
+/**
+ * s between two checks of a lease: 1/16 at first, because most runs end soon, then twice as long each time, up to 1.
+ */
 const firstStep = 1 / 16;
 const longestStep = 1;
 /** s of waiting after which `onWait` is called. */
-const silence = 1;
+const reportAfter = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Removes expired accounts, then runs the pipeline for every user who has work. Skips users whom another run holds, and
- * tries them again at the end: if the lease has expired by then, its owner died and this run processes the user. Throws
- * if the store becomes unreachable; finished users stay finished.
+ * Removes expired accounts, then runs the pipeline for every user who has work. Skips users whose lease another run
+ * holds, and tries them again at the end: if the lease has expired by then, that run was killed, and this run processes
+ * the user. Throws if the store becomes unreachable; the work on finished users stays stored.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -74,20 +78,20 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   await removeExpired(store, options);
   const work = usersWithWork(store, report, { ...options, feeds });
   let failure: { error: unknown } | null = null;
-  const lane = async (): Promise<void> => {
+  const processUsers = async (): Promise<void> => {
     while (failure === null && !options.signal?.aborted) {
       const next = await work.next();
       if (next.done) return;
-      const one = await run(next.value);
-      if (one.status === 'busy') busy.push(one);
-      else await add(store, report, one, options);
+      const result = await run(next.value);
+      if (result.status === 'busy') busy.push(result);
+      else await addResult(store, report, result, options);
     }
   };
   const guarded = (): Promise<void> =>
-    lane().catch((error) => {
+    processUsers().catch((error) => {
       failure ??= { error };
     });
-  await Promise.all(Array.from({ length: options.lanes ?? 1 }, guarded));
+  await Promise.all(Array.from({ length: options.parallel ?? 1 }, guarded));
   if (failure !== null) throw (failure as { error: unknown }).error;
   await retry(store, report, busy, run, options);
   report.seconds = options.now() - started;
@@ -109,7 +113,7 @@ async function removeExpired({ studies }: Store, { now, log }: AllOptions): Prom
   }
 }
 
-/** Processes the users whom another run held at the first try. */
+/** Tries the users again whose lease another run held at the first try. */
 async function retry(
   store: Store,
   report: AllReport,
@@ -117,28 +121,29 @@ async function retry(
   run: (userId: string) => Promise<UserReport>,
   options: AllOptions,
 ): Promise<void> {
-  const over = new AbortController(); // removes the listener from a signal that outlives many runs
-  const ended = aborted(options.signal, over.signal);
+  const listening = new AbortController(); // ends the listening, because the signal may outlive many runs
+  const ended = aborted(options.signal, listening.signal);
   try {
     for (const one of busy) {
       const last = options.signal?.aborted ? one : await secondTry(store, one, run, options, ended);
-      await add(store, report, last, options);
+      await addResult(store, report, last, options);
     }
   } finally {
-    over.abort();
+    listening.abort();
   }
 }
 
-async function add(store: Store, report: AllReport, one: UserReport, options: AllOptions): Promise<void> {
-  report[one.status] += 1;
-  for (const stage of one.stages) addStage(report.stages, stage);
-  const { user_id, seconds } = one;
-  if (one.stages.length > 0 && seconds >= (report.longest?.seconds ?? 0)) report.longest = { user_id, seconds };
-  if (one.status === 'failed' && report.failures.length < listed) {
-    report.failures.push({ ...one, stages: one.stages.map(withoutChanges) });
+/** Adds the result of a user to the report. Throws if the user failed because the store is unreachable. */
+async function addResult(store: Store, report: AllReport, result: UserReport, options: AllOptions): Promise<void> {
+  report[result.status] += 1;
+  for (const stage of result.stages) addStage(report.stages, stage);
+  const { user_id, seconds } = result;
+  if (result.stages.length > 0 && seconds >= (report.longest?.seconds ?? 0)) report.longest = { user_id, seconds };
+  if (result.status === 'failed' && report.failures.length < mostListed) {
+    report.failures.push({ ...result, stages: result.stages.map(withoutChanges) });
   }
-  options.onUser?.(one, report.done + report.failed);
-  if (one.status === 'failed') await expectStore(store);
+  options.onUser?.(result, report.done + report.failed);
+  if (result.status === 'failed') await expectStore(store);
 }
 
 function addStage(stages: StageReport[], { stage, seconds, counts, problems = [] }: StageReport): void {
@@ -148,18 +153,18 @@ function addStage(stages: StageReport[], { stage, seconds, counts, problems = []
     stages.push(sum);
   }
   sum.seconds += seconds;
-  sum.problems = [...sum.problems!, ...problems].slice(0, listed);
+  sum.problems = [...sum.problems!, ...problems].slice(0, mostListed);
   const before = sum.counts;
   const added = Object.entries(counts).map(([name, count]) => [name, (before[name] ?? 0) + count] as const);
   sum.counts = { ...before, ...Object.fromEntries(added) };
 }
 
-/** The report of a stage without its list of trips, which is long after a first run over years. */
+/** Removes the changed trips from the report of a stage: after a first run over years the list is long. */
 export function withoutChanges({ changes: _, ...rest }: StageReport): StageReport {
   return rest;
 }
 
-/** Throws if the store is unreachable or read-only: every further user would fail after all retries. */
+/** Throws if the store is unreachable or read-only, because then the run of every further user would fail. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE', 'MOBILITY_STORE_READONLY')) throw error;
@@ -167,15 +172,20 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /**
- * Users with work; counts all others as having nothing new. First users with new data, then users whose only work is
- * trips of another analysis version or of other transit feeds: these may take hours.
+ * Yields the users with work, and counts all other users as `nothing_new`. Users with new data come first. Users whose
+ * only work is trips of another analysis version or of other transit feeds come last, because they may take hours.
  */
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  { now, segmenter: { version } = shippedSegmenter, feeds = null, olderFor = Number.POSITIVE_INFINITY }: AllOptions,
+  {
+    now,
+    segmenter: { version } = shippedSegmenter,
+    feeds = null,
+    outdatedSeconds = Number.POSITIVE_INFINITY,
+  }: AllOptions,
 ): AsyncGenerator<string> {
-  const until = now() + olderFor;
+  const until = now() + outdatedSeconds;
   const begun = new Set<string>();
   for await (const ids of userPages(store)) {
     const withNew = await store.pipeline.withWork(ids, now());
@@ -205,7 +215,7 @@ async function* usersWithWork(
   }
 }
 
-/** UUIDs of users, page by page. */
+/** Reads the UUIDs of all users, `pageSize` at a time. */
 async function* userPages(store: Store): AsyncGenerator<string[]> {
   let ids: string[] = [];
   for await (const { uuid } of everyUser(store, { limit: pageSize })) {
@@ -217,9 +227,11 @@ async function* userPages(store: Store): AsyncGenerator<string[]> {
 }
 
 /**
- * Waits until the other run's lease of the first try has ended or was renewed. A renewed lease shows that its owner is
- * alive and does the work. The store's clock decides whether the lease has ended. The wait never takes longer than the
- * lease's term, even if the clocks differ, and ends when the signal is aborted.
+ * Waits for the lease that another run held at the first try, then runs the pipeline for the user. The wait ends when
+ * - the lease was renewed: then its owner is alive and does the work,
+ * - the lease has ended, by the store's clock,
+ * - the term of the lease is over, in case clocks differ,
+ * - the signal is aborted.
  */
 async function secondTry(
   store: Store,
@@ -233,7 +245,7 @@ async function secondTry(
   for (let waited = 0, longest = firstStep; ; longest = Math.min(2 * longest, longestStep)) {
     const lease = await store.leases.get(first.user_id);
     if (lease === null || lease.expires_ts !== first.busy_until) break;
-    if (waited >= silence && !isReported) {
+    if (waited >= reportAfter && !isReported) {
       isReported = true;
       options.onWait?.(first, lease.seconds);
     }
@@ -248,10 +260,10 @@ async function secondTry(
   return again.status === 'busy' ? first : again;
 }
 
-/** Resolves when `signal` is aborted; never without a signal. Stops listening when `over` is aborted. */
-function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<void> {
+/** Resolves when `signal` is aborted; without a signal, never. Stops listening when `listening` is aborted. */
+function aborted(signal: AbortSignal | undefined, listening: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
-    signal?.addEventListener('abort', () => resolve(), { once: true, signal: over });
+    signal?.addEventListener('abort', () => resolve(), { once: true, signal: listening });
   });
 }

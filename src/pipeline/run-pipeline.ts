@@ -1,4 +1,4 @@
-// The main flow of the pipeline: takes one user through every stage.
+// Runs the pipeline for one user: acquires the lease, runs every stage, and reports the result.
 
 import { randomUUID } from 'node:crypto';
 import { shippedSegmenter } from '../analysis/segment.ts';
@@ -19,15 +19,15 @@ export interface PipelineOptions {
   now: () => number;
   /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** s until the lease of a killed run expires. */
+  /** s after which the lease of a killed run expires. Default 60. */
   leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
-  /** The first data time to analyse again. Default: only changed data. */
+  /** Data since this data time are analysed again. Default: only changed data. */
   reanalyseFrom?: number;
-  /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. Default 5000. */
+  /** Locations per stretch, at least 2. It limits the memory and does not change the result. Default 5000. */
   stretchSize?: number;
-  /** The segmenter; default: the shipped one. Trips that came from another version are derived again. */
+  /** The segmenter; default: the shipped one. Trips of a segmenter of another version are derived again. */
   segmenter?: Segmenter;
   /** The transit feeds of the store. Default: the run reads them from the store. */
   feeds?: TransitFeeds | null;
@@ -36,11 +36,11 @@ export interface PipelineOptions {
 /** How the run of a user ended. */
 export interface UserReport {
   user_id: string;
-  /** `nothing_new`: nothing was written. `busy`: another run holds the lease, or acquired it during this run. */
+  /** `nothing_new`: there was no work. `busy`: another run holds the lease, or acquired it during this run. */
   status: 'done' | 'nothing_new' | 'busy' | 'failed';
   stages: StageReport[];
   seconds: number;
-  /** The reason of a failure, or the owner of the lease. */
+  /** With `failed`: the error. With `busy`: who holds the lease. */
   message?: string;
   /**
    * With `busy`: when the other run's lease expires unless it is renewed; missing if the other run acquired the lease
@@ -65,20 +65,20 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
       report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${secondsLeft(taken.heldBy, options.now()).toFixed(0)} s unless renewed`;
-      // No warning: this is how parallel runs share the users.
+      // No warning: parallel runs share the users in this way.
       options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
     }
     let done = false;
     try {
-      const context = contextOf(store, userId, { ...options, feeds }, taken.held);
+      const context = createContext(store, userId, { ...options, feeds }, taken.held);
       await runStages(stages, context, report, options.onStage);
       done = true;
     } finally {
       await taken.held.end(done ? 'released' : undefined);
     }
   } catch (error) {
-    // The user was erased meanwhile, or an erasure or a copy of the user is incomplete.
+    // Not a failure: the user was erased meanwhile, or an erasure or a copy of the user did not end.
     if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) return report;
     report.message = errorText(error);
     // This run was too slow: another run acquired the lease and does the work.
@@ -92,12 +92,12 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   return report;
 }
 
-/** s until a lease ends. At most its term, even if the clock of this host is wrong. */
+/** s until a lease ends, at most its term: `now` may come from a host whose clock differs from the store's. */
 function secondsLeft({ expires_ts, seconds }: Lease, now: number): number {
   return Math.min(Math.max(0, expires_ts - now), seconds);
 }
 
-function contextOf(
+function createContext(
   store: Store,
   userId: string,
   options: PipelineOptions,
@@ -105,7 +105,7 @@ function contextOf(
 ): RunContext {
   const { log, now, stretchSize, feeds = null, segmenter = feeds?.segmenter ?? shippedSegmenter } = options;
   const reanalyseFrom = options.reanalyseFrom ?? null;
-  const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
+  const areDocumentsCurrent = state.changed === null && !state.documents_due && reanalyseFrom === null;
   return {
     store,
     userId,
@@ -117,14 +117,14 @@ function contextOf(
     segmenter,
     feeds,
     reanalyseFrom,
-    changedTrips: whole ? [] : null,
+    changedTrips: areDocumentsCurrent ? [] : null,
     ...(stretchSize && { stretchSize }),
   };
 }
 
 /**
- * The message and the stack of an error in one line. The message of a `SyntaxError` is left out, since it quotes the
- * text, which contains data of users.
+ * The message and the stack of an error in one line. The message of a `SyntaxError` is left out: it quotes the text
+ * that could not be parsed, which may contain data of users.
  */
 function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -134,8 +134,8 @@ function failureText(error: unknown): string {
 }
 
 /**
- * Runs the stages in order. A failing stage ends the run; the next run repeats what was not stored. The last stage also
- * records the end of the run.
+ * Runs the stages in order. An error of a stage ends the run and is stored in the state; the next run repeats the work
+ * that was not stored. The last stage records the end of a successful run itself.
  */
 async function runStages(
   list: readonly Stage[],
@@ -157,7 +157,10 @@ async function runStages(
   }
 }
 
-/** True if a run would have work: new entries, changed data time, due documents, newer analysis or other feeds. */
+/**
+ * True if a run would have work: pending entries, a dirty range, due documents, another analysis version or other
+ * feeds.
+ */
 export async function hasWork(
   store: Store,
   userId: string,

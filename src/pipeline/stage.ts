@@ -1,4 +1,4 @@
-// Defines a stage of a user's run, and runs it: measures its time, logs it and reports it.
+// Defines what a stage of a user's run is. Runs stages and measures, logs and reports them.
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
@@ -7,17 +7,22 @@ import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 import type { TransitFeeds } from './transit-feeds.ts';
 
-/** The data of one user's run that every stage can use. */
+/** The data of one user's run, for all stages. */
 export interface RunContext {
   store: Store;
   userId: string;
   /** The lease as last renewed. The store refuses a write under a lost lease. */
   lease: () => Lease;
-  /** The pipeline state of the user. It is read once per run; each stage that writes the state also updates this. */
+  /**
+   * The pipeline state of the user, read at the start of the run. A stage that stores a new state also changes this
+   * one.
+   */
   state: PipelineState;
-  /** Trips that this run added, removed or changed. null: documents may have missed other changes too. */
+  /**
+   * Trips that this run added, removed or changed. null: other trips may have changed too, so all documents are built.
+   */
   changedTrips: { day: string; chain_ts: number }[] | null;
-  /** The last trip of the chain; missing if this run did not analyse up to the end of the data. */
+  /** The last trip of the chain without corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
   /** The moved corrections of the user; missing until a stage has read them. */
   corrections?: readonly Stated[];
@@ -32,7 +37,7 @@ export interface RunContext {
   started: number;
   /** The first data time to analyse again, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
-  /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. */
+  /** Locations per stretch, at least 2. It limits the memory and does not change the result. */
   stretchSize?: number;
 }
 
@@ -42,7 +47,7 @@ export function endOfRun({ now, started }: RunContext): Pick<PipelineState, 'las
   return { last_run_ts: ended, last_run_seconds: Math.max(0, ended - started) };
 }
 
-/** A stage. It reads its input, computes with pure functions, and writes results and state together. */
+/** A stage: reads its input, computes with pure functions, and writes results and state in one transaction. */
 export interface Stage {
   name: string;
   run(context: RunContext): Promise<StageResult>;
@@ -52,7 +57,7 @@ export interface StageResult {
   counts: Counts;
   /** Trips that were added, removed or changed. */
   changes?: TripChange[];
-  /** What the stage left out so that the run could finish. */
+  /** Descriptions of trips that the stage left out because of an error. */
   problems?: string[];
 }
 
@@ -62,12 +67,13 @@ export interface TripChange {
   day: string;
   start_ts: number;
   end_ts: number;
-  /** The sections of the trip by mode, before and after. null: there was, or is, no such trip. */
+  /** The sections of the trip before the run; null: the trip is new. */
   before: ByMode | null;
+  /** The sections of the trip after the run; null: the trip is gone. */
   after: ByMode | null;
 }
 
-/** Metres and seconds of the sections of each mode. */
+/** The total distance and duration of sections, by mode. */
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
 /** The result of a stage, with its duration. */
@@ -76,7 +82,7 @@ export interface StageReport extends StageResult {
   seconds: number;
 }
 
-/** Runs one stage. Its log lines contain the user, so that the log can be searched for one user. */
+/** Runs one stage, and writes a log line at its start and end. */
 export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
   const { log, userId, now } = context;
   log.write('INFO', line.stage(userId, stage.name));

@@ -1,3 +1,4 @@
+// Loads the transit feeds of a store, and decides whether a user's trips must be derived again with them.
 import { type TransitSource, transitOf } from '../analysis/modes/transit-evidence.ts';
 import { segmenterWith, shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';
@@ -11,16 +12,19 @@ export interface TransitFeeds {
   segmenter: Segmenter;
   evidence: TransitSource;
   /**
-   * The ids of the feeds that may have an effect in any of the cells, in order: feeds near them, and others of the same
-   * agencies, of which only one counts on a day. null: the cells are unknown yet.
+   * The ids of the feeds that may influence trips in the cells: feeds with stops near a cell, and all feeds of the same
+   * agencies, because only one feed of an agency is used on a day. null: the cells are unknown, so every feed.
    */
   touching(cells: readonly string[] | null): string[];
 }
 
-/** The network of the last set of feeds of a store. Making it takes 40 ms for five agencies. */
+/** The feeds that were last made for each store. Making them takes 40 ms for five agencies. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
-/** Reads the feeds of a store; null if it never had one. Reads their indexes again only after the set changed. */
+/**
+ * Reads the feeds of a store; null if it never had any. Reads their indexes again only after feeds were added or
+ * removed.
+ */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
   if (listed.length === 0) return null;
@@ -44,7 +48,7 @@ export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   return feeds;
 }
 
-/** True if the trips of a user were derived with other feeds than those now around the user. */
+/** True if the feeds where the user was have changed since the user's trips were derived. */
 export function feedsDiffer(
   { analysis_version, cells, feeds: used }: Pick<PipelineState, 'analysis_version' | 'cells' | 'feeds'>,
   feeds: TransitFeeds | null,

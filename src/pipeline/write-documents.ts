@@ -1,5 +1,5 @@
-// Stage "documents": writes one document for each of the last days and removes other documents. Its write also ends the
-// run and releases the lease.
+// Stage "documents": writes a document for each of the last days with trips, and removes other documents. The same
+// transaction ends the run and releases the lease.
 
 import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
@@ -14,9 +14,9 @@ import { type DocumentKeys, findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**
- * Writes the documents of the window and removes obsolete ones, in one transaction with the state. Builds only days
- * whose trips changed. A document with unchanged data is not written, so its `write_ts` is the time of its last change.
- * Removes only documents: entries that phones pushed under the same key stay.
+ * Writes the documents of the window and removes obsolete documents, in one transaction with the state. Builds
+ * documents only for days whose trips may have changed. A document with equal data is not written again, so `write_ts`
+ * is the time of its last change. Entries that phones pushed under the key of a document stay.
  */
 export const writeDocuments: Stage = {
   name: 'documents',
@@ -30,7 +30,7 @@ export const writeDocuments: Stage = {
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     await keepPlaces(context, moved, last);
     const window = documentWindow(last);
-    // the last trip, added by a correction, may have been removed
+    // Without final trips, documents may still be of a trip that a correction had added and that is gone.
     if (isCorrected) state.complete_lost ||= state.complete_until === null;
     const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;
@@ -77,9 +77,11 @@ export const writeDocuments: Stage = {
 };
 
 /**
- * The days to build. If the run does not know which trips changed: the whole window. Otherwise the span of (1) the days
- * of the changed trips, (2) the day of the trip before them, whose document contains the start of the next trip,
- * (3) the days without a document. null: nothing to build.
+ * Returns the days to build; null: none. If the run does not know which trips changed, these are all days of the
+ * window. Otherwise they reach from the first to the last of:
+ * - the days of changed trips,
+ * - the day of the trip before the first changed trip, because its document contains the start of the next trip,
+ * - the days without a document.
  */
 function daysToBuild(
   changedTrips: RunContext['changedTrips'],

@@ -51,7 +51,7 @@ it('the report of any number of users has totals of the stages and the first 20 
   expect(report.failures[0]!.stages[0]).not.toHaveProperty('changes');
 });
 
-it('a run in several lanes begins no user after the store became unreachable', async () => {
+it('a run with several users in parallel begins no user after the store became unreachable', async () => {
   const { store, users } = await threeUsers();
   const met: string[] = [];
   const gone = new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
@@ -60,7 +60,7 @@ it('a run in several lanes begins no user after the store became unreachable', a
     met.push(user_id);
     return { user_id, status: 'failed', stages: [], seconds: 0 };
   };
-  const all = runAll(unreachable, { log: silentLog, now: () => 1_800_000_000, lanes: 2, run });
+  const all = runAll(unreachable, { log: silentLog, now: () => 1_800_000_000, parallel: 2, run });
   await expect(all).rejects.toThrow('gone');
   expect(met).toEqual(users.slice(0, 2));
 });
@@ -96,8 +96,8 @@ it('people with new data come before those whose analysis is old, of whom a roun
   await store.usercache.put(users[2]!, { entries: [again], unusable: [] }, 1_700_000_001);
   let clock = 1_800_000_000;
   const now = (): number => (clock += 1);
-  expect(await run(store, { now, olderFor: 2 })).toEqual([users[2], users[0]]);
-  expect(await run(store, { now, olderFor: 2 })).toEqual([users[1]]);
+  expect(await run(store, { now, outdatedSeconds: 2 })).toEqual([users[2], users[0]]);
+  expect(await run(store, { now, outdatedSeconds: 2 })).toEqual([users[1]]);
   const { users: all, nothing_new } = await runAll(store, { log: silentLog, now });
   expect([all, nothing_new]).toEqual([3, 3]);
 });

@@ -122,24 +122,24 @@ function timeLeft({ now }: CommandContext, people: number): (done: number) => st
 interface Watch {
   onUser?: (report: UserReport, done: number) => void;
   onWait?: (report: UserReport, seconds: number) => void;
-  olderFor?: number;
+  outdatedSeconds?: number;
 }
 
-async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes: number, watch: Watch = {}) {
+async function runUsers(context: CommandContext, pool: WorkerPool | null, parallel: number, watch: Watch = {}) {
   const store = await context.store();
   const options = { ...(await pipelineOptions(context)), signal: context.signal, ...watch };
-  return runAll(store, pool === null ? options : { ...options, run: pool.run, lanes });
+  return runAll(store, pool === null ? options : { ...options, run: pool.run, parallel });
 }
 
 /** Runs one of many rounds. Returns the line about it. */
 async function round(
   context: CommandContext,
   pool: WorkerPool | null,
-  lanes: number,
-  olderFor: number,
+  parallel: number,
+  outdatedSeconds: number,
 ): Promise<string> {
   await (await context.store()).ping(); // a store that was moved or replaced would still be readable
-  const report = await runUsers(context, pool, lanes, { olderFor }); // new data waits no longer than a round
+  const report = await runUsers(context, pool, parallel, { outdatedSeconds }); // new data waits no longer than a round
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));
   const lost = pool?.takeLost() ?? [];
@@ -149,14 +149,14 @@ async function round(
 async function runOnce(
   context: CommandContext,
   pool: WorkerPool | null,
-  lanes: number,
+  parallel: number,
   outdated: number,
 ): Promise<Outcome> {
   const { output, signal } = context;
   const store = await context.store();
   const progress = output.progress('looking for users with new data');
   const left = timeLeft(context, outdated);
-  const report = await runUsers(context, pool, lanes, {
+  const report = await runUsers(context, pool, parallel, {
     onUser: (_, done) => progress.update(`${counted(done, 'user')} done${left(done)}`),
     onWait: ({ user_id, message }, seconds) =>
       output.note(`${user_id}: ${message}; this run waits for the lease, ${Math.ceil(seconds)} s at most`),

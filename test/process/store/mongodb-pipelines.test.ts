@@ -12,7 +12,7 @@ import { newStore, newUser } from '../../support/store.ts';
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 const uuids = Array.from({ length: 6 }, (_, i) => `${i}0000000-0000-4000-8000-000000000000`);
-const options = { log: silentLog, now: () => 1_800_000_000, lanes: 3 };
+const options = { log: silentLog, now: () => 1_800_000_000, parallel: 3 };
 
 async function fill(store: Store): Promise<void> {
   for (const [i, uuid] of uuids.entries()) {
