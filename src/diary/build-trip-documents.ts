@@ -1,5 +1,5 @@
-// Builds the trips of a day for phones from stored trips. The server and the pipeline both use it, so they always
-// agree.
+// Builds the trips of a day, as phones read them, from stored trips. The answers of the server and the documents of the
+// pipeline come from this code, so that they agree.
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
@@ -14,14 +14,14 @@ import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip
 /** The part of the store that a diary is derived from. Without `usercache`, pending entries are ignored. */
 export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
-/** Trips that start on one local day, in order of time; empty if there are none. */
+/** Reads the trips that start on one local day, in order of time. */
 export async function readTripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
   return (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 }
 
 /**
- * Trips by local start day, both ends included; days without trips are absent. `last`: the user's last trip, if known;
- * `drafts`: also trips that have not ended.
+ * Reads trips by local start day, both ends included. The result has only days with trips. `last`: the user's last
+ * trip, if the caller has it: saves reading it again. `drafts`: also trips that have not ended.
  */
 export async function readTripsOfDays(
   store: DiaryStore,
@@ -50,8 +50,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * The trip after each record. At the date line, a trip of another day may lie between two trips of one day. So trip B
- * surely follows trip A only if B begins at the place where A ended.
+ * Finds the trip after each record: the next record, if it begins at the place where the trip ended. Otherwise reads
+ * the next trip of the chain, because at the date line a trip of another day may be between two trips of one day.
  */
 async function readFollowingTrips(
   store: DiaryStore,
@@ -80,8 +80,8 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 }
 
 /**
- * Incidents from the first trip to the last. If a pending and a moved incident have one identity, the pending one
- * counts.
+ * Reads the incidents between the start of the first trip and the end of the last. If a pending and a moved incident
+ * have the same identity, the pending incident counts.
  */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
@@ -106,7 +106,7 @@ function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): E
   return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
 }
 
-/** The query selects entries by `ts`, so they have one. */
+/** The data time of an incident. Each has one, because the query selects entries by data time. */
 function timeOf({ data }: Entry): number {
   return dataTime(data) ?? Number.NaN;
 }

@@ -1,4 +1,4 @@
-// A day in words and numbers for the terminal.
+// Describes a day in words and numbers, for the terminal.
 
 import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
@@ -40,17 +40,14 @@ export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<D
 
 /** A part of a day, in order of time. */
 export type DayPart =
-  | { kind: 'place'; clock: string; letter: string; position: Position /** Empty: not known. */; stay: string }
-  /** A gap between two trips that is not a place. */
+  /** A place before or after a trip. `stay`: text about the time there; empty: not known. */
+  | { kind: 'place'; clock: string; letter: string; position: Position; stay: string }
+  /** Between two trips, in place of a stay: movement that was not recorded, or no time at all. */
   | { kind: 'between'; clock: string; words: string }
-  | {
-      kind: 'trip';
-      trip: Trip;
-      path: PathPart[] /** Labels, such as `mode e_bike`. */;
-      labels: string[];
-    };
+  /** A trip. `labels`: texts such as `mode e_bike`. */
+  | { kind: 'trip'; trip: Trip; path: PathPart[]; labels: string[] };
 
-/** A section of a trip, or a wait of a minute or more between two. */
+/** A section of a trip, or a wait of a minute or more between two sections. */
 export interface PathPart {
   /** Empty for a wait. */
   clock: string;
@@ -62,7 +59,9 @@ export interface PathPart {
   line: string;
 }
 
-/** The parts of a day. `letterOf` names places. */
+/**
+ * Divides a day into places, trips and what is between them. `letterOf` returns the letter of the place at a position.
+ */
 export function dayParts(
   { records, observed, labels }: WordedDay,
   letterOf: (position: Position) => string,
@@ -144,7 +143,7 @@ export function totalsText(trips: readonly Trip[]): string {
   return `${tripsText(trips.length)}, ${length}, ${durationText(sum(({ duration }) => duration))} on the way`;
 }
 
-/** Lengths by mode, the longest first, each with a `sensed_mode` of this mode. */
+/** The length of each mode, the longest first. `sensed_mode`: the stored name of the mode. */
 export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));

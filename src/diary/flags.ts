@@ -6,7 +6,7 @@
 //   flags       section: too_fast, mostly_estimated
 //
 //   marks             |sources_disagree|                       two phones, 5 km apart
-//   flags       the day and the section, as the mark touches both
+//   flags       the day and the section, because the mark touches both
 
 import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
@@ -21,9 +21,10 @@ export const flagMeanings = {
   mostly_estimated: 'more than half of the section, at least 500 m, is estimated, because no location shows it',
   one_location: 'only one location shows the day, the stay or the section',
   sources_disagree: 'two sources reported places more than 1 km apart at the same time',
-  clock_moved: "the phone's clock was ahead: it wrote entries after they were received, or measured after it wrote",
+  clock_moved:
+    "the phone's clock was wrong: entries were written after they were received, or measured after they were written",
   jump_left_out: 'locations were removed because the person cannot have been there, or nothing else confirmed them',
-  correction_contradicted: 'a correction holds, but later data say otherwise',
+  correction_contradicted: 'a correction applies, but data that arrived later contradict it',
   label_contradicts: 'the person named another mode than the diary has for the longest part of the trip',
 } as const;
 
@@ -35,7 +36,7 @@ export interface Mark extends TimeRange {
   flag: Flag;
 }
 
-/** Inputs of the flags of a time range, in addition to its trips. */
+/** The data that flags are computed from, besides trips. */
 export interface FlagInputs {
   /** Times of locations, ascending, without repeats. */
   locations: readonly number[];
@@ -45,7 +46,7 @@ export interface FlagInputs {
   marks: readonly Mark[];
 }
 
-/** A flag and what it is on. */
+/** A flag, and the day, place, trip or section that it is on. */
 export interface Flagged extends Mark {
   of: 'day' | 'place' | 'trip' | 'section';
   /** Id of the place, trip or section; null for a day. */

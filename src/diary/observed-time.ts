@@ -2,7 +2,7 @@
 //
 //   trips      |--trip--|             |--trip--|
 //   gaps                    |--gap--|
-//   causes                    |off--------|                       from other data: explain a gap, but make none
+//   causes                    |off--------|                       from other data: replace the reason of a gap
 //   day        moving   stay|unobserved|stay... moving  staying
 //
 // The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
@@ -15,7 +15,12 @@ import { everyLink } from '../store/paging.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
-import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
+import {
+  activeCorrections,
+  type CorrectionStore,
+  concernedTime,
+  readCorrections,
+} from './corrections/read-corrections.ts';
 
 /** The reason why a time was not observed. */
 export type UnobservedReason =
@@ -31,7 +36,7 @@ export type UnobservedReason =
 /** Reasons for which data were left out on purpose: tracking was off, or the time is excluded. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
-/** A time that was not observed, and the reason. */
+/** A time that was not observed, and the reason. `moved_m`: m in a straight line across it, if the user moved. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
 /** A part of a day. */
@@ -48,7 +53,7 @@ export interface ObservedDay {
   day: string;
   /** The time zone at its start. */
   zone: string;
-  /** `[from, to)`. The end is in the zone of the last trip before it. */
+  /** Seconds since the epoch; `to` is exclusive. It is midnight in the zone of the last trip before. */
   from: number;
   to: number;
   spans: TimeSpan[];
@@ -68,13 +73,14 @@ export interface ObservedSource {
   links: readonly TripRecord[];
   /** See `PipelineState`. */
   observed: PipelineState['observed'];
-  /** The zone where no trip says one. */
+  /** The time zone if there are no trips. */
   zone: string;
   /** Causes that override the phone's own reason. The first match wins. */
   causes?: readonly Unobserved[];
-  /** From corrections: excluded entries, and times of stays at home or at another place. Absent: none. */
-  setAside?: readonly Exclusion[];
-  atHome?: readonly TimeRange[];
+  /** Exclusions of entries by corrections. Absent: none. */
+  exclusions?: readonly Exclusion[];
+  /** Stays at home or at another place that corrections state. Absent: none. */
+  statedStays?: readonly TimeRange[];
 }
 
 /** The days from `from` to `to`, both included. Pure. */
@@ -111,27 +117,27 @@ export async function readObservedDays(
   const start = before === null ? {} : { from: before.chain_ts };
   const links: TripRecord[] = [];
   for await (const link of everyLink({ trips }, userId, { ...start, to: latest })) links.push(link);
-  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // it may have a gap that began before
+  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // this link may have a gap that began before `latest`
   links.push(...(await trips.drafts(userId)).filter(({ chain_ts }) => chain_ts >= earliest && chain_ts < latest));
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
 /** The inputs of observed days from the state and from corrections. */
-export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'>;
+export type StatedTime = Pick<ObservedSource, 'observed' | 'exclusions' | 'statedStays'>;
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
 
-/** Reads the `StatedTime` of a user. */
+/** Reads the inputs of observed days that come from the pipeline state and from corrections. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
   userId: string,
 ): Promise<StatedTime> {
   const { observed, set_aside, retained } = await store.pipeline.get(userId);
   const removed = retained?.days_before ?? null;
-  const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
-  const stated = holding(await readCorrections(store, userId));
-  const atHome = stated.flatMap((one) => (isStay(one) ? [concernedTime(one)] : []));
-  return { observed, setAside, atHome };
+  const exclusions = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
+  const stated = activeCorrections(await readCorrections(store, userId));
+  const statedStays = stated.flatMap((one) => (isStay(one) ? [concernedTime(one)] : []));
+  return { observed, exclusions, statedStays };
 }
 
 /**
@@ -153,12 +159,14 @@ function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts:
   };
 }
 
-/** Unobserved time over all time, in order of its end. */
-function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
+/**
+ * Collects the gaps of all time in order of their end: before the first location, between locations, after the data.
+ */
+function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) {
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
   }
-  const between = storedSilences({ links, observed }).filter(({ inferred }) => !inferred);
+  const between = storedGaps({ links, observed }).filter(({ inferred }) => !inferred);
   const { phone, ts, unlocated } = observed.seen;
   const recorded = links.filter(({ trip }) => trip === null || !isAdded(trip));
   const until = Math.max(ts, ...recorded.map(({ end_ts }) => end_ts));
@@ -171,43 +179,50 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
   ];
 }
 
-function storedSilences({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps since then
+/** The gaps that links and state store. */
+function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
+  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps after the last final link
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
 
-/** Inputs of `dayOf`: trips, gaps, causes and corrections. */
+/** Inputs of `dayOf`. */
 interface Known {
+  /** Trips. `added`: a correction added the trip. */
   moves: readonly (TimeRange & { added: boolean })[];
-  silences: readonly Unobserved[];
+  gaps: readonly Unobserved[];
   /** Gaps that were probably stays. */
   inferred: readonly TimeRange[];
   causes: readonly Unobserved[];
-  out: readonly (TimeRange & Pick<Exclusion, 'source' | 'token_id'>)[];
-  atHome: readonly TimeRange[];
+  excluded: readonly (TimeRange & Pick<Exclusion, 'source' | 'token_id'>)[];
+  statedStays: readonly TimeRange[];
 }
 
-function collectKnown({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
+function collectKnown({
+  causes = [],
+  statedStays = [],
+  exclusions = [],
+  ...source
+}: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
-  const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // If a trip leads through a gap, its length includes the movement.
+  const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
+  // If a trip leads through a gap, the trip's length includes the movement.
   const recorded = source.links.filter(({ trip, untracked }) => trip !== null && untracked === null);
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     recorded.some(({ start_ts, end_ts }) => start_ts < to && end_ts > from);
-  const silences = silencesOf(source).map((one) =>
+  const gaps = collectGaps(source).map((one) =>
     one.reason === 'moved' && isInTrip(one) ? { from: one.from, to: one.to, reason: 'silent' as const } : one,
   );
-  const inferred = storedSilences(source).filter((one) => one.inferred);
-  return { moves, silences, inferred, causes, out, atHome };
+  const inferred = storedGaps(source).filter((one) => one.inferred);
+  return { moves, gaps, inferred, causes, excluded, statedStays };
 }
 
 function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
   const onDay = <T extends TimeRange>(ranges: readonly T[]): T[] =>
     ranges.filter((range) => range.from < to && range.to > from);
-  const [moves, gaps, causes] = [onDay(known.moves), onDay(known.silences), onDay(known.causes)];
-  const [out, atHome] = [onDay(known.out), onDay(known.atHome)];
+  const [moves, gaps, causes] = [onDay(known.moves), onDay(known.gaps), onDay(known.causes)];
+  const [excluded, statedStays] = [onDay(known.excluded), onDay(known.statedStays)];
   const inferred = onDay(known.inferred);
-  const parts = [...moves, ...gaps, ...inferred, ...causes, ...out, ...atHome];
+  const parts = [...moves, ...gaps, ...inferred, ...causes, ...excluded, ...statedStays];
   const bounds = [from, to, ...parts.flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
@@ -217,25 +232,26 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
     // A time that a correction states is known, even if entries are missing.
-    const isStated = atHome.some(isAround) || moves.some((move) => move.added && isAround(move));
+    const isStated = statedStays.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
-    // A clock that was wrong gives entries wrong times, so no entry shows a stay.
+    // While the clock was wrong, entries have wrong times, so no entry shows a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
     // Within a trip, missing locations are no gap: it may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
-    const taken = isStated ? undefined : out.find(isAround);
-    // If data of one source or token was excluded, other data show whether the user stayed.
-    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
-    const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
+    const exclusion = isStated ? undefined : excluded.find(isAround);
+    // If only data of one source or token are excluded, other data may show whether the user stayed.
+    const isOut =
+      exclusion !== undefined && (gap !== undefined || !(isMoving || exclusion.source || exclusion.token_id));
+    const reason = isOut ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     if (kind === 'staying' && inferred.some(isAround)) inferred_stay_s += end - start;
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;
     else spans.push({ from: start, to: end, kind, reason });
   }
-  const sum = (isMeant: (span: TimeSpan) => boolean): number =>
-    spans.reduce((total, span) => total + (isMeant(span) ? span.to - span.from : 0), 0);
+  const sum = (isCounted: (span: TimeSpan) => boolean): number =>
+    spans.reduce((total, span) => total + (isCounted(span) ? span.to - span.from : 0), 0);
   const times = {
     moving_s: sum(({ kind }) => kind === 'moving'),
     staying_s: sum(({ kind }) => kind === 'staying'),
@@ -254,7 +270,7 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-/** s of the day between two times that were not observed. */
+/** s without observation between two times of the day. */
 export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
   const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
   return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);

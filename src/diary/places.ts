@@ -20,7 +20,12 @@ import type { Position } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { atOnce, inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
-import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
+import {
+  activeCorrections,
+  type CorrectionStore,
+  concernedTime,
+  readCorrections,
+} from './corrections/read-corrections.ts';
 
 /** Thresholds, by hand on simulated people. */
 const limits = {
@@ -79,7 +84,7 @@ export interface PlaceName {
 
 /** The stored places of all stays up to a time. */
 export interface KeptPlaces {
-  /** Identifies what they were derived from. It changes with the corrections and the time. */
+  /** A hash of the inputs, see `keptKey`. If it differs, the stored places are out of date. */
   key: string;
   until: number;
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
@@ -87,7 +92,10 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. `names`: the last for a place counts. `kept`: stored places of earlier stays. Pure. */
+/**
+ * Groups stays into places. `names`: of several names of a place the last counts. `kept`: places of earlier stays.
+ * Pure.
+ */
 export const groupPlaces = (
   userId: string,
   found: readonly LocatedStay[],
@@ -168,7 +176,10 @@ const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefi
 
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
-/** The medians of groups of stays within `limits.reach`. The first group is around the cell with most stays near it. */
+/**
+ * Groups positions and returns the median of each group. Takes the cell with the most stays near it and groups all
+ * positions within `limits.reach` of it, then does the same with the remaining cells.
+ */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions) {
@@ -200,7 +211,10 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/** Degrees of latitude, a little more than `limits.reach`: near positions are in the same band or the next. */
+/**
+ * Degrees of latitude, a little more than `limits.reach`: positions within reach are in the same or a neighbouring
+ * band.
+ */
 const bandHeight = limits.reach / 111_000;
 
 /** Indexes of locations by band of latitude. */
@@ -217,7 +231,7 @@ function bandsOf(locations: readonly LatLon[]): Bands {
   return bands;
 }
 
-/** Indexes, ascending, of all locations within `limits.reach` and of some others. */
+/** Indexes, ascending, of all locations within `limits.reach` and of some farther ones. */
 function indexesAround(bands: Bands, at: LatLon): number[] {
   const band = bandOf(at);
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
@@ -249,8 +263,8 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
 }
 
 /**
- * Makes ids from cells, because medians that differ by a few metres are mostly in one cell. Stored places keep their
- * ids.
+ * Makes ids from cells: if later stays move a median by a few metres, it mostly stays in its cell. Stored places keep
+ * their ids.
  */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
@@ -283,7 +297,7 @@ export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, u
   return groupPlacesInSlices(userId, stays, placeNames(corrections), kept);
 }
 
-/** Groups the places of a person up to a time. `store`: without pending entries. */
+/** Groups the places of a person up to the time `until`. `store`: without pending entries. */
 export async function placesUntil(
   store: ChainStore,
   userId: string,
@@ -301,18 +315,21 @@ export async function placesUntil(
   };
 }
 
-/** s; a correction does not change trips longer before its time */
+/** s; a correction changes no trip that is longer ago than this at its time */
 const correctionReach = 14 * day;
 
-/** Key of the stored places. It changes with all that changes them except new trips: end, retention, corrections. */
+/** The key of stored places: a hash of all that changes them, except trips: the end, the retention and corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // A mode does not move the ends of a trip.
-  const moving = holding(corrections).filter(({ kind }) => kind !== 'mode');
+  const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
   const concerning = moving.filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** The stays of a person. `from`, `to`: only stays after, or before, the last trip that begins before that time. */
+/**
+ * Reads the stays of a person. With `from`: only stays after the last trip that begins before `from`. With `to`: only
+ * stays before the last trip that begins before `to`.
+ */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const trips = correctedTrips(store);
   const before = from === undefined ? null : await trips.previous(userId, from);
@@ -328,7 +345,7 @@ export const readPlaceNames = async (store: CorrectionStore, userId: string): Pr
   placeNames(await readCorrections(store, userId));
 
 const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
-  holding(corrections).flatMap((one) => {
+  activeCorrections(corrections).flatMap((one) => {
     if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];
     return one.kind === 'place_name' ? [one] : [];
   });
@@ -342,7 +359,10 @@ export interface Ends {
   end_loc: Position;
 }
 
-/** The stays between trips. If a trip begins elsewhere, the departure before and the arrival there are not known. */
+/**
+ * The stays between trips. If a trip begins at another place than the last trip ended, the time of the departure there
+ * and of the arrival here are not known.
+ */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -50,8 +50,8 @@ export interface DayBounds {
 }
 
 /**
- * All local days from the first to the last with data, also days without trips. `now`: seconds since the epoch.
- * `beyond`: also all other days up to the given bounds.
+ * Reads all local days from the first to the last day with data, also days without trips. `now`: seconds since the
+ * epoch. `beyond`: also days before the first and after the last day with data, up to `bounds`.
  */
 export async function* everyDay(
   source: DayStore,
@@ -92,7 +92,7 @@ export async function* everyDay(
   }
 }
 
-/** The days of a range, also days without data. */
+/** Reads the days of a range, also days without data. */
 export async function readDays(
   store: DayStore,
   user: Owner,
@@ -171,7 +171,7 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** Times before the person joined, after they left, and in the future. */
+/** Causes of unobserved time that no entry shows: before the person joined, after they left, and in the future. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
@@ -209,7 +209,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** s of a day by kind of observation. They sum to its length. */
+/** s of a day that were observed, not observed, and off. They sum to its length. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

@@ -15,19 +15,22 @@ import type { Unobserved } from './observed-time.ts';
 const limits = {
   /** s; a smaller error of the clock is ignored */
   clock: 300,
-  /** m and s; two sources this far apart, this close in time, are not with one person, even in a fast vehicle */
+  /** m; two sources farther apart than this, plus `speed` and accuracy, are not with the same person */
   apart: 1000,
+  /** s; only locations of two sources at most this long after each other are compared */
   together: 60,
-  /** m/s; the highest speed of a person between two such locations */
+  /** m/s; how fast a person may have moved between two such locations */
   speed: 50,
 };
 
-/** Inputs of flags, and times that were not observed because the clock was wrong. */
+/** Inputs of flags. */
 export interface ReadFlagInputs extends FlagInputs {
+  /** Times that were not observed because the phone's clock was wrong. */
   clocks: readonly Unobserved[];
 }
 
-interface Fix {
+/** A location with the fields that flags need. `accuracy`: m; 0 if unknown. */
+interface SourceLocation {
   ts: number;
   source: string;
   latitude: number;
@@ -35,20 +38,20 @@ interface Fix {
   accuracy: number;
 }
 
-/** Reads the inputs of a time range from its entries, and from pending entries that a fast clock dated ahead. */
+/** Reads the inputs of a time range. Also looks at pending entries: they show a clock that is ahead. */
 export async function readFlagInputs(
   { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
   userId: string,
   range: TimeRange,
 ): Promise<ReadFlagInputs> {
-  const fixes: Fix[] = [];
-  const clock = new Clock();
-  const read = async (part: EntryPart, query: EntrySelection, isFixes: boolean): Promise<void> => {
+  const found: SourceLocation[] = [];
+  const clock = new ClockEvidence();
+  const read = async (part: EntryPart, query: EntrySelection, areLocations: boolean): Promise<void> => {
     for await (const { entries, received_ts } of entryPages(part, userId, { ...query, limit: 5000 })) {
       for (const [i, entry] of entries.entries()) {
-        clock.look(entry, received_ts[i]!);
-        const fix = isFixes ? toFix(entry) : null;
-        if (fix !== null) fixes.push(fix);
+        clock.check(entry, received_ts[i]!);
+        const location = areLocations ? toLocation(entry) : null;
+        if (location !== null) found.push(location);
       }
     }
   };
@@ -57,16 +60,16 @@ export async function readFlagInputs(
   const written = { time: 'write_ts', from: range.from, to: range.to + 86_400, fields: ['ts'] } as const;
   await read(timeseries, { keys: [keys.transition], ...written }, false);
   await read(usercache, { time: 'write_ts', from: range.from }, false);
-  fixes.sort((a, b) => a.ts - b.ts);
+  found.sort((a, b) => a.ts - b.ts);
   return {
-    locations: [...new Set(fixes.map(({ ts }) => ts))],
+    locations: [...new Set(found.map(({ ts }) => ts))],
     removedBefore: (await pipeline.get(userId)).retained?.raw_before ?? -Infinity,
-    marks: [...findDisagreements(fixes), ...clock.marks()],
+    marks: [...findDisagreements(found), ...clock.marks()],
     clocks: clock.causes(),
   };
 }
 
-function toFix(entry: Entry): Fix | null {
+function toLocation(entry: Entry): SourceLocation | null {
   const { latitude, longitude, accuracy } = entry.data;
   const ts = dataTime(entry.data);
   if (ts === null || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
@@ -74,19 +77,20 @@ function toFix(entry: Entry): Fix | null {
 }
 
 /** Finds locations of different sources within a minute that are too far apart for one person. */
-function findDisagreements(fixes: readonly Fix[]): Mark[] {
-  const last = new Map<string, Fix>();
+function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
+  const last = new Map<string, SourceLocation>();
   const marks: Mark[] = [];
-  for (const fix of fixes) {
+  for (const location of locations) {
+    const { ts, source, accuracy } = location;
     for (const other of last.values()) {
-      const seconds = fix.ts - other.ts;
-      const explained = limits.apart + limits.speed * seconds + fix.accuracy + other.accuracy;
-      if (other.source === fix.source || seconds > limits.together || distance(fix, other) <= explained) continue;
+      const seconds = ts - other.ts;
+      const explained = limits.apart + limits.speed * seconds + accuracy + other.accuracy;
+      if (other.source === source || seconds > limits.together || distance(location, other) <= explained) continue;
       const before = marks.at(-1);
-      if (before !== undefined && other.ts - before.to <= limits.together) before.to = fix.ts;
-      else marks.push({ flag: 'sources_disagree', from: other.ts, to: fix.ts });
+      if (before !== undefined && other.ts - before.to <= limits.together) before.to = ts;
+      else marks.push({ flag: 'sources_disagree', from: other.ts, to: ts });
     }
-    last.set(fix.source, fix);
+    last.set(source, location);
   }
   return marks;
 }
@@ -94,11 +98,11 @@ function findDisagreements(fixes: readonly Fix[]): Mark[] {
 /**
  * Collects evidence of a wrong clock: entries with a `write_ts` after they were received, or before their data time.
  */
-class Clock {
+class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
 
-  look({ metadata: { write_ts }, data }: Entry, received: number): void {
+  check({ metadata: { write_ts }, data }: Entry, received: number): void {
     if (typeof data.ts === 'number' && data.ts > write_ts + limits.clock)
       this.#behind.push({ from: write_ts, to: data.ts });
     if (write_ts <= received + limits.clock) return;
@@ -106,7 +110,10 @@ class Clock {
     this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
   }
 
-  /** Times when the clock was wrong. Entries received together cover as much time before it as their `write_ts` do. */
+  /**
+   * Times when the clock was wrong. The `write_ts` of entries that were received together show how long the phone had
+   * recorded them; this time ended when they were received.
+   */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({
       from: to - (claimed.to - claimed.from),
@@ -115,7 +122,7 @@ class Clock {
     }));
   }
 
-  /** Times when the clock was wrong, and the times that the entries have. */
+  /** Times when the clock was wrong, and the wrong times that entries have. */
   marks(): Mark[] {
     const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
     return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));

@@ -12,7 +12,7 @@ import { withFields } from '../model/with-fields.ts';
 export interface AfterTrip {
   /** When the user left the place where the trip ends; null: not known. */
   exit_ts: number | null;
-  /** The trip that begins there; null if the departure was not recorded. */
+  /** The trip that begins at this place; null if the departure was not recorded. */
   starting_trip: string | null;
 }
 
@@ -137,7 +137,7 @@ const isPosition = (list: readonly unknown[]): list is [number, number] =>
 
 const inMilliseconds = (ts: number): number => Math.round(ts * 1000);
 
-/** null: the location of the incident cannot be read. The entry stays in the timeseries. */
+/** Makes the feature of an incident; null: its location cannot be read. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const loc = data.loc as { coordinates?: unknown } | null | undefined;
   const coordinates = loc?.coordinates;

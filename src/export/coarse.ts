@@ -7,13 +7,16 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
 /**
- * The cells in which a person stays. Only these cells decide what is hidden, for all trips of the person: if it
- * depended on an exact place, the place could be computed from it.
+ * The cells in which a person stays. Only these cells decide which parts of the person's trips are hidden: if exact
+ * places did, a place could be computed from the hidden parts.
  */
 export interface StayCells {
   /** m */
   size: number;
-  /** A stay less than half a cell from an earlier one shares its cell: a home in two cells would show their border. */
+  /**
+   * A stay less than half a cell away from an earlier stay has the same cell. Otherwise a home near a border could have
+   * two cells, and would have to be at their border.
+   */
   stays: { at: LatLon; middle: LatLon }[];
 }
 
@@ -78,7 +81,7 @@ function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex: whether it is shown, which is after the first turn of the departure and before the last turn. */
+/** For each vertex: true if it is shown, after the first turn since the departure and before the last turn. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));
@@ -88,8 +91,8 @@ function visibleVertices(line: readonly Position[], cells: StayCells): boolean[]
 }
 
 /**
- * For each vertex: whether it lies outside the cells and after the first turn since the path left them. Without a turn,
- * several straight paths, extended backwards, would meet at the door.
+ * For each vertex: true if it is outside the cells and after the first turn since the path left them. Vertices before
+ * this turn are hidden because several straight paths, extended backwards, would meet at the exact place.
  */
 function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
   let hasTurned = (_: LatLon): boolean => false;
@@ -101,8 +104,8 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
 }
 
 /**
- * Makes a function that takes the vertices of a path that begins at `origin`, and returns whether it has turned: no
- * straight line from `origin` is within `tolerance` m of all of them.
+ * Makes a function that takes the vertices of a path from `origin` one by one. It returns true as soon as the path has
+ * turned: no straight line from `origin` is within `tolerance` m of all vertices so far.
  */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);

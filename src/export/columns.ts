@@ -1,4 +1,4 @@
-// The tables of an export. CSV, Parquet, GeoJSON, the data dictionary and the docs are made from one list of columns.
+// The tables of an export. Files of all formats, the data dictionary and the docs follow these lists of columns.
 import { refusals } from '../analysis/clean/observations.ts';
 import { flagMeanings } from '../diary/flags.ts';
 import { correctionKinds } from '../model/correction.ts';
@@ -83,7 +83,7 @@ const figures: Column[] = [
 const flags: Column = column(
   'flags',
   'text',
-  `flags, separated by blanks: ${Object.keys(flagMeanings).join(', ')}; empty if nothing is`,
+  `flags, separated by blanks: ${Object.keys(flagMeanings).join(', ')}; empty if there are none`,
 );
 
 const modes: Column[] = [

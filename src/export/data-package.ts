@@ -70,9 +70,10 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 };
 
 /**
- * The manifest as text. It omits JSON lines files without rows, because nothing in them shows a table. `versions`:
- * versions of the analysis (code and models) that made the trips; several if some people wait for their next run. Keys
- * are included only with our column names and for all days, as an id may refer to a row of another day.
+ * The manifest as text. It omits JSON lines files without rows, because an empty file is no valid table. `versions`:
+ * the versions of the analysis (code and models) that made the trips; several if some people's next run is still due.
+ * Primary and foreign keys are included only with our column names, and only for all days: an id may refer to a row of
+ * another day.
  */
 export function dataPackage(
   written: readonly WrittenTable[],

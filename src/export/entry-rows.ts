@@ -22,9 +22,9 @@ const daysAtOnce = 31;
 export type ExportedEntry = Entry & { received_ts: number };
 
 /**
- * Entries as pushed, each identity once: first the timeseries by `write_ts`, then the entries that are pending at the
- * start. A run may move these meanwhile, and a phone may push one again: then the newest content is exported. The
- * identities of pending entries are in memory.
+ * Reads entries as pushed, each identity once: first the entries of the timeseries by `write_ts`, then the entries that
+ * were pending at the start. If a run moves a pending entry meanwhile, or a phone pushes it again, the newest content
+ * is exported. Holds the identities of pending entries in memory.
  */
 export async function* entryRows(
   store: Store,
@@ -41,7 +41,7 @@ export async function* entryRows(
   }
   const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
   for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
-  // The entries that are left were moved meanwhile.
+  // The remaining entries were moved meanwhile.
   for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();
@@ -71,7 +71,10 @@ async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection
   }
 }
 
-/** The local day of an entry, in the time zone of the phone; null: it has no time, or no valid zone. */
+/**
+ * The local day of an entry, in the phone's time zone, or in UTC if it has none; null: its time is outside the
+ * calendar.
+ */
 function dayOf({ metadata, data }: Entry): string | null {
   const ts = dataTime(data) ?? metadata.write_ts;
   if (!(ts >= minTime && ts <= maxTime)) return null;
@@ -82,12 +85,15 @@ function within(day: string | null, { from, to }: Days): boolean {
   return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
 }
 
-/** Rejected entries by id, as pushed, with reason and times. */
+/** Reads rejected entries by id, as pushed, with reason and times. */
 export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
   return everyError(store, userId, { limit: pageSize });
 }
 
-/** Trips as text: one flat FeatureCollection, one line per feature. `count` is called with the trips of each part. */
+/**
+ * Writes trips as the text of one flat FeatureCollection, with one line per feature. Reads a month at a time and calls
+ * `count` with its number of trips.
+ */
 export async function* tripsGeoJson(
   store: Store,
   userId: string,
@@ -105,7 +111,7 @@ export async function* tripsGeoJson(
     for (const feature of toFlatGeoJson(trips).features) {
       const isPlace = feature.properties?.feature_type === 'place';
       if (isPlace) places.add(feature.id);
-      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two parts is in the first
+      if (isPlace && lastPlaces.has(feature.id)) continue; // the month before has this place already
       yield `${separator}${JSON.stringify(feature)}`;
       separator = ',\n';
     }

@@ -60,7 +60,7 @@ export class DamagedPeople extends Error {
   readonly others: number;
 
   constructor(people: DamagedPeople['people'], others: number) {
-    super(`expected rows as they were written, found others of ${people.size} people`);
+    super(`expected sound rows, found damaged rows of ${people.size} people`);
     this.name = 'DamagedPeople';
     this.people = people;
     this.others = others;
@@ -130,8 +130,8 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
 }
 
 /**
- * The people, sorted by their pseudonyms if they have any. Sorted by UUID, as the store lists them, their places would
- * identify them to a reader who has the UUIDs, or an export under another key.
+ * The people, sorted by their pseudonyms if they have any. The store lists them by UUID. In that order, their positions
+ * in the list would identify them to a reader who has the UUIDs, or an export under another key.
  */
 async function inShownOrder({ store, people, pseudonymKey }: TableExport): Promise<TableExport['people']> {
   if (pseudonymKey === undefined) return people;

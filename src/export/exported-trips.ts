@@ -11,7 +11,9 @@ import type { Row } from './columns.ts';
 import type { Days } from './entry-rows.ts';
 import type { Source } from './row-source.ts';
 
-/** A trip of the export, and whether another one follows or precedes it without a stay. */
+/**
+ * A trip of the export. `follows`, `isFollowed`: there is no stay between it and the trip before, or the trip after.
+ */
 export type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;
   follows: boolean;
@@ -61,7 +63,7 @@ export async function* labelledTrips(source: Source): AsyncGenerator<{ record: K
   }
 }
 
-/** The flags of a time; none in a coarse export, which hides them. */
+/** The flags of a time range. A coarse export has no flags. */
 export async function flagsIn(
   { store, person, coarse }: Source,
   range: TimeRange,

@@ -6,13 +6,13 @@ import { instantText } from './instants.ts';
 /** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** Pairs of our column, or a computed column, and the library's name, in its order. Other columns are left out. */
+/** The columns of a table in the library's order: our column, or a computed one, and its name in the library. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
 /** Columns that have the same name in the library. */
 const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
 
-/** A column that only the library has. */
+/** A column that only the library has. It is computed from our row. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
 /** s; a stay of at least this length is an activity, as in trackintel's `create_activity_flag` */
@@ -161,7 +161,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
     ['speed_ms', 'velocity'],
     ['bearing_deg', 'course'],
   ),
-  // GeoPulse reads columns by their place.
+  // GeoPulse reads columns by their position.
   geopulse: usedFixes(
     ['tracked_at', 'timestamp'],
     ...same('latitude', 'longitude'),

@@ -9,7 +9,7 @@ import { everyTrip, flagsIn, isAmong, type KeptTrip } from './exported-trips.ts'
 import { timesRow } from './instants.ts';
 import type { Source } from './row-source.ts';
 
-/** The places of the export. A coarse export has one for each cell. */
+/** Groups the stays of the export into places. A coarse export has one place for each cell. */
 export async function placesIn(source: Source): Promise<Places> {
   const ends: Ends[] = [];
   for await (const { trip } of everyTrip(source)) {

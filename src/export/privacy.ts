@@ -1,4 +1,4 @@
-// Makes keyed pseudonyms for people and rows of an export for others.
+// Replaces names and ids in an export by pseudonyms. They are hashes with a secret key.
 import { createHmac } from 'node:crypto';
 import type { Row } from './columns.ts';
 
@@ -47,7 +47,7 @@ const rowIds: readonly string[] = [
  * of UUIDs could compute them.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
-  const last = new Map<string, { id: string; replaced: string }>(); // rows in a row name the same trip
+  const last = new Map<string, { id: string; replaced: string }>(); // a cache: consecutive rows often have the same ids
   const replacedOf = (name: string, id: string): string => {
     const known = last.get(name);
     if (known?.id === id) return known.replaced;

@@ -1,6 +1,6 @@
 // Makes the rows of trips, sections and points.
 
-import { concernedTime, holding, readCorrections } from '../diary/corrections/read-corrections.ts';
+import { activeCorrections, concernedTime, readCorrections } from '../diary/corrections/read-corrections.ts';
 import { flagNames } from '../diary/flags.ts';
 import { inputTexts } from '../diary/labels/label-text.ts';
 import { modeClass, plainMode } from '../model/modes.ts';
@@ -18,7 +18,7 @@ import type { Source } from './row-source.ts';
 
 export async function* tripRows(source: Source): AsyncGenerator<Row> {
   const { store, person, homes } = source;
-  const corrections = holding(await readCorrections(store, person.uuid));
+  const corrections = activeCorrections(await readCorrections(store, person.uuid));
   const isHome = homes ? await homeOf(source) : null;
   let before: { place: string; purpose: string | null } | null = null;
   let tour: string | null = null;
@@ -51,7 +51,7 @@ export async function* tripRows(source: Source): AsyncGenerator<Row> {
 
 const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
 
-/** Makes a function that finds the probable home; null if no home is more probable than not. */
+/** Makes a function that returns true at the person's home; null if no place is their home with over 50 %. */
 async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
   const { all, of } = await placesIn(source);
   const home = all.find((place) => (place.home ?? 0) > 0.5);
@@ -86,7 +86,7 @@ function mainMode({ sections }: ShownTrip): string | null {
   return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
-/** Classes and names of modes in order of rank: the first one in a trip is its main mode. */
+/** Classes and names of modes, the highest rank first. */
 const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
 /** The mode of a trip with the highest rank; within a class, the longest. */

@@ -6,9 +6,9 @@ import type { SectionCollection, TripFeatureCollection } from '../diary/trip-fea
 import { round } from './geometry.ts';
 
 /**
- * The features of all trips: places (shared ones once), stops and sections. A section that crosses the antimeridian is
- * cut there. Coordinates have 7 decimals (about a centimetre), properties are as in the trip documents, ids are plain
- * texts.
+ * The features of all trips: places (each once, also if two trips share it), stops and sections. A section that crosses
+ * the antimeridian is cut there. Coordinates have 7 decimals (about a centimetre), properties are as in the trip
+ * documents, ids are plain texts.
  */
 export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureCollection {
   const features: Feature[] = [];

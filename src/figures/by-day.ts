@@ -12,7 +12,7 @@ export interface DayTrip {
   userInput: Readonly<Record<string, unknown>>;
 }
 
-/** The metrics by day: sums over trips. Each trip counts as one. */
+/** The value of a trip for each metric. The metric of a day is the sum over its trips. */
 const values = {
   distance: ({ distance }: DayTrip): number => distance,
   duration: ({ duration }: DayTrip): number => duration,
@@ -37,7 +37,10 @@ type Metric = keyof typeof values;
 
 const isMetric = (name: string): name is Metric => Object.hasOwn(values, name);
 
-/** For each requested metric (with its groupings): the days on which the person has trips, ascending. */
+/**
+ * Computes the requested metrics: for each metric the days on which the person has trips, ascending. `asked`: for each
+ * metric the labels by which its trips are grouped.
+ */
 export function figuresByDay(
   trips: readonly DayTrip[],
   asked: Readonly<Record<string, readonly string[]>>,

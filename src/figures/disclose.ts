@@ -1,11 +1,12 @@
-// Withholds figures that could reveal a person: of too few people, dominated by one person, or found by subtraction.
+// Withholds figures that could reveal a person: figures of too few people, figures to which one person contributes more
+// than half, and figures that subtraction could reveal.
 import { createHash } from 'node:crypto';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';
 
 /**
  * Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. Trips are
  * rounded to a multiple of the least number of people, kilometres and minutes to two significant digits. Figures per
- * observed day are computed from rounded ones; they are null if `observed_days` is null.
+ * observed day are computed from rounded figures; they are null if `observed_days` is null.
  */
 export interface DisclosedCell {
   cell: string;
@@ -14,7 +15,7 @@ export interface DisclosedCell {
   trips: number;
   km: number;
   minutes: number;
-  /** By weekday, observed days of the weekdays of the cell; otherwise of the table. */
+  /** In a table by weekday the observed days of the cell's weekday; in other tables all observed days. */
   observed_days: number | null;
   trips_per_day: number | null;
   km_per_day: number | null;
@@ -26,9 +27,9 @@ export interface Disclosed {
   /** All people together; null if they are too few. */
   all: DisclosedCell | null;
   cells: DisclosedCell[];
-  /** Cells that are combined as the rest, because each has too few people. */
+  /** The number of cells that are combined as the rest. */
   withheld: number;
-  /** The withheld cells together; null if there are none, or if they have too few people. */
+  /** The figures of all withheld cells together; null if there are none, or if they have too few people. */
   rest: DisclosedCell | null;
   /** Observed days of 24 h, with noise and rounded to two digits like other figures; null: too few people. */
   observed_days: number | null;
@@ -43,14 +44,17 @@ interface Cell {
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /**
- * The figures to publish. `everybody`: the figures of each person as a whole, if they are not the sum of the cells.
- * `observed`: also of people without trips.
+ * What to publish.
  */
 export interface Question {
   by: Dimension;
+  /** The least number of people of a published figure. */
   least: number;
+  /** The text that the noise is derived from, such as the month. */
   occasion: string;
+  /** The figures of all trips of each person. Default: the sum of the cells. */
   everybody?: ReadonlyMap<string, Figures>;
+  /** The observed times, also of people without trips. */
   observed?: ObservedTimes;
 }
 
@@ -62,12 +66,15 @@ const mostOfOnePerson = 0.5;
 
 /**
  * Returns the figures of `tallies` that can be published. A cell needs at least `least` people, none of whom
- * contributes more than half. Other cells are combined. If these have too few people, the smallest cells are added, so
- * that subtracting the published cells from all people never leaves a few people.
+ * contributes more than half. Other cells are combined as the rest. If the rest has too few people, the smallest shown
+ * cells are added to it, so that subtracting the published cells from all people never leaves a few people:
+ *
+ *   people      bus 40, car 30, ferry 2      least 5
+ *   published   all, bus 40, rest 32         `car` joins the rest: all - bus - car would be the ferry
  *
  * The noise is derived from `occasion` (such as the month) and the people of the cell. The same question gets the same
- * answer, so averaging is useless. With one person more or less the noise differs, so the difference of two answers
- * does not reveal that person.
+ * answer, so averaging is useless. If a person is added or removed, the noise is another one, so the
+ * difference of two answers does not reveal that person.
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
@@ -158,15 +165,15 @@ function publishedDays(observed: ReadonlyMap<string, number>, least: number, occ
   return twoDigits(noisySum(parts, noiseOf(observed, occasion), figureNames.length) / 86_400);
 }
 
-/** The observed s of people on some weekdays, or of `all`, without people who were not observed then. */
+/** The observed s of each person on the weekdays `names` (`all`: on all days), without people who were not observed. */
 function observedOn(observed: ObservedTimes, names: readonly string[]): Map<string, number> {
   const on = (own: ReadonlyMap<string, number>) => names.reduce((sum, name) => sum + (own.get(name) ?? 0), 0);
   return new Map([...observed].flatMap(([person, own]) => (on(own) > 0 ? [[person, on(own)]] : [])));
 }
 
 /**
- * The days of each shown weekday, and of the other weekdays together as `rest`. All are null if one of them is of too
- * few people, because subtraction would reveal it:
+ * The observed days of each shown weekday, and of the other weekdays together as `rest`. If one figure is of too few
+ * people, all are null, because subtraction would reveal it:
  *
  *     all 100, Monday 50, Tuesday 46  ->  the other weekdays 4
  */
@@ -194,7 +201,7 @@ const noiseOf = (people: ReadonlyMap<string, unknown>, occasion: string): Buffer
     .update(JSON.stringify([occasion, ...[...people.keys()].sort()]))
     .digest();
 
-/** The sum of the parts, changed by at most the largest part. Each figure uses its own `place` of the noise. */
+/** The sum of the parts, changed by at most the largest part. `place`: the index of the 4 bytes of noise to use. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
   const sum = parts.reduce((total, part) => total + part, 0);
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1

@@ -28,7 +28,10 @@ export interface MonthReport extends Disclosed {
 /** Days after the end of a month in which phones may still push its entries. */
 export const daysToSettle = 7;
 
-/** True if a month may be reported. Two earlier reports could differ by the people who sent data in between. */
+/**
+ * True if a month may be reported: its entries have arrived. Two reports of an incomplete month would differ by the few
+ * people who sent data in between, and reveal them.
+ */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 
@@ -38,6 +41,7 @@ export interface MonthFigures {
   by: Dimension;
   /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
+  /** All trips of each person, by UUID. */
   everybody: ReadonlyMap<string, Figures>;
   observed: ObservedTimes;
 }
@@ -45,7 +49,7 @@ export interface MonthFigures {
 /** The figures of one person in a month. */
 export interface PersonMonth {
   tally: PersonTally;
-  /** All trips, each once even if it counts to several modes; null: there are none. */
+  /** The figures of all trips. A trip with several modes counts once; null: there are no trips. */
   all: Figures | null;
   /** Observed s by weekday, and together as `all`. */
   observed: ReadonlyMap<string, number>;
@@ -102,8 +106,8 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
 }
 
 /**
- * The publishable part of a month. Months are complete and never overlap, and no person can be left out, so the
- * difference of two reports reveals no person.
+ * The publishable part of a month. Reported months are complete and never overlap, and an operator cannot leave out a
+ * person, so the difference of two reports reveals no person.
  */
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
@@ -115,13 +119,14 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
 export interface ExactCell extends Figures {
   cell: string;
   people: number;
-  /** km per observed day of a person, and the 95 % range for other samples of people; null: no time was observed. */
+  /** km per observed day of a person; null: no time was observed. */
   km_per_day: number | null;
+  /** The 95 % confidence interval of `km_per_day`; null: fewer than two people were observed. */
   km_range: readonly [from: number, to: number] | null;
   trips_per_day: number | null;
 }
 
-/** The exact figures of a month: its cells, then all of them together as `all`. */
+/** The exact figures of a month: the figures of each cell, then of all trips as `all`. */
 export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();

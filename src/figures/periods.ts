@@ -55,8 +55,8 @@ const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'ye
 const maxListedBins = 20_000;
 
 /**
- * UTC bins from the first to the last section, with empty ones. The label is the start of the day for `D`, and the last
- * day of the period for the others. Weeks end on Sunday, two weeks on the Sunday of the first section's week.
+ * UTC bins from the first to the last section, with empty bins. The label is the start of the day for `D`, and the last
+ * day of the period for other frequencies. Weeks end on Sunday, two weeks on the Sunday of the first section's week.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
@@ -107,7 +107,10 @@ export type LocalFrequency = (typeof localFrequencies)[number];
 /** Number of characters of `YYYY-MM-DD` that define a group. */
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/** Groups by local day, month or year, if not empty. The label is their start in the zone of their first section. */
+/**
+ * Groups sections by local day, month or year; there are no empty groups. The label of a group is its start in the time
+ * zone of its first section.
+ */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));

@@ -1,13 +1,14 @@
-// 95 % intervals of rates by resampling people: days of one person resemble each other, so people are drawn, not days.
+// Estimates 95 % intervals of rates by resampling (bootstrap). Days of one person resemble each other, so people are
+// drawn, not days.
 //
 //     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …  ->  4, 2 to 6
 import type { MonthFigures } from './month-report.ts';
 import { add, compareCells, type Dimension, divisorOf, type Figures, type PersonTally } from './tally.ts';
 
-/** What one person weighs and did in a period. */
+/** The weight and the figures of one person in a period. */
 export interface WeightedPerson {
   weight: number;
-  /** Observed days of 24 h, by weekday; `all`: their sum. */
+  /** Observed days of 24 h, by weekday; `all`: the sum of all weekdays. */
   days: Map<string, number>;
   /** Figures by cell; `all`: the figures of all trips. */
   tally: PersonTally;
@@ -22,13 +23,13 @@ export interface RatedCell {
   people: number;
   trips_per_day: RateInterval;
   km_per_day: RateInterval;
-  /** Of all kilometres, 0 to 1. */
+  /** The part of all kilometres, 0 to 1. */
   share_of_km: RateInterval;
 }
 
-/** Draws; with more, the bounds move by less than a tenth of their distance. */
+/** Number of draws. With more draws, the bounds move by less than a tenth of the length of the interval. */
 const draws = 1000;
-/** The seed: the same figures have the same intervals. */
+/** The seed is fixed, so that the same figures have the same intervals. */
 const seed = 20_240_312;
 
 /** The rates of cells, and of all of them together as `all`. */
@@ -57,7 +58,7 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
   });
 }
 
-/** What people did in several months together, by UUID. */
+/** Adds up the figures of each person over several months, by UUID. */
 export function personFigures(months: readonly MonthFigures[]): Map<string, Omit<WeightedPerson, 'weight'>> {
   const people = new Map<string, Omit<WeightedPerson, 'weight'>>();
   const of = (userId: string) => {
@@ -80,7 +81,7 @@ const days = (sample: readonly WeightedPerson[], cell: string): number =>
   sample.reduce((total, { weight, days: own }) => total + weight * (own.get(cell) ?? 0), 0);
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
-/** Numbers from 0 to 1 that look random (mulberry32). */
+/** Makes a generator of pseudorandom numbers from 0 to 1 (mulberry32). */
 function randomNumbers(start: number): () => number {
   let state = start;
   return () => {

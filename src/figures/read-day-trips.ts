@@ -4,7 +4,7 @@ import { readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { DayTrip } from './by-day.ts';
 
-/** Trips whose local start day is one of `days`, both ends included, ascending. */
+/** Reads the trips whose local start day is in `days`, both ends included, ascending. */
 export async function readDayTrips(
   store: LabelStore,
   userId: string,

@@ -2,16 +2,15 @@
 import { day, startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
-
-/** The trip chain to read: the corrected one for people, the stored one for comparisons. */
-type Chain = Pick<Trips, 'chain'>;
-
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
+/** The trip chain to read: the corrected chain for people, the stored chain for comparisons. */
+type Chain = Pick<Trips, 'chain'>;
+
 const pageSize = 200; // links of the chain in memory at one time
 
-/** Sections of the user with `start_ts` in `range`, ascending. Only their figures are kept in memory. */
+/** Reads the sections of the user with `start_ts` in `range`, ascending. Keeps only their figures in memory. */
 export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
@@ -25,7 +24,7 @@ export async function readSections(trips: Chain, userId: string, range: TimeRang
   return found.sort((a, b) => a.start_ts - b.start_ts);
 }
 
-/** Sections of the user whose local start day is one of `days`, both ends included, ascending. */
+/** Reads the sections of the user whose local start day is in `days`, both ends included, ascending. */
 export async function readSectionsOfDays(
   trips: Chain,
   userId: string,
@@ -42,8 +41,8 @@ export async function readSectionsOfDays(
 }
 
 /**
- * Where to begin reading to include a trip under way at `ts`. Trips do not overlap, so it is the last link that begins
- * before. Looks back in growing steps, as a link may be long.
+ * Returns the `chain_ts` from which to read so that a trip under way at `ts` is included. Trips do not overlap, so any
+ * link that begins before `ts` is early enough. Searches the day before `ts`, then 8 days, then 64 days.
  */
 async function startOfChain(trips: Chain, userId: string, ts: number): Promise<number> {
   for (let back = day; back <= 64 * day; back *= 8) {

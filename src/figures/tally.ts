@@ -1,4 +1,4 @@
-// Counts the trips of a month, as figures of each person for each cell of a table.
+// Adds up the trips of a person by cell. Cells divide the figures of a table by a dimension, such as the mode.
 
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
@@ -25,13 +25,19 @@ export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday',
 /** The cell of a local day by weekday. */
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
 
-/** The observed days by which a cell is divided: trips on Mondays by Mondays; a day has every mode and hour. */
+/**
+ * The observed days by which the figures of a cell are divided to get figures per day: Mondays for trips on Mondays. In
+ * other tables all days, because each day can have trips of every mode and hour.
+ */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 /** Degrees; cells of the grid are about 1.1 km high. */
 const gridStep = 0.01;
 
-/** Adds a trip to a person's figures. By mode, each section counts; otherwise where and when the trip begins. */
+/**
+ * Adds a trip to a person's figures: by mode, each section to the cell of its mode; by other dimensions, the whole trip
+ * to the cell where or when it begins.
+ */
 export function addTrip(tally: PersonTally, { trip }: Pick<TripRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {
@@ -69,7 +75,7 @@ export function add(tally: PersonTally, cell: string, { trips, metres, seconds }
   });
 }
 
-/** The order in which a reader expects the cells of a dimension. */
+/** Returns a function that orders the cells of a dimension: weekdays from Monday on, others by name. */
 export function compareCells(by: Dimension): (a: string, b: string) => number {
   if (by === 'weekday') return (a, b) => weekdays.indexOf(a) - weekdays.indexOf(b);
   return (a, b) => (a < b ? -1 : a > b ? 1 : 0);

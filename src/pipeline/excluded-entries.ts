@@ -1,6 +1,6 @@
 // Excludes entries by corrections. The analysis reads the timeseries as if excluded entries did not exist.
 
-import { holding } from '../diary/corrections/read-corrections.ts';
+import { activeCorrections } from '../diary/corrections/read-corrections.ts';
 import { convertedTime } from '../intake/converters/convert.ts';
 import type { Stated } from '../model/correction.ts';
 import { unionOf } from '../model/dirty-range.ts';
@@ -12,7 +12,7 @@ import type { Timeseries } from '../store/store.ts';
 
 /** Returns the exclusions that corrections make, by time. Undone corrections make none. */
 export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
-  const exclusions = holding(corrections).flatMap((one): Exclusion[] => {
+  const exclusions = activeCorrections(corrections).flatMap((one): Exclusion[] => {
     if (one.kind !== 'set_aside') return [];
     const { start_ts, end_ts, source, token_id } = one;
     return [{ start_ts, end_ts, ...(source && { source }), ...(token_id && { token_id }) }];

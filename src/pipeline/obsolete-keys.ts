@@ -26,7 +26,7 @@ function whyObsolete(key: string): string {
 export interface DocumentKeys {
   /** The trips of the window, in the order of `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
-  /** The days of these trips, ascending. Each has a document or will get one. */
+  /** The days of `trips`, ascending. Each has a document or will get one. */
   days: string[];
   /** The keys of the stored documents. */
   present: string[];

@@ -63,8 +63,8 @@ describe('a day', () => {
   it('is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
     const unobserved = (of: object): number => {
-      const setAside = [{ start_ts: noon, end_ts: noon + 600, ...of }];
-      const source = { links: [], observed, zone: 'Europe/Berlin', setAside };
+      const exclusions = [{ start_ts: noon, end_ts: noon + 600, ...of }];
+      const source = { links: [], observed, zone: 'Europe/Berlin', exclusions };
       return observedDays(source, '2024-03-12', '2024-03-12')[0]!.off_s;
     };
     expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
@@ -88,8 +88,8 @@ describe('a day', () => {
     const added = link(noon, noon + 3600, zones);
     const links = [{ ...added, trip: { ...added.trip!, source: 'correction' } }];
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon - 600 } };
-    const setAside = [{ start_ts: noon + 1800, end_ts: noon + 7200 }];
-    const source = { links, observed, zone: 'Europe/Berlin', setAside };
+    const exclusions = [{ start_ts: noon + 1800, end_ts: noon + 7200 }];
+    const source = { links, observed, zone: 'Europe/Berlin', exclusions };
     const [day] = observedDays(source, '2024-03-12', '2024-03-12');
     expect(day!.spans.map(({ from, to, kind, reason }) => [from - noon, to - noon, kind, reason])).toEqual([
       [-43_200, -600, 'staying', null],

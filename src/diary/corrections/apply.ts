@@ -20,8 +20,9 @@ type TripLink = TripRecord & { trip: Trip };
 const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
 
 const limits = {
-  /** m and s, as in the analysis: a trip that begins this near to the stay before begins there, this much earlier. */
+  /** m; a trip that begins at most this far from the stay before it begins at the stay, as in the analysis */
   nearPlace: 100,
+  /** s; such a trip begins this much earlier, as in the analysis */
   leadIn: 30,
   /** s; if the start or end differs by more, it is not the trip that the author saw (by hand, as for labels) */
   slack: 900,
@@ -130,12 +131,15 @@ class CorrectedStretch {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  /** Replaces `count` trips by others. The next trip begins where the last new one ends. */
+  /**
+   * Replaces the `count` trips from index `i` on by `trips`. If the trip after them began where they ended, it begins
+   * where the last new trip ends.
+   */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
-    const gone = this.trips.splice(i, count, ...trips);
+    const replaced = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
-    this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(droppedLink));
-    const [before, after] = [gone.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
+    this.others.push(...replaced.filter(({ chain_ts }) => !kept.has(chain_ts)).map(droppedLink));
+    const [before, after] = [replaced.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
     const next = this.trips[i + trips.length];
     if (after === undefined || next === undefined || next.trip.start_place.id !== before?.id) return;
     this.trips[i + trips.length] = { ...next, trip: { ...next.trip, start_place: after } };
@@ -195,8 +199,8 @@ class CorrectedStretch {
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
     const chain_ts = this.freeChainTime(Math.max(ts, justAfter(link.chain_ts)));
-    const [silences, behind] = splitGaps(link, ts);
-    const own = { id: second.id, chain_ts, untracked: null, silences: behind };
+    const [silences, later] = splitGaps(link, ts);
+    const own = { id: second.id, chain_ts, untracked: null, silences: later };
     this.replace(i, 1, [linkOf({ ...link, silences }, first), linkOf({ ...link, ...own }, second)]);
     return 'applied';
   }
@@ -215,16 +219,16 @@ class CorrectedStretch {
     const zone = zoneWithin(trip, ts);
     const id = idOf(this.userId, 'trip', 'split', ts);
     const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
-    const behind = [...right, ...sections.slice(at + 1)];
-    const stopsBehind = stops.slice(isCut ? at : at + 1).map((stop, k): Stop => {
-      return { ...stop, ending_section: behind[k]!.id, starting_section: behind[k + 1]!.id };
+    const later = [...right, ...sections.slice(at + 1)];
+    const laterStops = stops.slice(isCut ? at : at + 1).map((stop, k): Stop => {
+      return { ...stop, ending_section: later[k]!.id, starting_section: later[k + 1]!.id };
     });
     const before = { sections: [...sections.slice(0, at), left], stops: stops.slice(0, at) };
     const end_place = { ...trip.end_place, ending_trip: id };
     const own = { id, raw_trip: id, start_zone: zone, end_zone, start_place: place, end_place };
     return [
       rebuiltTrip({ ...trip, end_zone: zone, end_place: place, ...before }),
-      startTripAt(rebuiltTrip({ ...trip, ...own, sections: behind, stops: stopsBehind }), place),
+      startTripAt(rebuiltTrip({ ...trip, ...own, sections: later, stops: laterStops }), place),
     ];
   }
 
@@ -262,7 +266,7 @@ class CorrectedStretch {
     const cleared = this.clear(one.start_ts, one.end_ts);
     const at = this.trips.findLastIndex(({ start_ts }) => start_ts <= one.start_ts) + 1;
     const [before, after] = [this.trips[at - 1], this.trips[at]];
-    // Other trips keep their time.
+    // The trips before and after keep their times, so the added trip may be shorter than stated.
     const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
     const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
     const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
@@ -293,9 +297,9 @@ class CorrectedStretch {
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // no analysis continues from here
     const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
-    const [silences, behind] = splitGaps(before ?? {}, start_ts);
+    const [silences, later] = splitGaps(before ?? {}, start_ts);
     if (before !== undefined) this.trips[at - 1] = { ...before, silences };
-    this.replace(at, 0, [linkOf({ ...about, silences: behind, carry, trip }, trip)]);
+    this.replace(at, 0, [linkOf({ ...about, silences: later, carry, trip }, trip)]);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
     const isWhole = start_ts === one.start_ts && end_ts === one.end_ts;
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
@@ -335,50 +339,51 @@ class CorrectedStretch {
     const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
     if ((left ?? right) === undefined || (right !== undefined && right.start_ts < ts) || isUnseen)
       return 'without effect';
-    const isBehind = left === undefined || (gap !== null && ts >= gap.end_ts);
+    const isAfterGap = left === undefined || (gap !== null && ts >= gap.end_ts);
     const named = (place: Place): Place => ({ ...place, name });
-    if (left !== undefined && !isBehind) {
+    if (left !== undefined && !isAfterGap) {
       this.trips[i] = { ...left, trip: { ...left.trip, end_place: named(left.trip.end_place) } };
     }
-    if (right !== undefined && (isBehind || gap === null)) {
+    if (right !== undefined && (isAfterGap || gap === null)) {
       this.trips[i + 1] = { ...right, trip: { ...right.trip, start_place: named(right.trip.start_place) } };
     }
     return 'applied';
   }
 }
 
-/** True for a link that a correction created: an added trip, or the second part of a split one. */
-const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
+/** True for a link that a correction created: an added trip, or the second part of a split trip. */
+const isCreated = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
 
 /** Moves gaps to created links. A created link takes the gaps before its end from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
-    const [made, next] = isMade(link)
-      ? [link, links.slice(i + 1).find((other) => !isMade(other))]
+    const [created, next] = isCreated(link)
+      ? [link, links.slice(i + 1).find((other) => !isCreated(other))]
       : [links[i - 1], link];
-    if (made === undefined || next === undefined || !isMade(made)) return link;
-    const from = isMade(link) && i > 0 && isMade(links[i - 1]!) ? links[i - 1]!.end_ts : Number.NEGATIVE_INFINITY;
-    const part = isMade(link) ? { from, to: link.end_ts } : { from: made.end_ts, to: Number.POSITIVE_INFINITY };
+    if (created === undefined || next === undefined || !isCreated(created)) return link;
+    const from = isCreated(link) && i > 0 && isCreated(links[i - 1]!) ? links[i - 1]!.end_ts : Number.NEGATIVE_INFINITY;
+    const part = isCreated(link) ? { from, to: link.end_ts } : { from: created.end_ts, to: Number.POSITIVE_INFINITY };
     const gaps = (next.silences ?? []).flatMap((gap) => cutTo(gap, part));
-    const silences = isMade(link) ? [...(link.silences ?? []), ...gaps] : gaps;
+    const silences = isCreated(link) ? [...(link.silences ?? []), ...gaps] : gaps;
     const { silences: _, ...rest } = link;
     return silences.length === 0 ? rest : { ...rest, silences };
   });
 }
 
+/** The part of a gap within a range; empty if they do not overlap. */
 function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
-  // The distance counts once: in the part where the gap ends.
+  // Only the part in which the gap ends gets the distance, so that it counts once.
   const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
   const part = { ...gap, ...moved, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
   return part.to > part.from ? [part] : [];
 }
 
-/** The gaps of a link that end at or before `ts`, and the others. */
+/** The gaps of a link that end at or before `ts`, and the gaps that end later. */
 function splitGaps({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
   return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
 }
 
-/** The link with a corrected trip instead of its own. */
+/** The link with `trip`, a corrected trip, instead of its own trip. */
 function linkOf(link: TripLink, trip: Trip): TripLink {
   const { start_ts, end_ts, start_zone } = trip;
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
@@ -389,7 +394,7 @@ function droppedLink(link: TripLink): TripRecord {
   return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
 }
 
-/** The trip with the fields that are computed from its sections and stops. */
+/** Adds the fields of a trip that are computed from its sections and stops. */
 function rebuiltTrip(
   trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>,
 ): Trip {
@@ -407,7 +412,10 @@ function rebuiltTrip(
   };
 }
 
-/** Makes a trip begin at the place, some seconds earlier. Without time for that, moves its first vertex there. */
+/**
+ * Makes a trip begin at the place, `limits.leadIn` s earlier. If the user entered the place only when the trip began,
+ * moves the first vertex of the trip to the place.
+ */
 function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];
@@ -424,7 +432,7 @@ function startTripAt(trip: Trip, place: Place): Trip {
   };
 }
 
-/** A straight section, as only its ends are known. */
+/** Makes a straight section for an added trip, of which only the ends are known. */
 function straightSection(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },

@@ -1,4 +1,4 @@
-// The corrected chain: applies the corrections that hold to the analysed chain. It is not stored.
+// The corrected chain: the analysed chain with the active corrections applied. It is computed at each read, not stored.
 //
 //   analysed    A   B   C   D   E
 //   correction          split C               affects the second trip before it to the second trip after it
@@ -10,9 +10,15 @@ import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
-import { type CorrectionStore, concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
+import {
+  activeCorrections,
+  type CorrectionStore,
+  concernedTime,
+  readCorrections,
+  undoneTimes,
+} from './read-corrections.ts';
 
-/** The reading functions of `Trips`, with the corrections that hold applied. */
+/** The reading functions of `Trips`, with the active corrections applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'places' | 'apply'> {
   /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
@@ -32,14 +38,14 @@ const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSIT
 /** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
-  /** The result of `read`; if there are corrections, the result of `correct`. */
+  /** Returns the result of `read`; if the user has active corrections, the result of `correct`. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay[]>) => Promise<T>,
   ): Promise<T> => {
     const [all, found] = await Promise.all([readCorrections(store, userId), read]);
-    const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
+    const stated = activeCorrections(all).filter(({ kind }) => kind !== 'set_aside');
     return stated.length === 0 ? found : correct(found, (range) => readOverlays(raw, userId, stated, range));
   };
   const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
@@ -124,12 +130,12 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
 }
 
 /**
- * The store without pending entries, for stored documents. A pending entry may be rejected or replaced during a run;
- * nothing would then show that documents with its data are out of date.
+ * The store without pending entries, for stored documents. A pending entry may still be rejected or replaced. If a
+ * document contained its data, nothing would show that the document is out of date.
  */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
-/** All links of the corrected chain, by `chain_ts`; only those in `[from, to)` if given. */
+/** Reads the links of the corrected chain by `chain_ts`: all, or only links from `from` to `to`, exclusive. */
 export function everyCorrectedLink(
   store: ChainStore,
   userId: string,
@@ -161,13 +167,14 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/** Links that replace analysed ones. */
+/** A part of the chain that corrections change. */
 interface Overlay {
-  /** All links of a part of the chain that corrections change, as analysed and as corrected. */
+  /** The links of this part as analysed. */
   analysed: readonly TripRecord[];
+  /** The links of this part after the corrections. */
   links: readonly TripRecord[];
   standings: readonly CorrectionStanding[];
-  /** Range of their `chain_ts`. */
+  /** The range of `chain_ts` of this part. */
   range: TimeRange;
   /** When the newest of the corrections was received. */
   received_ts: number;
@@ -209,10 +216,10 @@ async function readOverlays(
 
 const linksAtOnce = 500;
 
-/** Corrections whose reaches overlap, and the range of all of them. */
+/** Corrections whose affected ranges overlap, and the range that they affect together. */
 type Touching = TimeRange & { touching: readonly Stated[] };
 
-/** s; corrections no farther apart are read together, which costs less than finding the end of each reach */
+/** s; corrections at most this far apart are read together, which costs less than finding the range of each */
 const nearby = 7 * day;
 
 /**
@@ -238,8 +245,8 @@ async function findTouching(
     return known ?? gaps.at(-1)!;
   };
   const reachOf = async ({ one, from, to }: Concerned): Promise<TimeRange> => {
-    const [before, behind] = [await gapAt(from), await gapAt(to)];
-    return one.kind === 'mode' ? rangeUnderWay(before, from) : { from: before.first, to: behind.last };
+    const [before, after] = [await gapAt(from), await gapAt(to)];
+    return one.kind === 'mode' ? rangeUnderWay(before, from) : { from: before.first, to: after.last };
   };
   const spans = stated.map((one) => ({ one, touching: [one], ...concernedTime(one) }));
   const inside = spans.filter(({ from, to }) => from >= range.from && to <= range.to);
@@ -277,7 +284,7 @@ async function findTouching(
   return groupsOf(parts, 0);
 }
 
-/** Unites ranges that are no farther apart than a time, s. */
+/** Unites ranges that are at most `apart` s apart. */
 function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
   const groups: Touching[] = [];
   for (const { touching, from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
@@ -306,7 +313,10 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/** Range of `chain_ts`, also past `ts`, to search for the trip under way at `ts`: trips may begin before `chain_ts`. */
+/**
+ * The range of `chain_ts` of trips that may be under way at `ts`. It may end after `ts`, because a trip may begin
+ * before its `chain_ts`.
+ */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
@@ -324,8 +334,8 @@ async function readStandings(
     return range === everything || (from <= range.to && to >= range.from);
   };
   const undone = undoneTimes(all);
-  const held = holding(all);
-  const overlays = held.some(isConcerned) ? await readOverlays(raw, userId, held, range) : [];
+  const active = activeCorrections(all);
+  const overlays = active.some(isConcerned) ? await readOverlays(raw, userId, active, range) : [];
   const standings = overlays.flatMap((one) => one.standings);
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
   const stated = new Set(all.map(({ write_ts }) => write_ts));

@@ -8,9 +8,9 @@ import { mostCorrections, parseCorrection, readCorrections, withoutUndone } from
 export const tooManyCorrections = 'too_many_corrections';
 
 /** The limit as a sentence. */
-export const limitText = `expected at most ${mostCorrections.holding} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
+export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
 
-/** The corrections among these entries that are beyond their user's limit. Pending corrections count, too. */
+/** Finds the corrections among `entries` that exceed the user's limit. Pending corrections count, too. */
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
@@ -21,24 +21,24 @@ export async function beyondLimit(
   if (stated.length === 0) return beyond;
   const all = await readCorrections(store, userId);
   const found = new Map(all.map((one) => [one.write_ts, one]));
-  const holding = new Set(withoutUndone(all).map((one) => one.write_ts));
-  const { holding: most, inAll } = mostCorrections;
+  const active = new Set(withoutUndone(all).map((one) => one.write_ts));
+  const { active: most, inAll } = mostCorrections;
   for (const entry of stated) {
     const { write_ts } = entry.metadata;
     const [one] = parseCorrection(entry, write_ts);
-    if (one === undefined || found.has(write_ts)) continue; // its converter refuses it, or the store has it already
-    const undoes = one.kind === 'undo' && holding.has(one.of);
-    // Undoing an undo puts the first correction in force again.
+    if (one === undefined || found.has(write_ts)) continue; // its converter rejects it, or the store has it already
+    const undoes = one.kind === 'undo' && active.has(one.of);
+    // An undo of an undo makes the first correction active again.
     const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
-    // The limit never prevents the undo of a correction that holds.
-    const isMuch = undoes ? found.size >= inAll + most : found.size >= inAll || (states && holding.size >= most);
-    if (isMuch) {
+    // An active correction can always be undone, also beyond the limit.
+    const isBeyond = undoes ? found.size >= inAll + most : found.size >= inAll || (states && active.size >= most);
+    if (isBeyond) {
       beyond.add(entry);
       continue;
     }
     found.set(write_ts, one);
-    if (undoes) holding.delete(one.of);
-    else if (states) holding.add(write_ts);
+    if (undoes) active.delete(one.of);
+    else if (states) active.add(write_ts);
   }
   return beyond;
 }

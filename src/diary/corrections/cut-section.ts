@@ -14,7 +14,7 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
   return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
 }
 
-/** One part. It gets its share of the estimated metres. */
+/** Makes the part with the vertices from index `from` up to `to`, exclusive, and its share of the estimated metres. */
 function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
   const { estimated = 0, ...rest } = section;
   const [coordinates, altitudes, times] = [section.coordinates, section.altitudes, section.times].map((list) =>

@@ -21,7 +21,10 @@ export interface CorrectionAuthor {
   reason?: string;
 }
 
-/** Makes the entry, with the trips that the author sees now: later it shows whether the trips have changed. */
+/**
+ * Makes the entry. It also contains the times of the trips that the author sees now (`seen`): later they show whether
+ * the trips have changed.
+ */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

@@ -1,7 +1,7 @@
-// Reads the corrections of a user, and finds out which of them hold.
+// Reads the corrections of a user, and finds the active ones: neither undone nor beyond the limits.
 //
 //   write_ts   1 drop a trip   2 undo 1   3 undo 2   4 mode of a section
-//   holding    1 and 4: the undo at 2 is itself undone
+//   active     1 and 4: the undo at 2 is itself undone
 import { convert } from '../../intake/converters/convert.ts';
 import { withinBounds } from '../../intake/stated-times.ts';
 import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';
@@ -11,10 +11,10 @@ import type { TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
 /** The most corrections of a user, by hand: more than people make, and few enough to read whenever trips are read. */
-export const mostCorrections = { holding: 1000, inAll: 2000 };
+export const mostCorrections = { active: 1000, inAll: 2000 };
 
-/** The most corrections that are read: one that holds can be undone even beyond `inAll`. */
-const mostRead = mostCorrections.inAll + mostCorrections.holding;
+/** The most corrections that are read. It is above `inAll`, because an active correction can always be undone. */
+const mostRead = mostCorrections.inAll + mostCorrections.active;
 
 /** The part of the store that has corrections. Without `usercache`, pending ones are ignored. */
 export interface CorrectionStore {
@@ -51,8 +51,8 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
 }
 
 /**
- * The correction in an entry; empty if an earlier version accepted the entry and this one refuses it. Times beyond the
- * bounds, which an earlier version accepted, are moved to the bounds.
+ * Returns the correction in an entry; an empty list if an earlier version accepted the entry and this version rejects
+ * it. Times beyond the bounds, which an earlier version accepted, are moved to the bounds.
  */
 export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
@@ -64,7 +64,7 @@ export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   }
 }
 
-/** True if the latest correction in force about the same subject says the same. */
+/** True if `correction` equals the newest active correction about the same subject. */
 export function isNewest(all: readonly Stated[], correction: Correction): boolean {
   const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
@@ -74,7 +74,9 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
-/** The `write_ts` of the corrections that an undo in force undoes. `all` ascend by `write_ts`. */
+/**
+ * The `write_ts` of all undone corrections. An undo that is itself undone does not count. `all` ascend by `write_ts`.
+ */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {
@@ -93,10 +95,10 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
 const mostOfDay = 100;
 
 /**
- * The corrections that have effect, in order: up to the limit, the first ones that begin on each UTC day. Undone ones
- * and undos are left out. `all` ascend by `write_ts`.
+ * The corrections that have effect, in order: neither undone ones nor undos. Of the corrections whose time begins on
+ * the same UTC day the first 100 count, and of all the first 1000. `all` ascend by `write_ts`.
  */
-export function holding(all: readonly Stated[]): Stated[] {
+export function activeCorrections(all: readonly Stated[]): Stated[] {
   const found = new Map<number, number>();
   const counting = withoutUndone(all).filter((one) => {
     const day = Math.floor(concernedTime(one).from / 86_400);
@@ -104,7 +106,7 @@ export function holding(all: readonly Stated[]): Stated[] {
     found.set(day, count);
     return count <= mostOfDay;
   });
-  return counting.slice(0, mostCorrections.holding);
+  return counting.slice(0, mostCorrections.active);
 }
 
 /** First and last time that a correction concerns; `NaN` for an undo. */

@@ -22,7 +22,7 @@ export interface PhoneReading {
 }
 
 export interface Reason {
-  /** The aspect that the reason explains. */
+  /** The aspect of the part that the reason explains. */
   about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';
   /** The name of the stored rule; null: the reason is a measurement. */
   rule: string | null;
@@ -223,7 +223,7 @@ function lineReason(line: TransitLine | undefined): string {
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
-/** Less probable modes are not shown beside others. */
+/** Modes with a lower probability are not listed as alternatives. */
 const leastShown = 0.01;
 
 function lengthReason(trip: Trip): Reason {

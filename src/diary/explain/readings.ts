@@ -8,7 +8,7 @@ import { everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import type { PhoneReading } from './explain-day.ts';
 
-/** Entries within a time, ascending. `locations`: the key of the locations that trips are made of. */
+/** Reads locations, motion readings and events of a time range, ascending. `locations`: the key of the locations. */
 export async function readReadings(
   { timeseries }: Pick<Store, 'timeseries'>,
   userId: string,
@@ -36,6 +36,6 @@ function readingIn({ metadata: { key }, data }: Entry): PhoneReading | null {
 
 /** `exited geofence` for the code of `EXITED_GEOFENCE`. */
 function nameOf(codes: Record<string, number>, code: unknown): string {
-  const [name = 'no word'] = Object.entries(codes).find(([, one]) => one === code) ?? [];
+  const [name = 'unknown code'] = Object.entries(codes).find(([, one]) => one === code) ?? [];
   return name.toLowerCase().replaceAll('_', ' ');
 }

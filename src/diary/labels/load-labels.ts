@@ -5,7 +5,7 @@ import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
-import { holding, readCorrections } from '../corrections/read-corrections.ts';
+import { activeCorrections, readCorrections } from '../corrections/read-corrections.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';
 import type { Input } from './input-keys.ts';
 import { findSpan, type Span } from './match-inputs.ts';
@@ -50,9 +50,9 @@ export async function readLabels(
   return matchInputs(await withoutSplit(store, userId, inputs), spans, labelModes(record?.config));
 }
 
-/** Leaves out modes of trips that the user split later: such a label says the mode of neither part. */
+/** Leaves out mode labels of trips that the user split after the label: the mode may be true for only one part. */
 export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {
-  const stated = holding(await readCorrections(store, userId));
+  const stated = activeCorrections(await readCorrections(store, userId));
   const splits = stated.flatMap((one) => (one.kind === 'split' ? [one] : []));
   return inputs.filter(
     ({ of, start, end, entry }) =>
@@ -63,7 +63,7 @@ export async function withoutSplit(store: LabelStore, userId: string, inputs: re
 
 const modeNames = ['mode_confirm', 'replaced_mode'];
 
-/** The trips that inputs may belong to: all trips that they touch, and one trip before and after. */
+/** Reads the times of trips that inputs may belong to: all trips that inputs touch, and one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -100,7 +100,7 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
-      // There are two places between two trips if the movement between them was not recorded.
+      // Between two trips are two places if the user moved from one to the other without being recorded.
       return combineInputs(found.filter((input) => isWithin(input, own, stay!)));
     },
   };

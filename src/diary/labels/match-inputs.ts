@@ -20,9 +20,11 @@ const slack = 900;
 const openReach = 86_400;
 
 /**
- * Finds the span of an input: the one in which it begins, if it also ends there or covers most of it. Otherwise, of the
- * spans that match within `slack`, the one with the most common time; at a tie the one in which it begins. null: no
- * span matches, for example if a labelled draft did not become a trip. `spans` ascend.
+ * Finds the span of an input:
+ * 1. the span in which the input begins, if it also ends there or covers more than half of the span,
+ * 2. otherwise, of the spans that match within `slack`, the span that shares the most time with the input; if two share
+ *    the same, the span in which it begins.
+ * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
  * Beginning within a trip and ending soon after it is not enough: another analysis may let a trip begin some minutes
  * earlier than ours, while the trip before it has not ended.
@@ -34,9 +36,9 @@ export function findSpan<Of extends Span>(
   const from = start ?? end! - openReach;
   const to = end ?? start! + openReach;
   const near = spans.slice(firstEndingAfter(spans, from), firstEndingAfter(spans, to) + 2);
-  const home = near.find((span) => beginsWithin(span, start, end));
-  if (home !== undefined && (end === null || end <= home.end || coverage(home, from, to) > 0.5)) return home;
-  let best: Of | null = home ?? null;
+  const first = near.find((span) => beginsWithin(span, start, end));
+  if (first !== undefined && (end === null || end <= first.end || coverage(first, from, to) > 0.5)) return first;
+  let best: Of | null = first ?? null;
   for (const span of near) {
     const common = shared(span, from, to);
     const fits =

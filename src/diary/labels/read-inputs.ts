@@ -18,12 +18,12 @@ export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** The most characters of input that are read for a day: a survey has some 10,000. */
-const mostOfDay = 8 * 1024 * 1024;
+/** The most characters of input that are read for one answer. A survey has some 10,000. */
+const mostOfAnswer = 8 * 1024 * 1024;
 
 /**
- * Reads the inputs whose time may touch the range, both ends included. Of two with one identity, the pending one
- * counts, as it is newer. `isBounded`: only the newest 8 MiB, for answers to calls.
+ * Reads the inputs whose time may touch the range, both ends included. Of two inputs with the same identity the pending
+ * one counts, because it is newer. `isBounded`: reads only the newest 8 MiB, for answers to calls.
  */
 export async function readInputs(
   store: LabelStore,
@@ -31,20 +31,20 @@ export async function readInputs(
   range: TimeRange,
   { isBounded = false } = {},
 ): Promise<Input[]> {
-  const mostCharacters = isBounded ? mostOfDay : Number.POSITIVE_INFINITY;
-  return (await newest(store, userId, range, inputKeyNames, { mostCharacters })).flatMap((entry) =>
+  const mostCharacters = isBounded ? mostOfAnswer : Number.POSITIVE_INFINITY;
+  return (await readNewest(store, userId, range, inputKeyNames, { mostCharacters })).flatMap((entry) =>
     inputsIn(present(entry), range),
   );
 }
 
-/** Reads the newest labels of one word, at most `most`. */
+/** Reads the newest labels, at most `most`. Surveys and notes are not read. */
 export async function readLastLabels(
   store: LabelStore,
   userId: string,
   range: TimeRange,
   most: number,
 ): Promise<Input[]> {
-  const entries = await newest(store, userId, range, labelKeys, { most });
+  const entries = await readNewest(store, userId, range, labelKeys, { most });
   const inputs = entries.flatMap((entry) => inputsIn(interpretEntry(entry), range));
   if (entries.length < most) return inputs;
   // The limit may have cut off labels of the oldest trip, so leave that trip out.
@@ -57,7 +57,7 @@ const startOf = ({ start, end }: Input): number => start ?? end!;
 /** Entries to read at a time if their size is bounded: one entry may have some MiB. */
 const atOnce = 16;
 
-async function newest(
+async function readNewest(
   store: LabelStore,
   userId: string,
   { from, to }: TimeRange,
@@ -87,7 +87,7 @@ async function newest(
   return [...found.values()];
 }
 
-/** False for a pending entry that its converter refuses. It will be rejected. */
+/** False for a pending entry that its converter rejects: the next run moves it to the error timeseries. */
 function converts(entry: Entry): boolean {
   try {
     convert(entry);

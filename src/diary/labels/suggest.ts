@@ -21,8 +21,9 @@ export interface TripTraits {
   start_ts: number;
   start: Position;
   end: Position;
-  /** Minute of the local day at the start, and true for Saturday and Sunday. */
+  /** Minute of the local day at the start, 0 to 1439. */
   minute: number;
+  /** True if the trip starts on a Saturday or Sunday. */
   weekend: boolean;
   /** Sensed mode of the longest section. */
   mode: string;
@@ -50,7 +51,7 @@ export interface SuggestionSettings {
 /** Apps show labels from 55 %. They do not ask from 95 %, which some seven trips with the same labels reach. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
-/** The part of a trip that `toTraits` needs. */
+/** The fields of a trip that `toTraits` needs. */
 export interface TraitSource {
   start_ts: number;
   start_zone: string;
@@ -81,12 +82,12 @@ const sameEnd = 300;
 const otherMode = 0.2;
 const otherKindOfDay = 0.7;
 
-/** Minutes; such a difference in time of day halves the weight */
+/** Minutes; a labelled trip that starts this much earlier or later in the day has half the weight */
 const halfTime = 240;
 
 /**
- * Weight of labels that the user has not used on such trips: a constant, and more for each label set on them. Fitted,
- * like the weights above, to simulated users (test/diary/labels/suggest.test.ts).
+ * The weight of all label sets that the user has not used on such trips: `newness`, and `newnessOfEach` for each label
+ * set that they used. Fitted, like the weights above, to simulated users (test/diary/labels/suggest.test.ts).
  */
 const newness = 0.2;
 const newnessOfEach = 0.15;

@@ -15,7 +15,7 @@ export interface Steps {
   pushed: StepTime;
   /** A put with entries. */
   stored: StepTime;
-  /** A put with a location. `phone_ts`: time of the newest location of all. */
+  /** A put with a location. `phone_ts`: the data time of the newest location so far. */
   located: StepTime;
   /** A run moved pending entries. */
   moved: StepTime;
@@ -151,7 +151,7 @@ export const breakages = {
   not_run: {
     step: 'moved',
     state: 'behind',
-    text: 'Entries are pending, and no run takes them.',
+    text: 'Entries are pending, and no run moves them.',
   },
   program_fault: {
     step: 'converted',

@@ -60,8 +60,8 @@ export const usualSilentDays = 3;
 const longWait = 1.5 * day;
 /** s; a call with an unknown token counts as the person's only if they did not call for this long */
 const strangersWait = day;
-/** The least number of rejected entries that is a fault: fewer among thousands are normal. */
-const manySetAside = 10;
+/** Fewer rejected entries than this are no fault: among thousands of entries some are normal. */
+const manyRejected = 10;
 
 /** Derives the status of a person from their stored figures. Pure, in constant time. */
 export function deriveStatus(figures: PersonFigures, options: StatusOptions): PersonStatus {
@@ -114,7 +114,7 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
     : (findCallFault(figures, chain, options) ??
       findUnusable(figures, chain, options) ??
       findPutFault(figures, chain, options));
-  // Stopping is no fault, but entries sent before may have one.
+  // That a person stopped the recording is no fault. But the run of entries that they sent before may fail.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
 }
@@ -187,7 +187,7 @@ function findRunFault(figures: PersonFigures, { converted }: Steps, options: Sta
   if (faults.length > 0) return brokenStep('program_fault', newest(...faults.map(({ last_ts }) => last_ts)));
   const recent = set_aside.filter(({ last_ts }) => last_ts >= longAgo(options));
   const lost = recent.filter(({ key }) => key !== null && affectsOf(key) === 'trips');
-  if (lost.reduce((sum, { count }) => sum + count, 0) < manySetAside) return null;
+  if (lost.reduce((sum, { count }) => sum + count, 0) < manyRejected) return null;
   return brokenStep('set_aside', converted.ts ?? newest(...lost.map(({ last_ts }) => last_ts)));
 }
 

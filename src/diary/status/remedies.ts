@@ -27,8 +27,9 @@ interface Facts extends PersonFigures {
   since: string;
   /** When the phone called last, as a text with the age. */
   called: string;
-  /** Number of rejected entries: for any reason, and because a converter failed. */
+  /** The number of rejected entries. */
   rejected: number;
+  /** The number of entries that were rejected because a converter failed. */
   faults: number;
   shown: Shown;
 }
@@ -115,7 +116,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: `ask ${name} to choose the form of this server in the app, such as the OwnTracks template (${phones}); mobility errors --user ${name} shows what it sends`,
   }),
   misdated: ({ name }) => ({
-    next: `ask ${name} to restart the phone under an open sky and to update the app: the receiver counts from another year`,
+    next: `ask ${name} to restart the phone under an open sky and to update the app: the GPS receiver reports a wrong year`,
   }),
   inexact: ({ name }) => ({
     next: `ask ${name} to switch on "Precise Location" for the app (on Android: "Use precise location") (${phones})`,

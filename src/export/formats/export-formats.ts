@@ -12,9 +12,9 @@ export interface Format {
   mediaType: string;
   /** The kinds that the format can contain. */
   kinds: readonly Kind[];
-  /** The type of a geometry in the manifest; null: the manifest describes the files as no tables. */
+  /** The type of a geometry in the manifest; null: the manifest does not describe the files as tables. */
   geometry: 'string' | 'geojson' | 'any' | null;
-  /** What the manifest says about the text of a table. */
+  /** The encoding and the CSV dialect in the manifest. */
   text?: { encoding: string; dialect: object };
   /** Makes its writer; loaded when it is needed. */
   open: () => Promise<MakeTableWriter>;
