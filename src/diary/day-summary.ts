@@ -18,7 +18,7 @@ export const tripsText = (count: number): string =>
 /** `PredictedModeTypes.LIGHT_RAIL` as `light rail`. */
 export const modeText = (sensedMode: string): string => plainMode(sensedMode).replaceAll('_', ' ');
 
-/** The line of a section: `N, SFMTA, from Embarcadero`; empty if none is known. */
+/** Describes a transit line: `N, SFMTA, from Embarcadero`. Empty if no line is known. */
 export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }

@@ -33,7 +33,7 @@ export type UnobservedReason =
   | 'not yet'
   | 'taken out';
 
-/** Reasons for which data were left out on purpose: tracking was off, or the time is excluded. */
+/** The reasons that count as off: tracking, its permission or the phone was off, or a correction excludes the time. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
 /** A time that was not observed, and the reason. `moved_m`: m in a straight line across it, if the user moved. */

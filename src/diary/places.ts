@@ -35,7 +35,7 @@ const limits = {
   count: 50,
   /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, other places try a smaller cell */
   ids: [1500, 500, 150, 1],
-  /** s after midnight; people are at home at this time */
+  /** s after midnight (3:00); a stay at this time counts as a night */
   night: 3 * 3600,
 };
 
@@ -315,7 +315,7 @@ export async function placesUntil(
   };
 }
 
-/** s; a correction changes no trip that is longer ago than this at its time */
+/** s; a correction changes no trip that ended earlier than this before the time that it concerns */
 const correctionReach = 14 * day;
 
 /** The key of stored places: a hash of all that changes them, except trips: the end, the retention and corrections. */

@@ -37,7 +37,7 @@ export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'toke
 /** The most days whose trips are in memory at one time. */
 const daysAtOnce = 31;
 
-/** The days whose trips are read for one day. */
+/** Reading one day reads the trips of about this many days around it. A shorter history is read at once. */
 const daysBeside = 6;
 
 /** The first and last day that is shown. The days before and after them must be in the years 1 to 9999. */
@@ -209,7 +209,10 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** s of a day that were observed, not observed, and off. They sum to its length. */
+/**
+ * s of a day: observed, not observed although recording was on (`silent_s`), and with recording off or excluded
+ * (`off_s`). They sum to the length of the day.
+ */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

@@ -14,8 +14,8 @@ export interface StayCells {
   /** m */
   size: number;
   /**
-   * A stay less than half a cell away from an earlier stay has the same cell. Otherwise a home near a border could have
-   * two cells, and would have to be at their border.
+   * A stay less than half a cell away from an earlier stay has the same cell. Otherwise a home near a border could
+   * appear in two cells, which would reveal that it is near their border.
    */
   stays: { at: LatLon; middle: LatLon }[];
 }
@@ -46,8 +46,8 @@ const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
 
 /**
  * The visible part of a trip. Its sections, lengths and times end where the visible line ends; its places are the
- * middles of their cells. A trip without a visible part has no sections. It begins and ends at the full hour before its
- * start, but not before `notBefore`.
+ * middles of their cells. A trip without a visible part has no sections; it begins and ends at the full hour
+ * before its start, or at `notBefore` if that is later.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
   const isVisible = visibleVertices(

@@ -24,7 +24,7 @@ const notKnown = {
   flags: '',
 };
 
-/** s; a coarse export rounds the times of a day to this, because gaps may begin and end with stays */
+/** s; a coarse export rounds the times of a day to this: exact gaps could show when stays began and ended */
 const coarseTime = 900;
 
 export async function* dayRows(source: Source): AsyncGenerator<Row> {

@@ -92,7 +92,7 @@ export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow
 
 /**
  * Writes trips as the text of one flat FeatureCollection, with one line per feature. Reads a month at a time and calls
- * `count` with its number of trips.
+ * `count` with the number of trips of the month.
  */
 export async function* tripsGeoJson(
   store: Store,

@@ -207,7 +207,7 @@ function personOf(user: UserRecord): Person {
   return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
 }
 
-/** Decimals of numbers by unit; others have four. */
+/** Decimals of numbers by unit. Numbers with other units have four. */
 const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
 
 /** Rounds the numbers of a row to their precision. */

@@ -43,7 +43,7 @@ const utc = (meaning: string, part: (iso: string) => string): Made => ({
 });
 /**
  * An id as a number, which trackintel needs for tours: the first 52 bits of our id. In one of ten thousand exports with
- * a million trips, two are equal.
+ * a million trips, two ids are equal.
  */
 const numbered = (name: string, meaning: string): Made => ({
   type: 'integer',

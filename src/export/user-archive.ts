@@ -91,7 +91,7 @@ export async function writeArchive(
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
-    const { sent_ts: _, ...record } = user; // another store records its own first entries
+    const { sent_ts: _, ...record } = user; // `sent_ts`: the store that imports the archive sets it itself
     await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
     return 1;
   });

@@ -1,4 +1,4 @@
-// Sums trips by local day and by label, for the dashboard of today's app.
+// Sums trips by local day and by label, for the dashboard of today's e-mission app.
 
 /** The fields of a trip that the figures need. */
 export interface DayTrip {

@@ -49,7 +49,7 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
 /** The names of the metrics. Their units: count, m, s, m/s, m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
-/** The metric for an empty `metric` without a `metric_list`. */
+/** The metric of a request whose `metric` is empty and that has no `metric_list`. */
 export const defaultMetric = 'distance';
 
 /** True for the name of a metric. */

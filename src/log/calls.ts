@@ -1,13 +1,13 @@
 // Groups log lines by call. Parallel calls mix their lines in a file; the thread id says to which call a line belongs.
 //
-//   w1-41: START POST /usercache/put   ┐
-//   w1-42: START POST /pipeline/run    │ one call, w1-41
-//   w1-41: Called userCache.put        │
-//   w1-41: END POST /usercache/put …   ┘
+//   w1-41: START POST /usercache/put         call w1-41: lines 1, 3 and 4
+//   w1-42: START POST /timeline/getTrips     call w1-42: line 2, without an END so far
+//   w1-41: Called userCache.put
+//   w1-41: END POST /usercache/put 0.120000
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-// Limits of memory. Of more open calls the oldest counts as unfinished; further warnings of a call are ignored.
+// Limits of memory. If more calls are open, the oldest counts as unfinished. Further warnings of a call are ignored.
 const maxOpen = 10_000; // calls without an END
 const maxNotes = 5; // warnings per call
 

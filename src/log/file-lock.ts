@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 
-const busy = 5; // SQLITE_BUSY
+const busy = 5; // SQLITE_BUSY: another process has the lock
 
 /** A lock of this process. If the process is killed, the operating system ends the lock. */
 export interface Lock {

@@ -11,7 +11,7 @@ export interface LineLogOptions {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Receives the lines of one call of the log, in order. */
+  /** Receives the lines of each `write` and `writeAll`, in order. */
   emit: (lines: Lines) => void;
 }
 

@@ -6,7 +6,7 @@ import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 export interface PutCounts {
   inserted: number;
   updated: number;
-  /** The number of values in the error timeseries. */
+  /** The number of rejected values. Values that are no entries are also rejected. */
   rejected: number;
 }
 

@@ -47,7 +47,7 @@ export function createQueue(options: QueueOptions) {
     return queued.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    // Urgent: beside other work, lines could otherwise arrive faster than they are written, until they are dropped.
+    // Urgent: if other work ran first, lines could arrive faster than they are written, and would be dropped.
     const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
     const report = dropped;
     const reported = report?.lines ?? 0;

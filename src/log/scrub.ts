@@ -118,7 +118,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
       .replace(uuidPattern, scrubUuid)
       .replace(/(?<=:(?:Found user email |Refused token [^,\n]*, [^,\n]*, (?:of|sent as) ))[^\n]*/, scrubName)
       .replace(/(?<=\/)[^\s,;:"'()<>[\]/]+(?:@|%40)[^\s,;:"'()<>[\]/]*[^\s,;:"'()<>[\]/.]/g, scrubName)
-      .replace(addressPattern, (run) => scrubName(run).replace(/(?<=(?<!\w)').+/, scrubName)); // or quoted by '
+      .replace(addressPattern, (run) => scrubName(run).replace(/(?<=(?<!\w)').+/, scrubName)); // also in single quotes
   return (line) => {
     const scrubbed = scrubAll(line);
     const uuid = line.match(uuidPattern)?.find((one) => uuids.has(one));

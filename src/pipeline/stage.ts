@@ -22,7 +22,10 @@ export interface RunContext {
    * Trips that this run added, removed or changed. null: other trips may have changed too, so all documents are built.
    */
   changedTrips: { day: string; chain_ts: number }[] | null;
-  /** The last trip of the chain without corrections; missing if this run did not analyse up to the end of the data. */
+  /**
+   * The last trip of the chain as analysed, before corrections; missing if this run did not analyse up to the end of
+   * the data.
+   */
   lastTrip?: TripRecord;
   /** The moved corrections of the user; missing until a stage has read them. */
   corrections?: readonly Stated[];

@@ -22,6 +22,6 @@ export function checkCorrections(found: ReadonlyMap<string, number>): Check {
   const name = 'stated';
   if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };
   const people = [...found].map(([user, count]) => `${user}: ${count}`).join(', ');
-  const text = `corrections before 1990, in the future, or longer than 7 days; only the part within these bounds applies: ${people}`;
+  const text = `corrections before 1990, in the future, or longer than 7 days; the nearest allowed times are used: ${people}`;
   return { name, ok: false, text, next: 'mobility correct list --user NAME, then mobility correct undo' };
 }

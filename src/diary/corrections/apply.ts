@@ -24,7 +24,10 @@ const limits = {
   nearPlace: 100,
   /** s; such a trip begins this much earlier, as in the analysis */
   leadIn: 30,
-  /** s; if the start or end differs by more, it is not the trip that the author saw (by hand, as for labels) */
+  /**
+   * s; if the start or end differs by more, it is not the trip that the author saw (by hand; the same value as for
+   * labels)
+   */
   slack: 900,
 };
 

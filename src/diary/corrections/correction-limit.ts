@@ -1,4 +1,4 @@
-// Limits how many corrections a user may have, because every reader of their trips reads them all.
+// Limits how many corrections a user may have, because each read of trips reads all corrections of the user.
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { EntryPart } from '../../store/paging.ts';

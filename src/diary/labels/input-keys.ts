@@ -44,7 +44,7 @@ export interface Input {
   end: number | null;
 }
 
-/** The input of an entry; null for entries with other keys. */
+/** The user input in an entry; null: the entry has another key, or neither a start nor an end. */
 export function inputOf(entry: Entry): Input | null {
   const of = byKey.get(entry.metadata.key);
   if (of === undefined) return null;

@@ -7,7 +7,7 @@ import type { Input } from './input-keys.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
-/** What a label is about. */
+/** What a label names: the mode of a trip, its purpose, or the mode that it replaced. */
 export type LabelName = keyof typeof wordKeys;
 
 /** Converts a text to a label as the app writes it, in lower case with underscores; null: it cannot be a label. */

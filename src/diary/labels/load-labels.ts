@@ -79,7 +79,7 @@ export async function spansAround(store: LabelStore, userId: string, inputs: rea
   return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
 }
 
-/** Matches each input to one trip or stay. `modeOf`: the mode of a label. Pure. */
+/** Matches each input to one trip or stay. `modeOf` returns the mode that a label names; null: none. Pure. */
 export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[], modeOf = labelModes(null)): Labels {
   const tripSpans = trips.map((trip): Span => ({ start: trip.start_ts, end: trip.end_ts }));
   const stays = staysBetween(tripSpans);

@@ -78,8 +78,9 @@ export function toTraits(trip: TraitSource): TripTraits {
 /** m; two trip ends closer than this are one place */
 const sameEnd = 300;
 
-/** A labelled trip whose sensed mode, or kind of day, differs from the trip's counts by this factor. */
+/** Factor of the weight of a labelled trip with another sensed mode. */
 const otherMode = 0.2;
+/** Factor of the weight of a labelled trip on the other kind of day: a workday or the weekend. */
 const otherKindOfDay = 0.7;
 
 /** Minutes; a labelled trip that starts this much earlier or later in the day has half the weight */

@@ -1,4 +1,4 @@
-// Reads the status of all people in parts. A person with a damaged row gets the status `damaged`.
+// Reads the status of all people in parts. A person with a damaged row is `behind`, with the code `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { emptyFigures } from '../../store/empty-figures.ts';

@@ -42,7 +42,10 @@ export interface PersonStatus {
   faults: number;
   /** s for which entries have been pending although a run could have moved them; null: none are pending. */
   waiting_s: number | null;
-  /** s from the first put since the last run to the run that moved it, or to now; null: no such put within a day. */
+  /**
+   * s that the latest entries waited for a run: from the first put after a run to the next run, or to now. null: there
+   * was no such put within a day.
+   */
   lag_s: number | null;
 }
 

@@ -1,5 +1,5 @@
 // JSON lines: one object per row, with instants as text. A row with a geometry is a GeoJSON feature with `properties`
-// (GeoJSONSeq), because programs for maps read numbers beside `properties` with the type of the first row.
+// (GeoJSONSeq): outside `properties`, programs for maps read all numbers of a column with the type of its first number.
 import type { Column, Geometry, Row } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
