@@ -240,8 +240,8 @@ export class ByteBudget {
   }
 
   /**
-   * Ends bodies until there is room: each time the slowest body of the owner who holds most. Returns the limit that is
-   * still exceeded. `slowOnly`: ends only bodies below 4 KiB/s, because the caller can wait.
+   * Ends bodies until there is room: each time the slowest body of the owner with the most bytes. Returns the limit
+   * that is still exceeded. `slowOnly`: ends only bodies below 4 KiB/s, because the caller can wait.
    */
   #makeRoom(holder: Holder, pool: Pool, bytes: number, slowOnly = false): 'part' | 'room' | null {
     for (;;) {

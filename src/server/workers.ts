@@ -4,7 +4,7 @@ import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
 const longestBackoff = 10_000; // ms
-const healthyLife = 60_000; // ms; if a worker ran longer, its end counts as the first failure
+const healthyLife = 60_000; // ms; after a worker that ran longer, the wait is `firstBackoff` again
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
 // The primary sets this variable to number its workers. It is not a setting.

@@ -22,7 +22,7 @@ export interface Shell {
   /** True: a file that may fetch nothing. */
   isFile?: boolean;
   foot?: MarkupValue;
-  /** Fields of the query that links to other languages keep. null: the page has no such links. */
+  /** The query of the page, which links to other languages repeat. null: the page has no such links. */
   query?: Readonly<Record<string, string>> | null;
   body: MarkupValue;
 }

@@ -571,7 +571,7 @@ export const en = {
     mostlyNot: (reason: string): string => `Not recorded: ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
     onMap: 'Show on the map',
     downloadDay: 'Download this day:',
-    /** The reasons for a trip, in its order, by the rules that are stored with it. */
+    /** The sentences that explain a trip, by the rules that are stored with the trip. */
     why: {
       title: 'Why?',
       corrected: 'You changed this trip. What follows was recorded before that.',
