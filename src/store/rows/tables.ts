@@ -243,6 +243,7 @@ export type TokenRow = RowOf<typeof tokens>;
 export type AccountRow = RowOf<typeof accounts>;
 /** A row of `batches`. */
 export type BatchRow = RowOf<typeof batches>;
+export type FeedRow = RowOf<typeof feeds>;
 export type RejectedRow = RowOf<typeof errors>;
 export type ChunkRow = RowOf<typeof chunks>;
 export type TripRow = RowOf<typeof trips>;

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../model/json.ts';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { packText, unpackText } from '../chunks/pack.ts';
 import type { Engine } from '../rows/rows.ts';
-import { readColumn } from '../rows/sums.ts';
-import { feedParts, feeds as table } from '../rows/tables.ts';
+import { objectIn, readColumn } from '../rows/sums.ts';
+import { type FeedRow, feedParts, feeds as table } from '../rows/tables.ts';
 import type { Feeds } from '../store.ts';
 
 /** Bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
@@ -32,7 +32,10 @@ export function feeds(engine: Engine): Feeds {
     list: () =>
       engine.read(async (rows) => {
         const found = await rows.find(table, { where: {}, order: ['id'] }, ['id', 'facts']);
-        return found.map(({ id, facts }) => ({ id, facts: JSON.parse(facts) as JsonObject | null }));
+        return found.map((row) => {
+          const facts = row.facts === 'null' ? null : objectIn<FeedRow, JsonObject>(table, row, 'facts');
+          return { id: row.id, facts };
+        });
       }),
     index: (id) =>
       engine.read(async (rows) => {

@@ -58,6 +58,20 @@ it.each(parts)('a row of %s with a damaged %s is refused where only that is read
   }
 });
 
+it('a feed with damaged facts is refused where only these are read', async () => {
+  const { folder, store } = await places.newStore();
+  await fill(store, 'ada');
+  const connection = connect(databaseIn(folder));
+  places.later(() => connection.close());
+  for (const value of ['7', '{"name":"a']) {
+    connection.prepare('UPDATE feeds SET "facts" = ?').run(value);
+    await expect(store.feeds.list()).rejects.toMatchObject({
+      code: 'MOBILITY_STORE_DAMAGED',
+      message: expect.stringContaining('row of table feeds (id "feed")'),
+    });
+  }
+});
+
 /** Reads the rows of a table. */
 const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> = {
   people: (store, user) => store.users.byUuid(user.id),
