@@ -59,7 +59,7 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   }
   if (type === 'encrypted') {
     const text =
-      'expected a message that is not encrypted; remove the encryption key in the app, TLS protects what it sends';
+      'expected a message without encryption, found an encrypted one: remove the encryption key in the app, since TLS protects its messages';
     return rejected(unusable(shown, 'format_encrypted', text));
   }
   if (skippedTypes.has(type)) return { entries: [], unusable: [], skipped: 1 };

@@ -51,27 +51,32 @@ type Meaning = [name: MobilityError['code'], advice: string];
 function meaningOf(extended: number): Meaning | null {
   const code = extended & 0xff;
   if (busy.includes(code)) {
-    const advice = 'another process wrote for too long; try again, and look for a process that hangs';
+    const advice =
+      'expected to lock the database, which another process holds for too long: try again, and look for a process that hangs';
     return ['MOBILITY_STORE_BUSY', advice];
   }
   if (code === full || refusedWrites.includes(extended)) {
-    return ['MOBILITY_STORE_FULL', 'no space to write; nothing was stored. Make space: no restart is needed'];
+    return ['MOBILITY_STORE_FULL', 'expected space to write; nothing was stored. Free space: no restart is needed'];
   }
-  if (code === readOnly) return ['MOBILITY_STORE_READONLY', 'expected the right to write, found none'];
+  if (code === readOnly) {
+    const advice = 'expected the right to write: run the command as the user of the service, or give your user access';
+    return ['MOBILITY_STORE_READONLY', advice];
+  }
   if (damaged.includes(code)) {
     const advice = 'expected an undamaged database; keep the folder as it is and restore a backup beside it';
     return ['MOBILITY_STORE_DAMAGED', advice];
   }
   if (code === noMemory || extended === ioNoMemory) {
-    const advice = 'the process gets no more memory; raise its limit, or end other programs';
+    const advice = 'expected more memory for the process: raise its limit, or end other programs';
     return ['MOBILITY_STORE_UNAVAILABLE', advice];
   }
   if (code === cannotOpen) {
-    const advice =
-      'the file, its log or a temporary file cannot be opened; look at rights and at the limit of open files';
+    const advice = 'expected to open the file, its log and a temporary file: check rights and the limit of open files';
     return ['MOBILITY_STORE_UNAVAILABLE', advice];
   }
-  return code === inputOutput ? ['MOBILITY_STORE_UNAVAILABLE', 'the file cannot be read or written'] : null;
+  return code === inputOutput
+    ? ['MOBILITY_STORE_UNAVAILABLE', 'expected to read and write the file: check that its disk is sound, then retry']
+    : null;
 }
 
 function meaningOfFile(code: string): Meaning | null {
@@ -85,14 +90,14 @@ function meaningOfFile(code: string): Meaning | null {
       'expected permission to read and write here, found none: run the command as the user of the service, or give your user access';
     return ['MOBILITY_STORE_READONLY', advice];
   }
-  if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'no space to write'];
+  if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'expected space to write: free space'];
   if (['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'].includes(code)) {
     return ['MOBILITY_STORE_ADDRESS', 'expected a folder, or a path where one can be made'];
   }
   if (['EMFILE', 'ENFILE'].includes(code)) {
-    return ['MOBILITY_STORE_UNAVAILABLE', 'too many files are open; raise the limit of open files (ulimit -n)'];
+    return ['MOBILITY_STORE_UNAVAILABLE', 'expected to open a file: raise the limit of open files (ulimit -n)'];
   }
   const isOutOfReach = ['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code);
-  const advice = `the folder or its disk does not answer (${code}): check that the disk is mounted and sound, then retry`;
+  const advice = 'expected an answer of the folder and its disk: check that the disk is mounted and sound, then retry';
   return isOutOfReach ? ['MOBILITY_STORE_UNAVAILABLE', advice] : null;
 }
