@@ -38,7 +38,7 @@ export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boole
 /** Yields the selected entries, then whether some were left out. Memory is bounded. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
-  // Count first, unless the first ones are requested, so that memory does not grow with the entries that are left out.
+  // To find the last or every n-th entry, count first: so memory does not grow with the entries that are left out.
   let count = 0;
   if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;

@@ -107,7 +107,7 @@ export interface Lease {
   owner: string;
   fence: number;
   expires_ts: number;
-  /** s from when it was acquired or renewed to its end. */
+  /** s from its last renewal, or from its start, to its end */
   seconds: number;
 }
 

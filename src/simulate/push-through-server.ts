@@ -12,8 +12,10 @@ export function pushThroughServer(server: string): Push {
     const headers = { 'content-type': 'application/json' };
     const request = { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(`${server}${path}`, request).catch((error: Error) => {
-      const reason = errorText(error.cause ?? error) || 'no answer';
-      throw usageError(`expected a server at ${server}: ${reason}`, { cause: error });
+      const reason = errorText(error.cause ?? error) || error.name;
+      throw usageError(`expected a server at ${server}, got no answer (${reason}): start it, or correct the address`, {
+        cause: error,
+      });
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${server}${path} answered ${response.status}: ${text.slice(0, 300)}`);

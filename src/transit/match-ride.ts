@@ -63,7 +63,7 @@ const mostEvidence = 6; // no match is certain (by hand)
 const endSpread = 90;
 /** m/s; each second without a location adds this to the standard deviation */
 const gapSpeed = 3;
-/** m; it adds at most this much, as at stations below ground */
+/** m; time without a location adds at most this much, as at stations below ground */
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */
 const lengthSpread = 0.25;

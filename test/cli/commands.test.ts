@@ -779,7 +779,10 @@ describe('simulate', () => {
     const said = await run(['simulate', '--users', '1', '--days', '2', '--json'], { now: 1_710_288_000 });
     expect(said.json()).toMatchObject({ from: '2024-03-11', to: '2024-03-12' });
     const { code, stderr } = await run(['simulate', '--users', '1', '--server', 'http://127.0.0.1:1']);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/expected a server at http:\/\/127.0.0.1:1: /)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/expected a server at http:\/\/127.0.0.1:1, got no answer/),
+    ]);
   });
 });
 

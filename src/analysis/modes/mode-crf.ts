@@ -172,6 +172,8 @@ export function forwardBackward(
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)
-    throw new Error(`model ${id}: expected the features and modes of this program, found others: fit it again`);
+    throw new Error(
+      `model ${id}: expected the features and modes of this program, found others: fit it again, see docs/quality.md`,
+    );
   return { id, modes: weights, pairs, waits };
 }

@@ -69,7 +69,7 @@ export function toModel(file: Partial<ModelFile>): Model {
 }
 
 const wrong = (id: string, expected: string, found: unknown): Error =>
-  new Error(`model ${id}: expected ${expected}, found ${found}: train it again, see tools/train/README.md`);
+  new Error(`model ${id}: expected ${expected}, found ${found}: train it again, see docs/quality.md`);
 
 /** Numbers per node. The fourth is unused: with a power of two, a shift divides an index. */
 const nodeSize = 4;

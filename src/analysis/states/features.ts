@@ -17,8 +17,8 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15;
 
 /**
- * Names of the features, stored in `models`: do not rename. The number is how far the window reaches before and after
- * the cell, in s, or in minutes before "m" (`back`, `fwd`: to one side); the number after "_" is a quantile.
+ * Names of the features, stored in `models`: do not rename. `d60`: over the 60 s before and the 60 s after the cell;
+ * `back180`: over the 180 s before it; `fwd180`: after it; `v5m_90`: 90 % quantile over 5 minutes before and after it.
  */
 export const featureNames: readonly string[] = `
   since until gap gapv

@@ -157,7 +157,7 @@ function untrackedFrom(
   return { start_ts, end_ts, start_loc: place.location, end_loc };
 }
 
-/** Makes a place without a previous trip: the user's first place, or the first one after untracked time. */
+/** Makes a place that no trip leads to: the user's first place, or the place after untracked time. */
 export function newPlace(
   userId: string,
   enterTs: number | null,
