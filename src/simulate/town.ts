@@ -1,4 +1,5 @@
 // The plane that simulated people move on: metres around a real coordinate, with invented streets.
+import { metresPerDegree } from '../model/geo/distance.ts';
 import type { Position } from '../model/trip.ts';
 import type { Random } from './random.ts';
 
@@ -22,8 +23,6 @@ export const towns: readonly Town[] = [
   { name: 'Nairobi', zone: 'Africa/Nairobi', origin: [36.822, -1.286] },
   { name: 'Córdoba', zone: 'America/Argentina/Cordoba', origin: [-64.188, -31.417] },
 ];
-
-const metresPerDegree = 111_195; // of latitude, on a sphere with a radius of 6,371 km
 
 /** The coordinates of a point near `origin`. Exact to metres within about 20 km. */
 export function positionAround(point: Point, origin: Position): Position {

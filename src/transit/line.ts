@@ -8,9 +8,7 @@
 //                           .
 //                           p
 
-import { type LatLon, shortWayRound } from '../model/geo/distance.ts';
-
-const metresPerDegree = 111_195; // of latitude, on the sphere of model/geo/distance.ts
+import { type LatLon, metresPerDegree, shortWayRound } from '../model/geo/distance.ts';
 
 /** Converts degrees to metres east and north of a place. Errors stay below 0.1 % within 50 km. */
 export class Plane {

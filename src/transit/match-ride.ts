@@ -10,6 +10,7 @@
 // the results.
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
+import { logSum } from '../model/log-sum.ts';
 import { dayType, railKinds, type TransitKind } from './feed-index.ts';
 import { Plane, Polyline } from './line.ts';
 import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
@@ -394,11 +395,6 @@ function bestOfRoutes(scored: readonly Scored[]): Scored[] {
     if (known === undefined || one.score > known.score) best.set(key, one);
   }
   return [...best.values()].sort((a, b) => b.score - a.score || a.pattern.number - b.pattern.number);
-}
-
-function logSum(values: readonly number[]): number {
-  const greatest = Math.max(...values);
-  return greatest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - greatest), 0));
 }
 
 /**

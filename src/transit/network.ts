@@ -3,7 +3,7 @@
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
-import type { LatLon } from '../model/geo/distance.ts';
+import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
@@ -65,7 +65,7 @@ export class TransitNetwork {
   /** Stops within reach of a place, by the number of their pattern. */
   stopsNear(place: LatLon, plane: Plane): Map<number, NearStop[]> {
     const near = new Map<number, NearStop[]>();
-    const rows = Math.ceil(reach / 111_195 / cellDegrees);
+    const rows = Math.ceil(reach / metresPerDegree / cellDegrees);
     const columns = Math.ceil(rows / Math.max(0.1, Math.cos((place.latitude * Math.PI) / 180)));
     const [x, y] = [plane.x(place), plane.y(place)];
     for (let north = -rows; north <= rows; north += 1) {

@@ -209,7 +209,7 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
   });
 }
 
-const metresPerDegree = (earthRadius * Math.PI) / 180;
+const metresPerDegree = (earthRadius * Math.PI) / 180; // not rounded
 
 /** Equirectangular projection around a location: degrees to metres and back, also across the date line. */
 class Plane {

@@ -10,6 +10,7 @@
 // A sequence of modes, one for each leg, has a score: the sum over its legs and pairs. The softmax over all sequences
 // gives its probability. Forward-backward sums over the sequences and gives the marginals of each leg and pair.
 // `tools/train/joint.mjs` fits the weights on recorded and simulated days; they are in `models/journeys-*.json`.
+import { logSum } from '../../model/log-sum.ts';
 import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
 import { boardingRatios, type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
 /** Weights of the CRF, from a file in `models`. */
@@ -116,14 +117,6 @@ function scoreModes(
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
     return row.reduce((score, weight, f) => score + weight * features[f]!, transitScore(modes[m]!, transit, features));
   });
-}
-
-function logSum(values: readonly number[]): number {
-  const most = Math.max(...values);
-  if (most === Number.NEGATIVE_INFINITY) return most;
-  let sum = 0;
-  for (const value of values) sum += Math.exp(value - most);
-  return most + Math.log(sum);
 }
 
 function softmax(scores: readonly number[]): number[] {

@@ -1,7 +1,5 @@
 // A grid over the earth whose cells are about as wide as they are tall.
-import type { LatLon } from './distance.ts';
-
-const metresPerDegree = 111_195; // on the sphere of `distance`
+import { type LatLon, metresPerDegree } from './distance.ts';
 
 /** True if the latitudes alone are more than `metres` apart. Cheaper than `distance`. */
 export const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>

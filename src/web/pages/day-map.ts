@@ -1,4 +1,5 @@
 // Draws a map of a day, without tiles from other servers. Projection: equirectangular at the middle latitude, north up.
+import { metresPerDegree } from '../../model/geo/distance.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { html } from './html.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
@@ -29,7 +30,6 @@ interface MapLayers {
 }
 
 const [width, tallest, least, margin] = [400, 316, 190, 34];
-const metresPerDegree = 111_195;
 
 /** Units; a vertex closer than this to the one before is not drawn */
 const visible = 0.8;

@@ -2,6 +2,7 @@
 import { lineName, modeTotals } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
+import { metresPerDegree } from '../../model/geo/distance.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { estimatedOf } from '../../model/trip-fields.ts';
@@ -150,7 +151,7 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {
-    metres: Math.hypot(east, latB - latA) * 111_195,
+    metres: Math.hypot(east, latB - latA) * metresPerDegree,
     bearing: ((Math.atan2(east, latB - latA) * 180) / Math.PI + 360) % 360,
   };
 }
