@@ -179,7 +179,7 @@ function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observ
   ];
 }
 
-/** The gaps that links and state store. */
+/** The gaps that are stored in links and in the pipeline state. */
 function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
   const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps after the last final link
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];

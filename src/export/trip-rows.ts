@@ -110,7 +110,7 @@ function accessAndEgress(sections: readonly Section[]): Row {
   return { access_m: metres(sections.slice(0, first)), egress_m: metres(sections.slice(last + 1)) };
 }
 
-/** `stated`: the section with the mode of its label. */
+/** Makes the row of a section. `stated`: the same section with the mode that a label states. */
 export function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
   return {

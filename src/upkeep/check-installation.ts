@@ -33,7 +33,10 @@ const clockSlack = 30;
 /** A backup that is older than this many days is reported as missing. */
 const backupDays = 7;
 
-/** Checks the installation, but no runs and people. `url`: the address that phones use, through the proxy. */
+/**
+ * Checks the installation itself; `checkEverything` also checks runs and people. `url`: the address that phones use,
+ * through the proxy.
+ */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   const checks = [

@@ -133,7 +133,7 @@ const contradicts = (labels: LabelSet, given: LabelSet): boolean =>
 const hasSameEnds = (a: TripTraits, b: TripTraits): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
 
 function isNear(a: Position, b: Position): boolean {
-  // A degree of latitude is 111 km, so far positions need no trigonometry.
+  // Fast: a degree of latitude is 111 km, so the latitudes alone exclude most other positions.
   if (Math.abs(a[1] - b[1]) * 111_000 > sameEnd) return false;
   return distance({ longitude: a[0], latitude: a[1] }, { longitude: b[0], latitude: b[1] }) <= sameEnd;
 }
