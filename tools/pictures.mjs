@@ -74,7 +74,7 @@ try {
   picture(page, 'day-page.png', '640,800');
   const terminal = join(work, 'terminal.html');
   writeFileSync(terminal, screen(await outputOf(...of)));
-  picture(terminal, 'day-terminal.png', '700,446');
+  picture(terminal, 'day-terminal.png', '700,500');
 } finally {
   rmSync(work, { recursive: true, force: true, maxRetries: 5 });
 }
