@@ -30,7 +30,7 @@ const mostKept = 20;
 const maxDuration = 300_000;
 
 /** Entries per transaction: few, so that puts of phones wait only briefly. */
-const partLength = 200;
+const partLength = 50;
 
 /** An import in the profile. `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {
