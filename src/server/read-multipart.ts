@@ -8,15 +8,21 @@ import type { Upload } from '../web/web.ts';
 /** The most bytes of a field that is not a file. */
 const mostField = 16 * 1024;
 
+/** The most parts that are read: a form of a page has three, and a body of 64 MiB can have millions. */
+const mostParts = 20;
+
 /**
- * The fields and the first file of a body. Leaves out longer fields. If a name occurs twice, its first value counts.
+ * The fields and the first file of a body. Leaves out longer fields, and parts after the first `mostParts`. If a name
+ * occurs twice, its first value counts.
  */
 export function readMultipart(body: Buffer, boundary: string): Upload {
   const form = Object.create(null) as Record<string, string>;
   let file: Upload['file'] = null;
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   let start = body.indexOf(delimiter.subarray(2)) + delimiter.length - 2;
-  for (let end = body.indexOf(delimiter, start); end !== -1; end = body.indexOf(delimiter, start)) {
+  for (let part = 0; part < mostParts; part += 1) {
+    const end = body.indexOf(delimiter, start);
+    if (end === -1) break;
     const headEnd = body.indexOf('\r\n\r\n', start);
     if (headEnd === -1 || headEnd > end) break;
     const head = body.toString('utf8', start, headEnd);

@@ -148,4 +148,10 @@ it('reads fields and the file of a form as browsers send it, whatever the file h
   expect([file?.name, Buffer.from(file!.bytes).toString('latin1')]).toEqual(['a.bin', '\r\n--a\0\xff\r\n']);
   expect(readMultipart(sent.subarray(0, 100), 'b').file).toBeNull();
   expect({ ...readMultipart(Buffer.from('x'), '').form }).toEqual({});
+  const fields = Array.from(
+    { length: 21 },
+    (_, i) => `--b\r\nContent-Disposition: form-data; name="f${i}"\r\n\r\n1\r\n`,
+  );
+  const many = readMultipart(body(`${fields.join('')}--b--`, ''), 'b').form;
+  expect([Object.keys(many).length, many.f19, many.f20]).toEqual([20, '1', undefined]);
 });
