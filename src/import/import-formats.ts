@@ -59,6 +59,14 @@ export interface FoundParts {
   skipped: { path: string; found: string }[];
 }
 
+/** Limits of a search, for files of strangers. */
+interface SearchLimits {
+  /** Ends the search: it throws, or returns a part that reports a broken archive. */
+  signal?: AbortSignal;
+  /** The most bytes of archives that are unpacked to the temporary folder. */
+  mostSpooled?: number;
+}
+
 /**
  * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
  * every file in this format. Throws `MOBILITY_USAGE` if a source does not exist, or if the only source has nothing to
@@ -68,6 +76,7 @@ export async function findParts(
   sources: readonly string[],
   format?: string,
   reading: FileReading = {},
+  { signal, mostSpooled = Infinity }: SearchLimits = {},
 ): Promise<FoundParts> {
   const found: FoundParts = { parts: [], skipped: [] };
   for (const source of sources) {
@@ -76,7 +85,8 @@ export async function findParts(
       continue;
     }
     const before = found.parts.length;
-    await searchPath(source, { format, reading, found, folders: new Set(), spool: new Spool() });
+    const onBytes = (): void => signal?.throwIfAborted();
+    await searchPath(source, { format, reading, found, onBytes, folders: new Set(), spool: new Spool(mostSpooled) });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     const text =
@@ -108,6 +118,8 @@ interface Search {
   format: string | undefined;
   reading: FileReading;
   found: FoundParts;
+  /** Called for the bytes that are read. */
+  onBytes: () => void;
   /** Folders that were searched, because links may form a cycle. */
   folders: Set<string>;
   spool: Spool;
@@ -147,11 +159,12 @@ async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, se
     const { files, rejected } = await zipEntries(place);
     for (const reason of rejected) search.found.parts.push(brokenPart(path, new SourceBroken(reason)));
     for (const entry of files) {
+      search.onBytes();
       if (isHidden(entry.fileName)) continue;
       const reopen = () => zippedFile(path, entry, place);
       const file = await reopen();
       if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
-        await searchZip(file.path, search.spool.append(file.bytes()), search);
+        await searchZip(file.path, search.spool.append(file.bytes(search.onBytes)), search);
       else await addFile(file, reopen, search);
     }
   } catch (error) {
@@ -161,7 +174,7 @@ async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, se
 
 async function searchTar(archive: SourceFile, search: Search): Promise<void> {
   try {
-    for await (const { name, bytes } of tarEntries(archive.bytes(), archive.size)) {
+    for await (const { name, bytes } of tarEntries(archive.bytes(search.onBytes), archive.size)) {
       if (isHidden(name)) continue;
       if (isOther(name)) {
         search.found.skipped.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });

@@ -20,8 +20,8 @@ export interface SourceFile {
   /** The beginning of the file, unpacked. */
   readonly head: Buffer;
   /**
-   * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk. Throws `SourceBroken` if the file breaks
-   * off or cannot be read.
+   * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk, and 0 for each unpacked chunk; it may throw
+   * to end the reading. Throws `SourceBroken` if the file breaks off or cannot be read.
    */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }
@@ -91,9 +91,12 @@ async function sourceFile(
   const encoding = path.endsWith('.bson') || isGzip ? null : encodingOf(first);
   const bytes = async function* (onBytes: (count: number) => void = () => {}): AsyncGenerator<Uint8Array> {
     try {
-      if (isGzip) yield* unpacked(read(onBytes), createGunzip({ chunkSize: chunkBytes }));
-      else if (encoding !== null) yield* recoded(read(onBytes), encoding);
-      else yield* read(onBytes);
+      const packed = read(onBytes);
+      const whole = isGzip ? unpacked(packed, createGunzip({ chunkSize: chunkBytes })) : packed;
+      for await (const chunk of encoding === null ? whole : recoded(whole, encoding)) {
+        onBytes(0); // few packed bytes may unpack to very many
+        yield chunk;
+      }
     } catch (error) {
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chunkBytes } from './read/bytes.ts';
+import { SourceBroken } from './source-error.ts';
 
 const readAt = promisify(read);
 
@@ -18,10 +19,16 @@ export interface FilePart {
 
 /** A temporary file to which parts are appended. */
 export class Spool {
+  readonly #most: number;
   #file: number | null = null;
   #size = 0;
 
-  /** Appends bytes and returns the new part. */
+  /** `most`: the most bytes of the file. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Appends bytes and returns the new part. Throws `SourceBroken` beyond the most bytes. */
   async append(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);
@@ -30,6 +37,8 @@ export class Spool {
     }
     const start = this.#size;
     for await (const chunk of chunks) {
+      if (this.#size + chunk.length > this.#most)
+        throw new SourceBroken(`expected archives that unpack to at most ${this.#most} bytes, found more`);
       for (let at = 0; at < chunk.length; ) at += writeSync(this.#file, chunk, at, chunk.length - at, this.#size + at);
       this.#size += chunk.length;
     }

@@ -29,6 +29,9 @@ const mostKept = 20;
  */
 const maxDuration = 300_000;
 
+/** The most bytes of archives that a file may unpack to the temporary folder. Many years of history have less. */
+const mostSpooled = 1024 ** 3;
+
 /** Entries per transaction: few, so that puts of phones wait only briefly. */
 const partLength = 50;
 
@@ -82,6 +85,7 @@ const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#i
 async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
   if (file === null) return toImports('none');
+  const signal = AbortSignal.timeout(maxDuration);
   const folder = await mkdtemp(join(tmpdir(), 'mobility-upload-'));
   try {
     const name = basename(file.name.replaceAll('\\', '/'))
@@ -89,7 +93,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       .slice(-100);
     const path = join(folder, /^\.*$/.test(name) ? 'file' : name);
     await writeFile(path, file.bytes, { mode: 0o600 });
-    const { parts } = await findParts([path]);
+    const { parts } = await findParts([path], undefined, {}, { signal, mostSpooled });
     const id = tokenId(tokenHash(newSecret()));
     const times = { from_ts: Infinity, to_ts: -Infinity };
     const { stored, known, doubled, set_aside, interrupted } = await importParts(parts, {
@@ -98,7 +102,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       log,
       whom: { name: user.user_email, user },
       entriesOnly: true,
-      signal: AbortSignal.timeout(maxDuration),
+      signal,
       put: async (taken, receipts) => {
         const slices = startSlices();
         const sum = { inserted: 0, updated: 0, rejected: 0 };
@@ -128,6 +132,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     await store.profiles.merge(user.uuid, { imports: [...(await readImports(call)), one].slice(-mostKept) });
     return toImports(interrupted ? 'long' : 'import');
   } catch (error) {
+    if (error === signal.reason) return toImports('long');
     if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;
     return toImports('unknown');
   } finally {

@@ -12,6 +12,7 @@ import { MobilityError } from '../../src/model/mobility-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { newStore } from '../support/store.ts';
+import { zip } from '../support/zip.ts';
 import { madeUpDatabase, writeDump } from './emission-database.ts';
 import { withoutTimesOfRuns } from './store-texts.ts';
 
@@ -96,6 +97,52 @@ describe('an import that does not come to its end', () => {
       signal: abort.signal,
     });
     expect([chunks, report]).toMatchObject([2, { interrupted: true, parts: [{ problems: [] }] }]);
+  });
+
+  it('because it is interrupted while few bytes unpack to very many, reads no further', async () => {
+    const { folder } = await freshProgram();
+    const path = join(folder, 'blank.jsonl.gz');
+    await writeFile(path, gzipSync(`${JSON.stringify(entry(0))}\n${'\n'.repeat(8_000_000)}`));
+    const abort = new AbortController();
+    const { parts } = await findParts([path]);
+    let ended: unknown;
+    const read: Part['read'] = async function* (options) {
+      const onBytes = (count: number): void => {
+        try {
+          options.onBytes(count);
+        } catch (error) {
+          ended = error;
+          throw error;
+        }
+      };
+      for await (const found of parts[0]!.read({ ...options, onBytes })) {
+        yield found;
+        abort.abort();
+      }
+    };
+    const options = {
+      store: await newStore(),
+      now: () => 1,
+      whom: { name: 'ada', create: true },
+      signal: abort.signal,
+    };
+    const report = await importParts([{ ...parts[0]!, read }], options as Parameters<typeof importParts>[1]);
+    expect([report.interrupted, ended]).toEqual([true, abort.signal.reason]);
+  });
+
+  it('because it is interrupted in an archive, or the archive unpacks to too much, imports nothing of it', async () => {
+    const { folder } = await freshProgram();
+    const inner = zip({ name: 'a.jsonl', content: Buffer.from(`${JSON.stringify(entry(0))}\n`) });
+    const path = join(folder, 'a.zip');
+    await writeFile(path, zip({ name: 'inner.zip', content: inner }));
+    const problemsOf = async (mostSpooled: number): Promise<string[]> => {
+      const { parts } = await findParts([path], undefined, {}, { mostSpooled });
+      return parts.map(({ format, name }) => `${format} ${name.slice(folder.length + 1)}`);
+    };
+    expect(await problemsOf(inner.length)).toEqual(['entries a.zip/inner.zip/a.jsonl']);
+    expect(await problemsOf(inner.length - 1)).toEqual(['archive a.zip/inner.zip']);
+    const signal = AbortSignal.abort();
+    await expect(findParts([path], undefined, {}, { signal })).rejects.toBe(signal.reason);
   });
 
   it('because the file is cut, keeps the entries before the cut and ends with 3', async () => {
