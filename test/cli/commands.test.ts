@@ -692,10 +692,16 @@ describe('erase', () => {
   it('wants the name typed: another text erases nothing, the name erases', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
+    const { uuid } = (await withStore((store) => store.users.byEmail('ada')))!;
+    const unusable = ['x', 'y', 'z'].map((entry) => ({ entry, reason: 'not_an_object', message: 'found a text' }));
+    await withStore((store) => store.usercache.put(uuid, { entries: [], unusable }, 1));
     const wrong = await run(['erase', '--user', 'ada'], { tty: true, stdin: 'yes\n' });
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('nothing was erased')]);
+    expect(wrong.stderr).toContain('This removes ada and 4 rows permanently.');
     expect((await run(['erase', '--user', 'ada'], { tty: true, stdin: '' })).code).toBe(2);
-    expect((await run(['erase', '--user', 'ada'], { tty: true, stdin: 'ada\n' })).code).toBe(0);
+    const erased = await run(['erase', '--user', 'ada'], { tty: true, stdin: 'ada\n' });
+    expect([erased.code, erased.stdout]).toEqual([0, expect.stringMatching(/COLLECTION +REMOVED +LEFT\n/)]);
+    expect(erased.stdout).toMatch(/errors +3 +0\n/);
     expect(await withStore((store) => store.users.byEmail('ada'))).toBeNull();
   });
 

@@ -192,12 +192,12 @@ it('labels that are sent again pass beyond the limit of a day, and puts that fai
 });
 
 it.each([
-  ['calls', 64],
-  ['streams', 8],
-] as const)('of one caller so many %s are open at once: %d', (kind, most) => {
+  ['calls', 64, 'calls'],
+  ['streams', 8, 'streamed answers'],
+] as const)('of one caller so many %s are open at once: %d', (kind, most, what) => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const leave = Array.from({ length: most }, () => counts.openCall('ada', kind));
-  expect(() => counts.openCall('ada', kind)).toThrow(`at most ${most}`);
+  expect(() => counts.openCall('ada', kind)).toThrow(`at most ${most} ${what} open at once`);
   counts.openCall('ben', kind)();
   leave[0]!();
   expect(() => counts.openCall('ada', kind)()).not.toThrow();
