@@ -226,6 +226,7 @@ it('what later gaps depend on is kept with the chain', () => {
   const left = [event(60, 'EXITED_GEOFENCE')];
   expect(seenAfter({ locations: [location(0), location(28_800, 5000)], events: left })).toMatchObject({
     gap: { from: 60, to: 28_800 },
+    machine: true,
     unreported: true,
     led: 28_800,
   });
@@ -233,6 +234,12 @@ it('what later gaps depend on is kept with the chain', () => {
   const stayed = seenAfter({ locations: [location(0), location(28_800)], events: waits });
   expect(stayed).toMatchObject({ stay: { from: 60, to: 28_800 }, reports: 1 });
   expect(stayed).not.toHaveProperty('gap');
+});
+
+it('a silence in a trip ends the time that may have no location', () => {
+  const motions = [{ ts: 500, type: motionTypes.STILL, confidence: 100 }];
+  const locations = [location(10), location(5000, 5000)];
+  expect(reasons({ locations, motions, events: [event(0, 'EXITED_GEOFENCE')] })).toEqual(['500-5000 moved']);
 });
 
 it('a stay remains one if the phone reported movement only after it', () => {

@@ -117,6 +117,16 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       ['unusable', began, 'unknown_messages'],
     ],
     [
+      'messages without a time of a person who sent nothing usable',
+      { profile: { last_put_ts: now - 60 }, set_aside: bad('format_no_time', now - 60), user },
+      ['unusable', began, 'unknown_messages'],
+    ],
+    [
+      'a call that only updated the profile, days ago',
+      { profile: { update_ts: now - 4 * day }, user },
+      ['never_began', began, 'silent'],
+    ],
+    [
       'locations too inexact for trips',
       { profile: { ...usual, last_unusable_ts: now - 60, last_unusable_why: 'inexact' }, user },
       ['unusable', began, 'inexact'],
@@ -247,6 +257,8 @@ it('the remedy names the person, the command and what is known', () => {
   expect(remedy({ profile: unknown }).next).toBe(
     'ask ada to type the token again, or give them a new one: mobility users token ada --qr',
   );
+  const lease = { expires_ts: now, owner: 'host-1' } as never;
+  expect(remedy({ lease, waiting: { count: 1 } }).why).toContain('It was host-1.');
   expect(remedy({ stage: 'erasing' }).next).toBe('mobility erase --user ada');
   expect(remedy({ stage: 'arriving' }).next).toBe('repeat the `mobility migrate`');
   const fault = [{ key: 'k', reason: faultReason, count: 3, last_ts: now - 8 }];

@@ -56,10 +56,10 @@ it('a person with a damaged row is behind, and others are listed as usual', asyn
   });
   const found: Record<string, unknown> = {};
   for await (const { user: one, state, since, broken, damage } of everyStatus({ users }, { now: clock }))
-    found[one.uuid] = { state, since, broken: broken?.code, damage };
+    found[one.uuid] = { state, since, broken: broken && `${broken.link}: ${broken.code}`, damage };
   expect(found).toEqual({
-    [user]: { state: 'behind', since: null, broken: 'damaged', damage: damaged.message },
-    [ben]: { state: 'never_began', since: start, broken: 'never_called', damage: undefined },
+    [user]: { state: 'behind', since: null, broken: 'registered: damaged', damage: damaged.message },
+    [ben]: { state: 'never_began', since: start, broken: 'called: never_called', damage: undefined },
   });
 });
 
