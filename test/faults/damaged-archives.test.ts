@@ -1,4 +1,4 @@
-// A damaged ZIP or KMZ is a problem of its own: it is named, and the other files of the import are read.
+// A damaged ZIP or KMZ is one problem: it is named, and the other files of the import are read.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -25,7 +25,7 @@ function damaged(bytes: Buffer, seed: string): Buffer {
   return copy;
 }
 
-it('no damage of an archive keeps the next file from being read, or goes without the name of the archive', async () => {
+it('any damage of an archive is reported with its name, and the next file is read', async () => {
   const { folder } = await freshProgram();
   for (const name of archives) {
     const bytes = await readFile(join(recordings, name));

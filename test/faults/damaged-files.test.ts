@@ -1,5 +1,5 @@
-// The file of a store with flipped bits, overwritten pages or a lost end: whatever was hit, the check finds it, or
-// nothing that is stored has changed; and whose data were not hit is served as before.
+// The file of a store with flipped bits, overwritten pages or a lost end: the check finds the damage, or
+// no stored data changed, and users whose data are intact are served as before.
 import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -67,7 +67,7 @@ async function damage(folder: string, random: Random): Promise<string> {
   }
 }
 
-it('of a file that was damaged anywhere, the check finds it, or everything is as it was', () =>
+it('the check finds damage anywhere in a file, or no stored data changed', () =>
   withSeed((random) =>
     inFolder(async (folder) => {
       const whole = join(folder, 'whole');

@@ -34,7 +34,7 @@ interface Small {
   dispose(): Promise<void>;
 }
 
-/** A file system of its own in memory, most of it taken; needs the right to mount. */
+/** A file system in memory, most of it in use; needs the right to mount. */
 async function smallFileSystem(folder: string): Promise<Small | null> {
   const mounted = join(folder, 'mounted');
   await mkdir(mounted);
@@ -116,7 +116,7 @@ async function storedBatches(folder: string, uuid: string): Promise<Record<numbe
   });
 }
 
-/** The pipeline over what waits; throws while the disk is full. */
+/** Runs the pipeline over pending entries; throws while the disk is full. */
 async function moveAll(folder: string): Promise<Awaited<ReturnType<typeof run>>> {
   const moved = await run(['pipeline', '--user', 'ada', '--store', folder]);
   if (/MOBILITY_STORE_FULL|no space/.test(moved.stderr)) throw new Error(moved.stderr);
@@ -139,11 +139,11 @@ async function onceThereIsSpace<T>(work: () => Promise<T>): Promise<T> {
 async function lookAt(folder: string, how: How = {}): Promise<void> {
   for (const look of [['status'], ['doctor', '--user', 'ada'], ['users', 'list'], ['diary', '--user', 'ada']]) {
     const seen = await run([...look, '--store', folder, '--log-dir', join(folder, '..', 'logs')], how);
-    expect([0, 3], `${look.join(' ')}: ${seen.stderr}`).toContain(seen.code); // 3: the failed run needs somebody
+    expect([0, 3], `${look.join(' ')}: ${seen.stderr}`).toContain(seen.code); // 3: a failed run is reported
   }
 }
 
-/** Fills the disk under a server, makes space, and goes on. */
+/** Fills the disk under a server, makes space, and continues. */
 async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
   const { ada } = await fillStore(folder, { ada: [] });
   const server = await startServer(folder, how);
@@ -171,7 +171,7 @@ describe.each([
   ['a file system without space', smallFileSystem],
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
-  it('puts answer 503, what is stored can be looked at, and after space is made the service continues without a restart or a loss', (test) =>
+  it('puts answer 503, stored data can be read, and with new space the service continues without a restart or a loss', (test) =>
     inFolder(async (folder) => {
       const small = await make(folder);
       if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
@@ -180,7 +180,7 @@ describe.each([
 });
 
 it.for(['stop', 'kill'] as const)(
-  'a store on a disk without a free byte can be looked at after a %s of its server',
+  'a store on a disk without a free byte can be read after a %s of its server',
   (end, test) =>
     inFolder(async (folder) => {
       const small = await smallFileSystem(folder);
@@ -217,7 +217,7 @@ async function fingerprints(folder: string): Promise<string[]> {
   );
 }
 
-/** A store whose last commits stand in the write-ahead logs only, as a killed process leaves it. */
+/** A store whose last commits are in the write-ahead log only, as a killed process leaves it. */
 async function killedStore(folder: string): Promise<string> {
   const open = join(folder, 'open');
   const store = join(folder, 'store');
@@ -250,7 +250,7 @@ async function flip(path: string, at: number): Promise<void> {
 
 const asNobody: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
-/** False where the program lies in a folder that is closed to others, and is to be run as somebody else. */
+/** False if another user shall run the program, and its folder is not readable for that user. */
 function mayRun(program: string, { uid }: How): boolean {
   if (uid === undefined) return true;
   const reading = 'require("node:fs").readFileSync(process.argv[1])';
@@ -275,31 +275,33 @@ const faults: Record<string, Fault> = {
 };
 
 describe('a store with', () => {
-  it.for(Object.entries(faults))('%s: a clear message, exit code 1, nothing touched', ([, fault], { skip }) =>
-    inFolder(async (folder) => {
-      const program = await buildProgram();
-      skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
-      const store = await killedStore(folder);
-      await chmod(folder, 0o755);
-      await fault.break(store);
-      const before = await fingerprints(store);
-      const logs = join(folder, 'logs');
-      await mkdir(logs, { mode: 0o777 });
-      await chmod(logs, 0o777);
-      const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
-      for (const command of commands) {
-        const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
-        const isAnswered = fault.readable && command[0] === 'status';
-        expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
-        if (isAnswered) continue;
-        const first = end.stderr.split('\n')[0]!;
-        expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
-        expect(first).toContain(store);
-        expect(end.stderr).not.toMatch(/\n\s+at /);
-      }
-      await chmod(store, 0o755);
-      expect(await fingerprints(store)).toEqual(before);
-    }),
+  it.for(Object.entries(faults))(
+    '%s: a message with the expected state, exit code 1, no file changed',
+    ([, fault], { skip }) =>
+      inFolder(async (folder) => {
+        const program = await buildProgram();
+        skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
+        const store = await killedStore(folder);
+        await chmod(folder, 0o755);
+        await fault.break(store);
+        const before = await fingerprints(store);
+        const logs = join(folder, 'logs');
+        await mkdir(logs, { mode: 0o777 });
+        await chmod(logs, 0o777);
+        const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
+        for (const command of commands) {
+          const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
+          const isAnswered = fault.readable && command[0] === 'status';
+          expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
+          if (isAnswered) continue;
+          const first = end.stderr.split('\n')[0]!;
+          expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
+          expect(first).toContain(store);
+          expect(end.stderr).not.toMatch(/\n\s+at /);
+        }
+        await chmod(store, 0o755);
+        expect(await fingerprints(store)).toEqual(before);
+      }),
   );
 });
 

@@ -24,7 +24,7 @@ const kinds: Entry[] = (['android', 'ios', 'unusual'] as const).flatMap((folder)
   fixtureNames(folder).map((name) => readFixture(folder, name).in),
 );
 
-/** What somebody felt when their phone wrote `entry`: it is shown in the trip of that time. */
+/** An incident at the time of `entry`: it is shown in the trip of that time. */
 function incidentAt({ metadata }: Entry): Entry {
   const { write_ts, platform, time_zone } = metadata;
   const loc = { type: 'Point', coordinates: [9.05, 48.52] };

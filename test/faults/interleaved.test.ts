@@ -18,7 +18,7 @@ const options = { log: silentLog, now: () => 1_710_400_000 };
 const [day] = pushesOf('ada', 'android', 1);
 const noon = day!.find((entry) => entry.metadata.key === 'background/filtered_location')!.data.ts as number;
 
-/** An incident, one of three, in a version of its own; the last two kinds do not convert. */
+/** One of three incidents, in a new version; the last two kinds do not convert. */
 function incident(which: number, version: number): Entry {
   const ts = noon + 60 * which;
   const stress = version % 4 === 2 ? 101 : version;

@@ -1,4 +1,4 @@
-// One user's commands touch nobody else, and erasing leaves nothing of a user in any table that there is.
+// Commands for one user change no other user, and erasing a user leaves nothing in any table.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -25,7 +25,7 @@ const tables: Record<Collection, string> = {
   trips: 'trips',
 };
 
-/** Gives a user something in every collection, with words in it that nobody else has. */
+/** Gives a user rows in every collection, with texts that no other user has. */
 async function fill(store: Store, name: string): Promise<string> {
   const { user } = await store.users.register(`${name}@example.org`, { now: 1 });
   const { uuid } = user;
@@ -99,7 +99,7 @@ describe('commands for one user', () => {
 });
 
 describe('erasing a user', () => {
-  it('covers every table that there is, and leaves no word of theirs in any', () =>
+  it('covers every table, and leaves no text of the user in any', () =>
     inFolder(async (folder) => {
       const ada = await withStore(folder, async (store) => {
         await fill(store, 'ben');
@@ -129,7 +129,7 @@ describe('erasing a user', () => {
       }
     }));
 
-  it('leaves nothing in files, logs and a backup, also beside a server that runs', () =>
+  it('leaves nothing in files, logs and a backup, also while a server runs', () =>
     inFolder(async (folder) => {
       const [store, logs, backup] = ['store', 'logs', 'backup'].map((name) => join(folder, name)) as [
         string,

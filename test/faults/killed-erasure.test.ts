@@ -82,7 +82,7 @@ describe('an erasure', () => {
     },
   );
 
-  it('that could not read a log file ends with 3, and is finished by name when the file is repaired', async () => {
+  it('that could not read a log file exits with 3, and is completed by name when the file is repaired', async () => {
     const { run: again, address, logs, text } = await filled();
     writeFileSync(join(logs, archive), gzipSync(text).subarray(0, 40));
     const first = await again(['erase', '--user', people[0]!, '--yes']);
@@ -95,7 +95,7 @@ describe('an erasure', () => {
     expect(bytesIn(address)).toContain(people[1]);
   });
 
-  it('takes a UUID without a user: it is removed from the log files, and has a receipt', async () => {
+  it('of a UUID without a user removes it from the log files, and gives a receipt', async () => {
     const { run: again, logs } = await filled();
     const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
     writeFileSync(join(logs, archive), gzipSync(`${fileLine('2026', 'INFO', 'w1', line.userUuid(uuid))}\n`));

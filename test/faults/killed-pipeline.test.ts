@@ -1,4 +1,4 @@
-// The pipeline killed at random moments and run again: the same diary, byte for byte, and nobody waits longer than the
+// The pipeline killed at random moments and run again: the same diary, byte for byte, and no run waits longer than the
 // lease.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,7 +87,7 @@ async function disturb(name: string, random: Random): Promise<void> {
 }
 
 describe('a pipeline killed at random moments', () => {
-  it('gives the same diary, byte for byte, and takes no longer than the lease', () =>
+  it('gives the same diary, byte for byte, and blocks the next run no longer than its lease', () =>
     withSeed(async (random) => {
       const lanes = [0, 1].map(async (lane) => {
         for (let i = lane; i < kills / killsInARow; i += 2) await disturb(`disturbed-${i}`, random);

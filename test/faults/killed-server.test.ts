@@ -61,7 +61,7 @@ interface Tally {
 
 /**
  * The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not
- * acknowledged. It goes on, four times as long at most, until both an answer and a kill before the commit were seen.
+ * acknowledged. It continues, up to four times as long, until both an answer and a kill before the commit occurred.
  */
 async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
   const tally: Tally = { rounds: 0, acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
@@ -105,7 +105,7 @@ describe('a server killed at random moments of a put', () => {
   it.each([
     ['alone', false],
     ['with the pipeline running and killed at the same time', true],
-  ])('%s: every acknowledged entry is there once, and none other', (_, withPipeline) =>
+  ])('%s: every acknowledged entry is stored once, and no other entry', (_, withPipeline) =>
     withSeed((random) =>
       inFolder(async (folder) => {
         const { [name]: userId } = await fillStore(folder, { [name]: [] });

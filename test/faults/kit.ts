@@ -38,7 +38,7 @@ export async function releaseLease(store: Store, userId: string): Promise<void> 
   if (lease) await store.leases.release(lease);
 }
 
-/** A copy of a folder that nobody has open. */
+/** A copy of a folder, which no process has open. */
 export async function copyOf(folder: string, to: string): Promise<string> {
   await cp(folder, to, { recursive: true });
   return to;
@@ -104,7 +104,7 @@ export async function everythingOf(store: Store, userId: string): Promise<string
   return JSON.stringify(parts, null, 1);
 }
 
-/** Everything of somebody, what waits too, read through the store. */
+/** All data of a user, pending entries included, read through the store. */
 export async function contentOf(store: Store, uuid: string): Promise<string> {
   const waiting = await store.usercache.find(uuid, { time: 'write_ts', limit: 10_000 });
   const others = [store.users.byUuid(uuid), store.tokens.list(uuid), store.profiles.get(uuid)];

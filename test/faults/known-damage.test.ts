@@ -1,4 +1,4 @@
-// Damaged rows of some users: they stop these users, and nobody else.
+// Damaged rows of some users: they affect only these users.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { changeRow, fillStore, garbage, inFolder, pushesOf, withStore } from './
 
 const people = (days: number) => ({ ada: pushesOf('ada', 'android', days), ben: pushesOf('ben', 'ios', days) });
 
-it('of one user leaves this user out of an export of everybody, by name and reason', () =>
+it('of one user leaves this user out of an export of all users, with name and reason', () =>
   inFolder(async (folder) => {
     const on = ['--store', join(folder, 'store')];
     const uuids = await fillStore(on[1]!, { ...people(2), cem: pushesOf('cem', 'android', 2) });
@@ -54,7 +54,7 @@ it('of one user leaves this user out of an export of everybody, by name and reas
 
 const sumOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-it('what others write while the check runs is no damage', () =>
+it('the check reports no damage for rows that others write while it runs', () =>
   inFolder(async (folder) => {
     const { ada } = await fillStore(folder, people(1));
     const [, second] = pushesOf('ada', 'android', 2);

@@ -112,7 +112,7 @@ function nearby(value: number, random: Random): number {
 }
 
 function set(holder: JsonObject, name: string, value: JsonValue | undefined): void {
-  // Defined, not assigned: `__proto__` becomes a field of its own, as in JSON.
+  // Defined, not assigned: `__proto__` becomes an own field, as in JSON.
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }
 

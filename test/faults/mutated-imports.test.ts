@@ -78,7 +78,7 @@ async function importAll(program: Program, sources: string[], more: string[]): P
   for (const { source } of parts) expect(sources.some((one) => source.startsWith(one))).toBe(true);
 }
 
-it('no mutated file of a recording, of entries or of an archive ends the import of the others', async () => {
+it('a mutated file of a recording, of entries or of an archive does not end the import of the others', async () => {
   const program = await freshProgram();
   await program.run(['users', 'add', 'ada']);
   const documents = smallDatabase().collections.Stage_timeseries!;
@@ -111,7 +111,7 @@ it('no mutated file of a recording, of entries or of an archive ends the import 
   }
 });
 
-it('no mutated file of an export or of a dump of e-mission ends the import of the others', async () => {
+it('a mutated file of an export or of a dump of e-mission does not end the import of the others', async () => {
   const program = await freshProgram();
   const sound = join(program.folder, 'sound');
   const made = smallDatabase();

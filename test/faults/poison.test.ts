@@ -51,7 +51,7 @@ const unusable: Record<UnusableReason, JsonValue> = {
   data_not_an_object: { metadata, data: null },
 };
 
-/** One of each shape that is known not to convert, each with an identity of its own. */
+/** One of each shape that is known not to convert, each with a different identity. */
 const failing = fixtureNames('failing').flatMap((name, i) => {
   const { reason, in: pushed } = readFixture('failing', name);
   const writeTs = name.includes('write-ts') ? {} : { write_ts: 1_710_250_000 + i };
@@ -74,7 +74,7 @@ describe('poisoned entries of every kind in one batch', () => {
   const uuid = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
   const [day] = pushesOf('ada', 'android', 1);
 
-  it('cover every reason there is', () => {
+  it('cover every reason for a rejection', () => {
     expect(Object.keys(unusable).sort()).toEqual(Object.keys(unusableReasons).sort());
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
@@ -130,7 +130,7 @@ const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: ()
 // ---------------------------------------------------------------- a trip
 
 describe('a poisoned trip', () => {
-  it('is left out and explained; the other trips of its day and of other days come out', {}, async () => {
+  it('is left out and explained, and the other trips of its day and of other days are returned', {}, async () => {
     const store = await newStore();
     const logged: string[] = [];
     const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines.text()) });
@@ -178,7 +178,7 @@ const damages: Record<string, readonly [table: string, column: string]> = {
 };
 
 describe('poisoned users in a run over all', () => {
-  it('each fail alone, by name and reason, whatever row of theirs is damaged', () =>
+  it('each fail alone, with name and reason, for damage in any row', () =>
     inFolder(async (folder) => {
       const damaged = Object.keys(damages);
       const names = ['ada', ...damaged, 'cal'];

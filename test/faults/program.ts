@@ -21,7 +21,7 @@ export interface Running {
   readonly exit: Promise<Exit>;
   /** What it wrote so far. */
   output(): { stdout: string; stderr: string };
-  /** Ends it and its workers at once, as a power cut would end them, and resolves when they are gone. */
+  /** Kills it and its workers, as a power cut would, and resolves when they have ended. */
   kill(): Promise<Exit>;
   /** Asks it to stop, and resolves when it has. */
   stop(): Promise<Exit>;
@@ -50,7 +50,7 @@ export interface How {
   uid?: number;
 }
 
-/** Starts a command line in a process group of its own. */
+/** Starts a command line in a new process group. */
 export async function start(args: readonly string[], { env, through = [], uid }: How = {}): Promise<Running> {
   const folder = await buildProgram();
   const started = performance.now();
@@ -135,7 +135,7 @@ export async function startServer(store: string, how: How = {}): Promise<Running
 
 const startLimit = 240; // s
 
-/** Where a server says that it listens. */
+/** The address that a server prints. */
 async function address(server: Running): Promise<string> {
   let ended = false;
   void server.exit.then(() => {

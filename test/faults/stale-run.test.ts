@@ -14,9 +14,9 @@ const evening = entries.slice(morning.length);
 let clock = 1_710_300_000;
 const store = useStore({ now: () => clock });
 
-describe('a run that is held up past its lease', () => {
+describe('a run that continues after its lease expired', () => {
   it.each(['usercache.move', 'trips.apply', 'documents.apply'])(
-    'before its %s changes nothing of what the run wrote that took over',
+    'and was delayed before its %s changes nothing that the next run wrote',
     async (write) => {
       const user = await newUser(store);
       await put(store, user, morning);
@@ -24,7 +24,7 @@ describe('a run that is held up past its lease', () => {
       const heldUp = interposedStore(store, async (call) => {
         if (call !== write || overtaken) return;
         overtaken = true;
-        clock += 61; // the lease has run out, and nobody renewed it
+        clock += 61; // the lease has expired without a renewal
         await put(store, user, evening);
         expect((await pipeline(store, user, { leaseSeconds: 60 })).status).toBe('done');
       });

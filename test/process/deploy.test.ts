@@ -171,7 +171,7 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
         expect(call('/pub').status).toMatch(/^5/);
       });
 
-      it('writes no token, no place and nobody of a page into a log, whether the server is up or down', async () => {
+      it('logs no token, place or user name, whether the server is up or down', async () => {
         look();
         for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
         await stop(); // now its logs are written
@@ -196,7 +196,7 @@ describe('the Dockerfile', () => {
     expect(all('HEALTHCHECK')[0]).toContain('/readyz');
   });
 
-  it('copies only what is there', () => {
+  it('copies only files that exist', () => {
     const copied = all('COPY').filter((line) => !line.startsWith('--from'));
     const sources = copied.flatMap((line) => line.split(' ').slice(0, -1));
     expect(sources).toContain('package-lock.json');
@@ -215,7 +215,7 @@ function calls(text: string): string[][] {
 }
 
 it.each(named(/^Dockerfile$|^compose.*\.yaml$|\.service$/))(
-  '%s names commands, flags and settings that there are',
+  '%s names only commands, flags and settings that exist',
   async (name) => {
     const found = calls(sample(name));
     expect(found.length).toBeGreaterThan(0);

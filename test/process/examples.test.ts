@@ -101,7 +101,7 @@ it('push-a-day.js pushes to a server, twice the same', async () => {
   }
 });
 
-it('no example is left out', async () => {
+it('every example has a test', async () => {
   const here = (await readdir(sources)).filter((name) => name.includes('.')); // test/readers and test/deploy run the folders
   expect([...tested].sort()).toEqual(here.sort());
 });

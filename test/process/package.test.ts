@@ -18,7 +18,7 @@ beforeAll(async () => {
   files = JSON.parse(stdout)[0].files.map((file: { path: string }) => file.path);
 });
 
-it('holds the program, its models, its documentation and whom to tell of a fault', () => {
+it('holds the program, its models, its documentation and the address for fault reports', () => {
   for (const name of ['bin/mobility.js', 'README.md', 'LICENSE', 'SECURITY.md', 'docs/cli.md']) {
     expect(files).toContain(name);
   }

@@ -1,9 +1,9 @@
-// Commands that succeed write nothing to standard error, whatever the version of Node that runs them.
+// Commands that succeed write nothing to standard error, on every supported version of Node.
 import { expect, it } from 'vitest';
 import { run } from '../faults/program.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 
-it('commands leave standard error empty on this version of Node', async () => {
+it('commands that succeed write nothing to standard error on this version of Node', async () => {
   const store = `sqlite:${await tempFolder()}`;
   for (const command of [
     'simulate --users 1 --days 1 --quiet',

@@ -1,4 +1,4 @@
-// The texts that a release changes, and the script on a repository of its own.
+// The texts that a release changes, and the script, run in a temporary repository.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

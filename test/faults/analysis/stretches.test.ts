@@ -1,4 +1,4 @@
-// Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
+// Reading and analysing a history in stretches of any size gives the same links as reading it whole. Recorded
 // days are read where MOBILITY_TEST_DAYS names a folder of them, and some of those of MOBILITY_TEST_CASES, as in CI.
 
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ async function chainIn(store: StretchStore, sizes: readonly number[]): Promise<T
 const whole = (store: StretchStore): Promise<TripRecord[]> => chainIn(store, [1_000_000]);
 
 describe('stretches', () => {
-  it('of any sizes give the chain of a single stretch, for random lives', async () => {
+  it('of any sizes give the trip chain of a single stretch, for random histories', async () => {
     await fc.assert(
       fc.asyncProperty(life, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
         const store = memoryTimeseries(entries);
@@ -50,14 +50,14 @@ describe('stretches', () => {
     );
   });
 
-  it('are read completely from a store that gives small pages', async () => {
+  it('are read completely from a store that returns few entries per call', async () => {
     const entries = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
     const expected = await whole(memoryTimeseries(entries));
     expect(expected).toHaveLength(2);
     expect(await whole(memoryTimeseries(entries, 3))).toEqual(expected);
   });
 
-  it('find the chain that the rules define, for random lives', async () => {
+  it('give a trip chain that obeys the rules, for random histories', async () => {
     await fc.assert(
       fc.asyncProperty(life, async (entries) => {
         expect(chainProblems(await whole(memoryTimeseries(entries)))).toEqual([]);
@@ -71,7 +71,7 @@ const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
 const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES, 5)];
 
 describe.skipIf(recorded.length === 0)('a recorded day', () => {
-  it.each(recorded)('%s gives the same bytes in small, large and mixed stretches', async (name, file) => {
+  it.each(recorded)('%s gives the same trip chain in small, large and mixed stretches', async (name, file) => {
     const pushed = pushedIn(file);
     const read = new Set<string>([
       keys.filteredLocation,
@@ -104,7 +104,7 @@ describe('one stretch', () => {
     place: null,
   });
 
-  it('is complete below the time up to which it was read; a time read in part belongs to the next stretch', async () => {
+  it('is complete before its end time, and locations of a time that was read in part belong to the next stretch', async () => {
     const entries = pushedMove(android, { from: 0, to: 300 });
     entries.splice(4, 0, { ...pushedFix(android, 90, 7), metadata: { ...entries[3]!.metadata, write_ts: t0 + 91 } });
     const { locations, loadedUntil } = await stretch(entries, null, 2);

@@ -118,11 +118,11 @@ async function embedded<T>(work: (place: Place) => Promise<T>): Promise<T> {
 
 const title = 'are neither lost nor applied twice, and leave the diary of before when they are undone';
 
-describe('corrections of a life between embedded stores', () => {
+describe('corrections of a random history between embedded stores', () => {
   it(title, () => embedded((here) => embedded((there) => expectToHold([here, there], 4))));
 });
 
-describeOnServers('corrections of a life between an embedded store and MongoDB', (server) => {
+describeOnServers('corrections of a random history between an embedded store and MongoDB', (server) => {
   it(title, () =>
     withStore(server(), (store, { address }) => embedded((here) => expectToHold([here, { address, store }], 2))),
   );

@@ -1,4 +1,4 @@
-// The kinds of time of a life: they sum to each day, and follow from what was pushed, in any order and pieces, on any
+// The kinds of time of a random history: they sum to each day, and depend only on the entries, in any delivery, on any
 // store. Recorded days are read where MOBILITY_TEST_DAYS and MOBILITY_TEST_CASES name folders of them, as in CI.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,11 +19,11 @@ import { newStore, newUser } from '../../support/store.ts';
 
 const now = 4_000_000_000;
 
-/** Days looked at: a phone with a wrong clock leaves decades of them. */
+/** The maximum number of days that are checked: a phone with a wrong clock leaves decades of them. */
 const most = 100;
 
 /**
- * The days of which something is known. Fails where the kinds do not fill one, or it does not follow the one before.
+ * The days with data. Fails if the kinds of time do not fill a day, or a day does not begin where the day before ends.
  */
 async function daysOf(store: Store, uuid: string): Promise<ObservedDay[]> {
   const days: ObservedDay[] = [];
@@ -39,7 +39,7 @@ async function daysOf(store: Store, uuid: string): Promise<ObservedDay[]> {
   return days;
 }
 
-/** The days after all of a delivery; each push may be followed by a run, after which the kinds fill the days too. */
+/** The days after a whole delivery. Each push may be followed by a run, after which the days are checked too. */
 async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Promise<ObservedDay[]> {
   await newUser(store, uuid);
   try {
@@ -63,7 +63,7 @@ async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Prom
 
 const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
-/** The entries that many seconds later. */
+/** The entries, `seconds` later. */
 function later(entries: readonly Entry[], seconds: number): Entry[] {
   return entries.map(({ metadata, data }) => ({
     metadata: { ...metadata, write_ts: metadata.write_ts + seconds },
@@ -71,7 +71,7 @@ function later(entries: readonly Entry[], seconds: number): Entry[] {
   }));
 }
 
-/** Lives over clock changes of their zones, of some of whom something is stated, and how they arrive. */
+/** Histories over clock changes of their zones, some with corrections, and their deliveries. */
 const lives = fc
   .tuple(life, fc.constantFrom('2023-11-14', '2024-03-09', '2024-03-30', '2024-10-26', '2024-11-02'))
   .map(([entries, day]) => later(entries, Date.parse(`${day}T07:00:00Z`) / 1000 - t0))
@@ -89,7 +89,7 @@ async function expectToFill(store: Store, plain: Store, usual: number): Promise<
 
 const title = 'fill every day after every run, and are the same however it was delivered';
 
-describe('the kinds of time of an invented life', () => {
+describe('the kinds of time of a random history', () => {
   it(title, async () => {
     const store = await newStore();
     await expectToFill(store, store, 12);
@@ -98,7 +98,7 @@ describe('the kinds of time of an invented life', () => {
   it.each([
     ['2024-03-30', [24, 23, 24]],
     ['2024-10-26', [24, 25, 24]],
-  ])('make the days around a change of the clock from %s as long as they are', async (day, hours) => {
+  ])('sum to the length of each day around a change of the clock from %s', async (day, hours) => {
     const store = await newStore();
     const entries = [...simulateDays({ platform: 'android', day, seed: 'ada', zone: 'Europe/Berlin' }, 3)].flat();
     const days = await daysAfter(store, newUuid(), atOnce(entries));
@@ -107,7 +107,7 @@ describe('the kinds of time of an invented life', () => {
   });
 });
 
-describeOnServers('the kinds of time of an invented life on MongoDB', (server) => {
+describeOnServers('the kinds of time of a random history on MongoDB', (server) => {
   it(title, () => withStore(server(), async (store) => expectToFill(store, await newStore(), 3)));
 });
 
@@ -115,7 +115,7 @@ const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
 const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES)];
 
 describe.skipIf(recorded.length === 0)('the kinds of time of recorded days', () => {
-  it.each(recorded)('%s: fill every day, and are the same however it was delivered', async (_, path) => {
+  it.each(recorded)('%s: fill every day, and are the same for any delivery', async (_, path) => {
     const store = await newStore();
     const [uuid, entries] = [newUuid(), pushedIn(path)];
     const days = await daysAfter(store, uuid, atOnce(entries));

@@ -1,4 +1,4 @@
-// P4: the diary follows from the set of entries and the user's UUID, whatever the order, the batches and the runs in
+// P4: the diary depends on the set of entries and the user's UUID only, not on the order, the batches or the runs in
 // between.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -44,8 +44,8 @@ function expectSame(found: Derived, expected: Derived): void {
   }
 }
 
-describe('an invented life', () => {
-  it('gives the same diary however it is delivered', async () => {
+describe('a random history', () => {
+  it('gives the same diary for any delivery', async () => {
     const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
@@ -94,7 +94,7 @@ describe.each(['android', 'ios'] as const)('three simulated days of an %s phone'
   const days = [...simulateDays({ platform, day: '2024-03-29', seed: 'ada' }, 3)]; // over the change to summer time
   const entries = days.flat();
 
-  it('give the same diary however they are delivered', async () => {
+  it('give the same diary for any delivery', async () => {
     const uuid = newUuid();
     const expected = await outcome(uuid, atOnce(entries));
     expect(expected.documents.length).toBe(3);

@@ -39,7 +39,7 @@ const main = (trip: Trip | undefined): string | undefined =>
 const hour = 3600;
 
 describe('an empty day', () => {
-  it('of a user who pushed nothing has no chain and no documents', async () => {
+  it('of a user who pushed nothing has no trip chain and no documents', async () => {
     const user = await newUser(store);
     expect((await pipeline(store, user)).status).toBe('nothing_new');
     expect(await derived(store, user)).toMatchObject({ chain: [], documents: [], timeseries: [] });
@@ -50,7 +50,7 @@ describe('an empty day', () => {
     expect(await lived(...day.filter((e) => e.metadata.key === 'background/battery'))).toEqual([]);
   });
 
-  it('of a phone that lay at home with a restless receiver has none', async () => {
+  it('of a phone at home with an inaccurate receiver has no trips', async () => {
     const noise = Array.from({ length: 40 }, (_, i) => pushedFix(iphone, i * 900, (i % 5) * 9, (i % 3) * 9));
     expect(trips(await lived(...noise))).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('a commute by Android with an errand of twenty minutes', () => {
     pushedTransition(android, 3010, 'STOPPED_MOVING'),
   ];
 
-  it('is two trips with the shop as the place between them', async () => {
+  it('gives two trips with the shop as the place between them', async () => {
     const [there, on, ...more] = trips(await lived(...errand));
     expect(more).toEqual([]);
     expect(on!.start_place.id).toBe(there!.end_place.id);
@@ -85,14 +85,14 @@ describe('a commute by iPhone with a gap', () => {
   const motion = [...pushedMotions(iphone, 0, 600, 'walking'), ...pushedMotions(iphone, 630, 2690, 'automotive')];
   const end = [pushedTransition(iphone, 3400, 'STOPPED_MOVING')];
 
-  it('is one trip where the motion coprocessor reports travel through the gap: a tunnel', async () => {
+  it('is one trip if the motion coprocessor reports travel during the gap, as in a tunnel', async () => {
     const [trip, ...more] = trips(await lived(...walk, ...ride, ...motion, ...end));
     expect(more).toEqual([]);
     expect(modes(trip)).toEqual(['PredictedModeTypes.WALKING', expect.stringMatching(/CAR|TRAIN/)]);
     expect(trip!.source).toBe('StateSequence');
   });
 
-  it('is one without such a report: who walks to a vehicle has waited for it', async () => {
+  it('is one trip without such a report if it begins with a walk to a vehicle', async () => {
     const known = motion.filter((e) => since(e.metadata.write_ts) < 590 || since(e.metadata.write_ts) > 2100);
     const [trip, ...more] = trips(await lived(...walk, ...ride, ...known, ...end));
     expect(more).toEqual([]);
@@ -133,19 +133,19 @@ describe('a flight', () => {
 });
 
 describe('a phone that was off', () => {
-  it('overnight and turns up where it was: the user slept there', async () => {
+  it('overnight and is next seen at the same place: the user stayed there', async () => {
     const chain = await lived(...pushedRide(android, 0, 0), ...pushedRide(android, 14 * hour, 6000));
     expect(trips(chain)).toHaveLength(2);
     expect(chain[1]!.untracked).toBeNull();
     expect(trips(chain)[1]!.start_place.id).toBe(trips(chain)[0]!.end_place.id);
   });
 
-  it('overnight and turns up elsewhere: untracked from its last event at the place', async () => {
+  it('overnight and is next seen elsewhere: untracked time begins with its last event at the place', async () => {
     const chain = await lived(...pushedRide(android, 0, 0), ...pushedRide(android, 14 * hour, 16_000));
     expect(chain[1]!.untracked).toMatchObject({ start_ts: t0 + 1210, end_ts: t0 + 14 * hour });
   });
 
-  it('and booted amid a trip: two trips, and the way between them untracked', async () => {
+  it('and restarts during a trip: two trips with untracked time between them', async () => {
     const boot = [
       ...pushedMove(android, { from: 0, to: 600, speed: 10 }),
       pushedTransition(android, 700, 'BOOTED', 'START'),
@@ -161,7 +161,7 @@ describe('a phone that was off', () => {
 });
 
 describe('two phones of different platforms in one day', () => {
-  it('one after the other: each makes its trips', async () => {
+  it('one after the other: each gives its trips', async () => {
     const chain = await lived(
       ...pushedRide(android, 0, 0),
       ...pushedRide(iphone, 4 * hour, 6000, 12),
@@ -170,7 +170,7 @@ describe('two phones of different platforms in one day', () => {
     expect(trips(chain).map(main)).toEqual(Array(3).fill('PredictedModeTypes.CAR'));
   });
 
-  it('both carried at once: trips of one of them, not a mixture', async () => {
+  it('both carried by the user: the trips come from one phone only', async () => {
     const both = [
       ...pushedRide(android, 0, 0),
       ...pushedMove(iphone, { from: 15, to: 615, every: 20, east: 150, speed: 10 }),
@@ -189,15 +189,15 @@ describe('motion readings', () => {
     ...(word ? pushedMotions(android, 0, 1200, word) : []),
   ];
 
-  it('without any reading, the mode follows from the speed', async () => {
+  it('are missing: the mode follows from the speed', async () => {
     expect(main(trips(await lived(...silent(null)))[0])).toBe('PredictedModeTypes.CAR');
   });
 
-  it('all unknown: the same', async () => {
+  it('are all unknown: the mode follows from the speed', async () => {
     expect(main(trips(await lived(...silent('unknown')))[0])).toBe('PredictedModeTypes.CAR');
   });
 
-  it('of a bus that flips between bus and bicycle: one ride', async () => {
+  it('that alternate between bus and bicycle on a bus trip give one section', async () => {
     const bus = [
       ...pushedMove(android, { from: 0, to: 1800, speed: 8 }),
       ...pushedMove(android, { from: 1830, to: 2400, east: 14_400 }),
@@ -213,7 +213,7 @@ describe('motion readings', () => {
 });
 
 describe('a receiver that jumps', () => {
-  it('zigzags do not count as travel: the trip is as long as the street', async () => {
+  it('does not lengthen the trip: it is as long as the street', async () => {
     const ride = pushedRide(android, 0, 0).map((entry) => {
       const s = since(entry.metadata.write_ts);
       const jumps = entry.metadata.key === 'background/filtered_location' && [210, 240, 390].includes(s);
@@ -228,7 +228,7 @@ describe('a receiver that jumps', () => {
 });
 
 describe('the order and the number of deliveries', () => {
-  it('duplicates under other write times and any order make the same trips', async () => {
+  it('do not change the trips, nor do duplicates under other write times', async () => {
     const day = [...pushedRide(android, 0, 0), ...pushedRide(android, 2 * hour, 6000, -10)];
     const again = day.map((e) => ({ ...e, metadata: { ...e.metadata, write_ts: e.metadata.write_ts + 0.25 } }));
     // Motions and transitions have the time of their writing: only locations can come twice.
@@ -261,7 +261,7 @@ describe('days and zones', () => {
     ]);
   });
 
-  it('a trip over midnight belongs to the day on which it began, and only to that', async () => {
+  it('a trip over midnight belongs only to the day on which it began', async () => {
     const user = await newUser(store);
     const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
     await chainAfter(store, user, pushedRide(android, midnight - 300, 0));
@@ -277,14 +277,14 @@ describe('a walk', () => {
     ...pushedMotions(android, 0, 120, 'walking'),
   ];
 
-  it('of less than 100 m is not a trip; a little more is one', async () => {
+  it('of less than 100 m is not a trip, and a slightly longer one is', async () => {
     expect((await lived(...walk(95))).map((link) => link.kind)).toEqual(['dropped']);
     expect((await lived(...walk(110))).map((link) => link.kind)).toEqual(['trip']);
   });
 });
 
-describe('a trip that is going on', () => {
-  it('is not there until the phone says that it has ended, and is whole then', async () => {
+describe('an unfinished trip', () => {
+  it('is not in the diary until the phone reports its end, and is then complete', async () => {
     const user = await newUser(store);
     const going = [
       ...pushedMove(android, { from: 0, to: 900, speed: 10 }),
@@ -302,7 +302,7 @@ describe('a trip that is going on', () => {
     expect((await derived(store, user)).documents).toHaveLength(1);
   });
 
-  it('leaves the trips before it complete', async () => {
+  it('does not change the trips before it', async () => {
     const user = await newUser(store);
     const chain = await chainAfter(store, user, [
       ...pushedRide(android, 0, 0),
@@ -314,7 +314,7 @@ describe('a trip that is going on', () => {
 });
 
 describe.each(['android', 'ios'] as const)('a simulated working day of an %s phone', (platform) => {
-  it('has trips that make a chain, ends at home, and its ways are as long as they were', async () => {
+  it('has trips that follow each other, ends at home, and has trips of the true length', async () => {
     const chain = await lived(...simulateDay({ platform, day: '2024-03-12', seed: 'ada' }));
     const found = trips(chain);
     expect(found.length).toBeGreaterThanOrEqual(4);

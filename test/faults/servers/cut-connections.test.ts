@@ -42,7 +42,7 @@ describeOnServers(
         }
       });
 
-    it('at random: puts and moves that are repeated until they are acknowledged take effect once', () =>
+    it('at random: puts and moves that are repeated until acknowledged take effect once', () =>
       withSeed((random) =>
         behindProxy(async (through, direct, proxy) => {
           const user = await newUser(direct);
@@ -75,7 +75,7 @@ describeOnServers(
         }),
       ));
 
-    it('when commits are on their way: all take effect once and say what they did', () =>
+    it('during commits: each write takes effect once and returns its result', () =>
       behindProxy(async (through, direct, proxy) => {
         for (let round = 0; round < 3; round++) {
           const users = await Promise.all(Array.from({ length: 8 }, () => newUser(direct)));
@@ -92,5 +92,5 @@ describeOnServers(
         }
       }));
   },
-  { only: startedHere, mayLeave: true }, // a proxy stands before one host
+  { only: startedHere, mayLeave: true }, // a proxy forwards to one host
 );

@@ -1,4 +1,4 @@
-// A proxy between the program and MongoDB that cuts connections when the test says so.
+// A proxy between the program and MongoDB that cuts connections on request of the test.
 import { createServer, connect as dial, type Socket } from 'node:net';
 
 /** What happens to a piece of data, and to its connection. */

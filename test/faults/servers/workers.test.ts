@@ -39,7 +39,7 @@ function undisturbed(): Promise<string[]> {
   );
 }
 
-/** Keeps workers running, and kills one of them every few seconds, until nobody has anything new. */
+/** Keeps workers running, and kills one of them every few seconds, until no user has new entries. */
 async function workAndKill(store: Store, uuids: readonly string[], kill: () => number, env: object): Promise<Exit[]> {
   const { seconds: starting } = await run(['config']);
   const ended: Exit[] = [];

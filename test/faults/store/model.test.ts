@@ -284,7 +284,7 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
   same(await store.timeseries.summary(user.id), keySummary);
 }
 
-it('after any calls a store has what plain maps would have', async () => {
+it('a store has the same contents as plain maps after the same calls', async () => {
   const { folder, store: first } = await places.newStore();
   const second = await places.open(folder);
   await fc.assert(

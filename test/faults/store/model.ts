@@ -173,7 +173,7 @@ export class Model {
     return found?.received_ts;
   }
 
-  /** Takes out what waits under an identity. Returns what is known of it. */
+  /** Removes the pending entry of an identity, and returns what is recorded about it. */
   private takeOut(identity: Identity): Pick<Waiting, 'received_ts' | 'failed'> | undefined {
     const received_ts = this.receiptOf(identity);
     if (received_ts === undefined) return undefined;

@@ -77,7 +77,7 @@ interface Broken {
   why: string;
   next: string;
 }
-/** What the doctor says of ada: nothing false of what is whole, and one thing to do. */
+/** The first failed step that the doctor finds for ada, with one remedy, or null. */
 async function broken(...flags: string[]): Promise<Broken | null> {
   const said = await run('doctor', '--user', 'ada', '--json', ...flags);
   const { broken: found } = said.json<{ broken: Broken | null }>();
@@ -94,7 +94,7 @@ async function broken(...flags: string[]): Promise<Broken | null> {
 const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
-it('the doctor refuses a day that is to come, and status counts take several states', async () => {
+it('the doctor refuses a future day, and `users list` takes several states', async () => {
   const said = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
   expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('up to today, 2024-03-12, found 2031-01-01')]);
   const listed = async (...states: string[]) =>
@@ -103,7 +103,7 @@ it('the doctor refuses a day that is to come, and status counts take several sta
   expect(await listed('never_began', 'in_order')).toHaveLength(1);
 });
 
-it('without a fault the doctor says that all steps succeed, and status that all are in order', async () => {
+it('without a fault the doctor reports that all steps succeed, and status that all users are in order', async () => {
   await live(60);
   expect(await broken()).toBeNull();
   const said = await run('status');
@@ -139,7 +139,7 @@ describe('the first failing step is named, with its remedy:', () => {
     );
   });
 
-  it('stopped by the person, whose phone still calls: the remedy asks for nothing', async () => {
+  it('stopped by the person, while the phone still calls: no action is needed', async () => {
     await live(60);
     const [token] = await kit.store.tokens.list(ada);
     await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
@@ -167,7 +167,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect((await run('users', 'list', '--silent', '3')).stdout).toMatch(/ada +without locations +4 d 0 h ago/);
   });
 
-  it('clock ahead: no run is advised, as none helps', async () => {
+  it('clock ahead: no run is advised, since a run does not help', async () => {
     await live(60);
     await push(androidLocation(clock + 40 * day));
     await pipeline();
@@ -188,7 +188,7 @@ describe('the first failing step is named, with its remedy:', () => {
     });
   });
 
-  it('converter broken: a fault of the program, not of what was pushed', async () => {
+  it('converter broken: reported as a fault of the program, not of the data', async () => {
     await live(60);
     fault.battery = true;
     await push(battery(clock));
@@ -202,7 +202,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('PROGRAM FAULT conversion_failed')]);
   });
 
-  it('disk full: space is advised, and no run', async () => {
+  it('disk full: the advice is to make space, not to run the pipeline', async () => {
     await live(60);
     await push(androidLocation(clock));
     const apply = () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'expected space to write, found none'));
@@ -255,7 +255,7 @@ describe('the first failing step is named, with its remedy:', () => {
     ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
     ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
     ['misdated', 'located', /receiver/, '/usercache/put', (i: number) => sent(clock + i, { ts: 1_176_500_000 + i })],
-  ] as const)('nothing usable arrives: %s', async (code, link, next, path, message) => {
+  ] as const)('no usable location arrives: %s', async (code, link, next, path, message) => {
     const send = async (body: JsonObject): Promise<void> => {
       const entries = { user: token, phone_to_server: [body] };
       const headers = { Authorization: `Basic ${btoa(`ada:${token}`)}` };
@@ -294,7 +294,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect((await run('status')).stdout).toMatch(/^ {2}behind +ada: .*damaged/m);
   });
 
-  it('a hole in a day, with what the phone sent meanwhile', async () => {
+  it('a gap in a day, with the entries that the phone sent during it', async () => {
     const hole = { from: start + 6 * 3600, to: start + 14 * 3600 };
     const home: [number, number] = [13.4, 52.5];
     const sent = ['2024-03-11', '2024-03-12', '2024-03-13'].flatMap((one) =>
@@ -319,7 +319,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect(taken.stdout).not.toContain('location to');
   });
 
-  it('a proxy that answers 413, as opposed to the server itself', async () => {
+  it('a proxy that answers 413, distinguished from a 413 of the server itself', async () => {
     const server = serve({ fetch: kit.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server;
     onTestFinished(() => void server.close());
     await until(() => server.listening);
@@ -348,7 +348,7 @@ describe('the first failing step is named, with its remedy:', () => {
   });
 });
 
-it('of 200 sound people neither doctor nor status says anything false, also about their day', async () => {
+it('the doctor and status find no fault for 200 users without one, nor in their days', async () => {
   for (let i = 1; i <= 200; i++) {
     const uuid = await register(`sound-${i}`);
     const platform = i % 2 === 0 ? 'ios' : 'android';

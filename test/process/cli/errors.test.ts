@@ -44,7 +44,7 @@ beforeEach(async () => {
   });
 });
 
-it('a converter that fails is a fault of the program: first in the summary, exit 3, one ERROR for each person', async () => {
+it('a converter that throws is a program fault: first in the summary, exit code 3, one ERROR per user', async () => {
   const { run, address } = program;
   const said = await run(['pipeline', '--all']);
   expect([said.code, said.stdout]).toEqual([
@@ -66,7 +66,7 @@ it('a converter that fails is a fault of the program: first in the summary, exit
   expect(shown.stderr.match(/^19 more like: .*background\/battery/gm)).toHaveLength(3);
 });
 
-it('errors sums up by reason, key, platform, version and people; recovery takes the same filters', async () => {
+it('errors counts by reason, key, platform, version and user, and recovery takes the same filters', async () => {
   const { run } = program;
   await run(['pipeline', '--all']);
   const said = await run(['errors']);
@@ -104,7 +104,7 @@ it('errors sums up by reason, key, platform, version and people; recovery takes 
   expect((await run(['errors', '--json'])).json<{ errors: object[] }>().errors).toHaveLength(2);
 });
 
-it('one error is shown without the values of its entry, unless they are asked for', async () => {
+it('errors show hides the values of the entry unless a flag asks for them', async () => {
   const { run } = program;
   await run(['pipeline', '--user', 'cal']);
   const [{ id }] = (await run(['errors', '--platform', 'ios', '--json'])).json<{ errors: [{ id: string }] }>().errors;
@@ -115,7 +115,7 @@ it('one error is shown without the values of its entry, unless they are asked fo
   expect((await run(['errors', 'show', 'ffff'])).code).toBe(2);
 });
 
-it('a run of one user with --debug also prints the lines of its log, repeated ones once', async () => {
+it('a run of one user with --debug also prints its log lines, each repeated line once', async () => {
   const { run } = program;
   const said = await run(['pipeline', '--user', 'ada', '--debug']);
   expect(said.code).toBe(3);

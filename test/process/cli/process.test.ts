@@ -27,14 +27,14 @@ const simulated = async (users: number) => {
   return fresh;
 };
 
-it('the program ends quietly with 0 when the reader of its output goes away', async () => {
+it('the program exits with 0 and without a message when the reader of its output closes the pipe', async () => {
   const { address } = await simulated(1);
   const line = `"$0" "$1" export --user sim-p-1@example.org --entries --store "$2" | head -n 2 | wc -l; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, program, address]);
   expect([stdout.trim().split(/\s+/), stderr]).toEqual([['2', '0'], '']);
 });
 
-it('a host whose TZ is no name of a zone gets times in UTC', async () => {
+it('a host whose TZ is not the name of a zone gets times in UTC', async () => {
   const { address } = await freshProgram();
   const on = (...args: string[]) => run([...args, '--store', address], { env: { TZ: 'Nowhere/Town' } });
   expect((await on('simulate', '--users', '1', '--days', '1')).code).toBe(0);
@@ -48,7 +48,7 @@ it('a host whose TZ is no name of a zone gets times in UTC', async () => {
 const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
 
 describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', () => {
-  it('behind standard output ends a command with 1 and one line, help and the version too', async () => {
+  it('on standard output ends a command, help and --version with exit code 1 and one line', async () => {
     const { address } = await simulated(1);
     const toFull = redirected('>/dev/full');
     const user = ['--user', 'sim-p-1@example.org'];
@@ -66,7 +66,7 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     }
   });
 
-  it('behind standard output does not cost the receipt of an erasure: it is on standard error', async () => {
+  it('on standard output moves the receipt of an erasure to standard error', async () => {
     const { address } = await simulated(1);
     const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
     const { code, stderr } = await run(args, redirected('>/dev/full'));
@@ -79,7 +79,7 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     ]);
   });
 
-  it('behind standard output leaves no token that nobody has seen, and replaces none', async () => {
+  it('on standard output revokes new tokens that were not shown, and keeps the replaced ones valid', async () => {
     const { address } = await simulated(1);
     const ada = 'sim-p-1@example.org';
     const on = (args: string[], how = {}) => run([...args, '--store', address], how);
@@ -107,14 +107,14 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     }
   });
 
-  it('behind standard error costs only notes', async () => {
+  it('on standard error loses only notes', async () => {
     const { address } = await freshProgram();
     const args = ['simulate', '--users', '1', '--days', '2', '--from', '2024-03-12', '--store', address];
     const { code, stdout } = await run(args, redirected('2>/dev/full'));
     expect([code, stdout]).toEqual([0, expect.stringContaining('sim-demo-1@example.org')]);
   });
 
-  it('behind standard output of a server costs its lines, not a call; each process says so once', async () => {
+  it('on standard output of a server loses log lines but no call, and each process reports it once', async () => {
     const folder = await tempFolder();
     const store = join(folder, 'store');
     const server = await startServer(store, { env: { MOBILITY_WORKERS: '2' }, ...redirected('>/dev/full') });
@@ -135,7 +135,7 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
 /** True if the limit of file sizes can be set for a command. */
 const canLimit = isHere('prlimit', spawnSync('prlimit', ['--fsize=65536:', 'true']).status === 0);
 
-describe.skipIf(!canLimit)('a file that may grow by a few bytes only', () => {
+describe.skipIf(!canLimit)('standard output in a file with a small size limit', () => {
   const most = 64 * 1024 * 1024; // bytes: more than any other file here has
 
   /** Has room for so many bytes. */
@@ -147,14 +147,14 @@ describe.skipIf(!canLimit)('a file that may grow by a few bytes only', () => {
   };
   const written = async (file: string): Promise<string> => (await readFile(file)).subarray(most - 20).toString();
 
-  it('gets a result in part, and the command fails', async () => {
+  it('gets a part of the result, and the command fails', async () => {
     const { file, through } = await fileWith(20);
     const { code, stderr } = await run(['config', '--json'], { through });
     expect(await written(file)).toMatch(/^\{\n {2}"settings": \[\n/);
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write to standard output')]);
   });
 
-  it('costs lines of a server until there is space; the log counts them, and the next line is whole', async () => {
+  it('loses lines of a server until there is space, the log counts them, and the next line is whole', async () => {
     const { file, through } = await fileWith(20);
     const store = join(await tempFolder(), 'store');
     const server = await startServer(store, { through });
@@ -186,7 +186,7 @@ async function workerAt(store: Store): Promise<number> {
   }
 }
 
-it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run need not wait for anybody', async () => {
+it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run does not wait for a lease', async () => {
   const { address } = await simulated(12);
   const store = await storeAt(address);
   const running = await start(['pipeline', '--all', '--json', '--store', address]);
@@ -201,7 +201,7 @@ it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run n
   expect([next.code, report.busy, report.failed, report.done + done]).toEqual([0, 0, 0, 12]);
 });
 
-it('Ctrl-C ends an erasure with a receipt of who is erased, and the same command erases the rest', async () => {
+it('Ctrl-C ends an erasure with a receipt of the erased users, and the same command erases the others', async () => {
   const { address, folder } = await simulated(1);
   const store = await storeAt(address);
   const names = Array.from({ length: 300 }, (_, i) => `person-${i}`);
@@ -223,7 +223,7 @@ it('Ctrl-C ends an erasure with a receipt of who is erased, and the same command
   expect((await store.users.list({ limit: 10 })).map(({ user_email }) => user_email)).toEqual(['sim-p-1@example.org']);
 });
 
-it('Ctrl-C gives the user in work back at once', async () => {
+it('Ctrl-C releases the lease on the user that is being processed', async () => {
   const { address } = await simulated(1);
   const store = await storeAt(address);
   const rebuild = await start(['rebuild', '--user', 'sim-p-1@example.org', '--store', address]);
@@ -233,7 +233,7 @@ it('Ctrl-C gives the user in work back at once', async () => {
   expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/done in|nothing new/)]);
 });
 
-it('an export that is killed leaves no file of its own name, and the same command works again', async () => {
+it('a killed export leaves no file under its final name, and the same command then succeeds', async () => {
   const { address, folder } = await simulated(12);
   const out = join(folder, 'out');
   const line = [
@@ -267,7 +267,7 @@ it('an export that is killed leaves no file of its own name, and the same comman
 const limited = (bytes: number) => ['prlimit', `--fsize=${bytes}:`];
 
 it.skipIf(!canLimit)(
-  'an export that cannot write a file to its end says so without blaming the command line, and leaves nothing',
+  'an export that cannot finish a file reports an output error, not a usage error, and leaves no file',
   async () => {
     const { address, folder } = await simulated(1);
     const at = ['--store', address];
@@ -290,7 +290,7 @@ it.skipIf(!canLimit)(
   },
 );
 
-it('several processes share the users and report as one', async () => {
+it('several processes share the users and print one report', async () => {
   const { address } = await simulated(6);
   const both = await run(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
   const report = JSON.parse(both.stdout) as AllReport;
@@ -313,7 +313,7 @@ it('several processes rebuild all users and report the same changes as one', asy
   expect({ ...reports[1], after: null }).toEqual({ ...reports[0], after: null });
 });
 
-it('a killed worker is reported; its user and all others are done', async () => {
+it('a killed worker is reported, and its user and all others are processed', async () => {
   const { address } = await simulated(6);
   const store = await storeAt(address);
   const env = { MOBILITY_LEASE_SECONDS: '1' };
@@ -341,7 +341,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   return rows.flatMap(([pid, of]) => (of === parent ? [pid!] : []));
 }
 
-it('Ctrl-C at a terminal reaches workers that have not begun too: the run is stopped, and nobody is lost', async () => {
+it('Ctrl-C at a terminal also stops workers that have not begun, and the report counts every user', async () => {
   const { address } = await simulated(2);
   const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
   let workers: number[] = [];
@@ -361,7 +361,7 @@ describe('pipeline --all --every', () => {
   const line = /^2 users: (\d) done, .*\b\d+ days? changed, in \S.*$/gm;
 
   it.each(['', '--workers 2'])(
-    'processes what comes later in later rounds, and ends with 0 at SIGTERM (%s)',
+    'processes later entries in later rounds, and exits with 0 at SIGTERM (%s)',
     async (workers) => {
       const { address, run: inProcess } = await simulated(2);
       const store = await storeAt(address);
@@ -389,7 +389,7 @@ describe('pipeline --all --every', () => {
     },
   );
 
-  it('reports an unavailable store with a line a round and goes on when it is back', async () => {
+  it('reports an unavailable store once per round and continues when the store is available again', async () => {
     const { address } = await simulated(2);
     const env = { MOBILITY_LOG_DIR: await tempFolder() }; // in the store's folder, a line would make it anew
     const running = await start(['pipeline', '--all', '--every', '1s', '--store', address], { env });
@@ -404,7 +404,7 @@ describe('pipeline --all --every', () => {
   });
 });
 
-it('several workers run with the options that Node was given', async () => {
+it('passes the options of Node to its workers', async () => {
   const { address } = await simulated(2);
   const note = join(await tempFolder(), 'processes');
   const preload = `data:text/javascript,import{appendFileSync}from'node:fs';appendFileSync(process.env.NOTE,'one ')`;
@@ -415,7 +415,7 @@ it('several workers run with the options that Node was given', async () => {
   expect(await readFile(note, 'utf8')).toBe('one one one ');
 });
 
-it('Ctrl-C ends a simulation with 130, and the command that it names adds the rest', async () => {
+it('Ctrl-C ends a simulation with 130, and the command in its message adds the other users', async () => {
   const { address } = await freshProgram();
   const command = ['simulate', '--users', '3', '--days', '40', '--json', '--store', address];
   const simulating = await start([...command, '--from', '2024-03-12']);

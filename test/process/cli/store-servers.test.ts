@@ -24,7 +24,7 @@ const rowsAt = (address: string): Promise<Record<string, object[]>> =>
   });
 
 describeOnServers('a MongoDB store', (server) => {
-  it('is refused by commands that only read until store init, which can be repeated, has created it', () =>
+  it('is refused by commands that only read until `store init` creates it, which can be repeated', () =>
     withDatabaseOn(server(), async (address) => {
       const env = { MOBILITY_STORE: address };
       const { code, stderr } = await run(['status'], { env });
@@ -36,7 +36,7 @@ describeOnServers('a MongoDB store', (server) => {
       expect((await run(['status'], { env })).code).toBe(0);
     }));
 
-  it('is refused by store init on a server that lacks a command, by the name of the command', async () => {
+  it('is refused by `store init` on a server that lacks a command, with the name of the command', async () => {
     const failing = (mode: string, data: object) =>
       withClient(server().address('admin'), (client) =>
         client.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
@@ -52,14 +52,14 @@ describeOnServers('a MongoDB store', (server) => {
     }
   });
 
-  it('is not backed up by copying files: the error names the tools', () =>
+  it('refuses a backup by copying files, and names the tools of MongoDB', () =>
     withDatabaseOn(server(), async (address) => {
       const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });
       expect(code).toBe(1);
       expect(stderr).toMatch(/MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/);
     }));
 
-  it('takes over an embedded store, and gives everything back to another', () =>
+  it('receives all rows of an embedded store by migration, and they can be migrated to another embedded store', () =>
     withDatabaseOn(server(), async (address) => {
       const program = await freshProgram();
       await program.run(['simulate', '--users', '1', '--from', '2024-03-12']);

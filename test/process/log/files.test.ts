@@ -341,7 +341,7 @@ describe('a fault', () => {
     const file = join(newFolder(), 'a-file');
     writeFileSync(file, '');
     const [folder, unlockable] = [newFolder(), newFolder()];
-    mkdirSync(join(folder, current)); // stands for a file of another owner
+    mkdirSync(join(folder, current)); // as a file of another owner
     writeFileSync(join(unlockable, '.server.claim'), 'no lock here '.repeat(100));
     for (const dir of [file, join(file, 'logs'), folder, unlockable]) {
       const failure = await open(dir).catch((error) => error);

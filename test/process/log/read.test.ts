@@ -1,4 +1,4 @@
-// Reading log files back: everything that was written, once, in order, whatever became of the files.
+// Reading log files: every line once and in order, from current, finished, compressed and damaged files.
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

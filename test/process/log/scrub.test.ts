@@ -198,7 +198,7 @@ it('names the files that it could not read, and finds nothing in a folder that d
   expect(await scrubLogs(join(dir, 'none'), [ada])).toMatchObject({ files: 0, left: [] });
 });
 
-it('ends however long the words are that a caller wrote into the log', async () => {
+it('ends for words of any length that a caller wrote into the log', async () => {
   const dir = newFolder();
   const long = `START GET /${'x'.repeat(500_000)}\nSTART GET /${"-'".repeat(250_000)}\n`;
   writeFileSync(join(dir, 'server-2026-03-14.log'), long + text(callsOf(ada)));

@@ -1,4 +1,4 @@
-// Exports are opened by programs that nobody here wrote: they see the rows, types and places that this one wrote.
+// Other programs open the exports and find the rows, types and places that were written.
 // Needs `npm run test:readers`; without it the tests are skipped.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -23,7 +23,7 @@ const postgresVersions = '/usr/lib/postgresql';
 const [newest] = existsSync(postgresVersions) ? readdirSync(postgresVersions).sort().reverse() : [];
 const hasPostgis = isHere(gis, existsSync(`/usr/share/postgresql/${newest}/extension/postgis.control`));
 
-/** What each program saw, as read_exports.py tells it. */
+/** What each program read, from the output of read_exports.py. */
 interface Seen {
   pandas: {
     trips: number;
@@ -113,7 +113,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     }>().trips;
     await run('label', '--user', user, '--trip', trip!.id, '--mode', 'bus', '--purpose', 'work');
     const out = (name: string) => ['--out', `${program.folder}/${name}`];
-    const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked
+    const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which an export has only on request
     for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
     const onMaps = Object.keys(tables).filter((kind) => tables[kind as Kind].some(({ type }) => type === 'geometry'));
     await run(
@@ -303,7 +303,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       'week.py': ['parquet'],
     };
 
-    /** Runs a notebook as its header says; returns its table, and that it drew. */
+    /** Runs a notebook with the command in its header; returns its table, and whether it drew a figure. */
     async function notebook(name: string): Promise<string> {
       const picture = `${program.folder}/${name}.svg`;
       const folders = exports[name]!.map((one) => `${program.folder}/${one}`);
@@ -313,7 +313,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       return printed;
     }
 
-    it('modal_split.py draws the kilometres of the export, with what the participant named', async () => {
+    it('modal_split.py draws the kilometres of the export, with the modes that the participant labelled', async () => {
       const printed = await notebook('modal_split.py');
       const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
       const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
@@ -321,7 +321,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       expect(printed).toMatch(/^bus +1/m);
     });
 
-    it('map.py draws the ways of one person and where they stay', async () => {
+    it('map.py draws the trips and stays of one user', async () => {
       const [, sections, stays, locations] = /(\d+) sections, (\d+) stays at (\d+) locations/
         .exec(await notebook('map.py'))!
         .map(Number) as [number, number, number, number];
@@ -364,7 +364,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       expect((await readFile(picture, 'utf8')).match(/<path/g)!.length).toBeGreaterThan(10);
     });
 
-    it('none is left out', async () => {
+    it('each has a test', async () => {
       const here = await readdir(file('../../../examples/notebooks'));
       expect(here.sort()).toEqual(['README.md', 'weekdays.R', ...Object.keys(exports)].sort());
     });

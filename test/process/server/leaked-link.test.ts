@@ -1,4 +1,4 @@
-// The link of an open study in the hands of somebody who wants to close the study to others, or to fill the store.
+// Abuse of the link of an open study: filling the study so that no one else can join, or filling the store.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { networksOf } from '../../../src/model/networks.ts';
 import type { StudySettings } from '../../../src/model/study.ts';
@@ -41,7 +41,7 @@ const run = async (...args: string[]): Promise<Said> => {
 };
 const names = async (): Promise<string[]> => (await kit.store.users.list({ limit: 999 })).map((one) => one.user_email);
 
-it('the place of somebody who was removed is free again, in the hour too', async () => {
+it('a removed member counts neither for the total limit nor for the hourly limit of a study', async () => {
   await study({ total_limit: 3 });
   expect(await joinAll(0, 4)).toEqual([200, 200, 200, 403]);
   await run('users', 'remove', (await names())[0]!);
@@ -52,7 +52,7 @@ it('the place of somebody who was removed is free again, in the hour too', async
   expect(await joinAll(7, 9)).toEqual([200, 429]);
 });
 
-it('a study full of accounts that never pushed admits an honest person after the next round, a week later', async () => {
+it('a full study admits new members after the pipeline removes accounts that pushed nothing for a week', async () => {
   await study({ total_limit: 3 });
   await joinAll(0, 3);
   expect((await push(0)).status).toBe(200);
@@ -70,7 +70,7 @@ it('a study full of accounts that never pushed admits an honest person after the
   expect((await join(1)).status).toBe(200);
 });
 
-it('a new link ends the old one: it admits nobody new, members stay and can set up a phone again', async () => {
+it('a new link invalidates the old one, members stay, and they can set up a phone again', async () => {
   await study();
   const { uuid } = (await join(1)).json;
   const name = (await run('study', 'new-link', 'sunny')).stdout.trim();
@@ -95,7 +95,7 @@ it('a new link ends the old one: it admits nobody new, members stay and can set 
   }
 });
 
-it('a wave is seen in the log, the metrics and `study show`, and undone by one command', async () => {
+it('a wave of joins appears in the log, the metrics and `study show`, and one command removes it', async () => {
   await kit.close();
   await open({ metrics: countedCalls() });
   await study({ hour_limit: 20 });
@@ -132,7 +132,7 @@ it('a wave is seen in the log, the metrics and `study show`, and undone by one c
   expect([part.code, part.stderr]).toEqual([2, expect.stringContaining('--study NAME with --never-pushed')]);
 });
 
-it('a new member may send little until three days after the first entries; one whom an operator made is free', async () => {
+it('a new member has a lower limit until three days after the first entries, unless an operator made the account', async () => {
   await study();
   await joinAll(0, 1);
   const size = 17 * 2 ** 20;
@@ -148,7 +148,7 @@ it('a new member may send little until three days after the first entries; one w
   expect((await kit.post('/usercache/put', { user: made.token, phone_to_server: [large(1)] })).status).toBe(200);
 });
 
-it('the new members of a study share a limit, which leaves its older members and other studies alone', async () => {
+it('the new members of a study share a limit that does not affect older members and other studies', async () => {
   await kit.close();
   await open({ limits: { studyBytesPerDay: 10_000 } });
   await study();
@@ -168,7 +168,7 @@ it('the new members of a study share a limit, which leaves its older members and
   expect((await push(2, some)).status).toBe(200);
 });
 
-it('one network has a part of the places of an hour, also behind a proxy that is named as trusted only', async () => {
+it('one network may take only a part of the joins of an hour, and only a trusted proxy may forward its address', async () => {
   const statuses = async (trustedProxies: string): Promise<Record<string, number>> => {
     await kit.close();
     await open({ config: { ...config, auth: 'token', trustedProxies } });

@@ -14,7 +14,7 @@ import { openKit } from '../../server/kit.ts';
 
 const document = openApi(routes, openRoutes);
 
-it('is valid OpenAPI 3.1, describes every route, and is what the server gives once to each caller', async () => {
+it('is valid OpenAPI 3.1, describes every route, and is served', async () => {
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document) as Record<string, unknown>);
   expect([valid, errors]).toEqual([true, undefined]);
@@ -28,7 +28,7 @@ it('is valid OpenAPI 3.1, describes every route, and is what the server gives on
   await kit.close();
 });
 
-it('redocly finds no fault, except that some calls have no 4xx on purpose', async () => {
+it('redocly finds no fault except the calls that have no 4xx on purpose', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-openapi-'));
   const file = join(folder, 'openapi.json');
   await writeFile(file, JSON.stringify(document));

@@ -48,7 +48,7 @@ function failing(store: Store): Store {
 interface App {
   path: string;
   headers(token: string): Record<string, string>;
-  /** A body that says where the phone was. */
+  /** A body with a location of the phone. */
   body(fix: Fix, token: string): JsonValue;
   delivered: JsonValue;
   /** Bodies that the app never sends. */
@@ -233,7 +233,7 @@ describe.each(all)('%s', (name, app) => {
     }
   });
 
-  it('a token that is missing, unknown or expired is named as such, and where this app puts it', async () => {
+  it('a missing, unknown or expired token gets an error that names the problem and where this app puts the token', async () => {
     const expired = `mob_${'b'.repeat(43)}`;
     const record = {
       hash: tokenHash(expired),
@@ -312,13 +312,13 @@ describe.each(all)('%s', (name, app) => {
   });
 });
 
-it('OwnTracks sends an empty body at times: delivered, and nothing is kept', async () => {
+it('an empty body of OwnTracks is acknowledged, and nothing is stored', async () => {
   const answer = await push(apps.owntracks, '');
   expect([answer.status, answer.text]).toEqual([200, '[]']);
   expect([await waiting(), await aside()]).toEqual([[], []]);
 });
 
-it('Overland in its OwnTracks mode, whose header is no Basic and which counts from 2001, learns what to do and keeps its data', async () => {
+it('Overland in its OwnTracks mode, with its own header and times since 2001, is refused with advice and keeps its data', async () => {
   const body = JSON.stringify({ _type: 'location', lat: 1, lon: 2, tst: 1_710_230_400 - 978_307_200 });
   const answer = await send('/pub', body, { Authorization: `Basic ${token}:` });
   expect(answer.status).toBe(503);
@@ -357,7 +357,7 @@ describe("OsmAnd's protocol", () => {
     ['/', '?lat=38.571&lon=-7.909'],
     ['/', '?id=nobody&lat=38.571&lon=-7.909&timestamp=1710230400'],
     ['/traccar', '?lat=38.571&lon=-7.909&timestamp=1710230400'],
-  ])('GET %s%s is never taken for stored', async (path, sent) => {
+  ])('GET %s%s is never acknowledged as stored', async (path, sent) => {
     const { status, json } = await kit.request(path + sent);
     expect([status, json.error]).toEqual([503, expect.stringMatching(/./)]);
   });
@@ -398,7 +398,7 @@ describe("OsmAnd's protocol", () => {
     expect(await waiting()).toHaveLength(2);
   });
 
-  it('a form in the body is taken as a query is, without names of networks and tokens of push services', async () => {
+  it('a form in the body is read like a query, without names of networks and tokens of push services', async () => {
     const body = `id=${token}&timestamp=1710230400&lat=1&lon=2&speed=10&hdop=1.1&wifi=c0-ff-ee&notificationToken=secret`;
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' };
     expect((await kit.request('/traccar', { method: 'POST', headers, body })).status).toBe(200);
@@ -408,7 +408,7 @@ describe("OsmAnd's protocol", () => {
     expect(text).not.toMatch(/c0-ff-ee|secret/);
   });
 
-  it('keeps positions that the receiver calls not valid, and makes no trip of them', async () => {
+  it('stores positions that the receiver marks as invalid, and derives no trip from them', async () => {
     const ride = Array.from({ length: 120 }, (_, i) => ({ ts: here.ts + 30 * i, east: 0.0025 * Math.min(i, 60) }));
     for (const [i, { ts, east }] of ride.entries()) {
       const isValid = i < 20 || i > 45;
@@ -429,7 +429,7 @@ describe("OsmAnd's protocol", () => {
   });
 });
 
-it('Overland may have its token in the address, as other services want it', async () => {
+it('Overland may have its token in the address', async () => {
   for (const name of ['token', 'access_token', 'api_key']) {
     const body = apps.overland.body(here, token);
     expect((await kit.post(`/overland?${name}=${token}`, body)).status).toBe(200);
@@ -437,7 +437,7 @@ it('Overland may have its token in the address, as other services want it', asyn
   expect(await waiting()).not.toEqual([]);
 });
 
-it('no line of the log has a query', async () => {
+it('the log contains no query', async () => {
   const secret = 'my-secret-token';
   for (const path of ['/', '/traccar', '/overland', '/nowhere'])
     await kit.request(`${path}?id=${secret}&lat=38.571&lon=2`);

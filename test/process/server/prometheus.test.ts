@@ -49,7 +49,7 @@ interface Situation {
   fires: string[];
 }
 
-/** Series that no server gives from its start: those of Prometheus itself and of a study. */
+/** Series that a fresh server does not have: the ones of Prometheus itself and of a study. */
 const others = ['up{job="mobility"}', 'mobility_study_joined_last_hour{study="sunny"}'];
 
 /** Runs the alerts over situations, each beside the series that a server gives from its start. */
@@ -77,11 +77,11 @@ async function judge(situations: Record<string, Situation>): Promise<string> {
 }
 
 describe.skipIf(!hasPromtool)('Prometheus', () => {
-  it('takes the metrics of a fresh server and of one at work without a complaint', async () => {
+  it('accepts the metrics of a fresh server and of one in use without a warning', async () => {
     for (const events of [0, 3]) expect(run(['check', 'metrics'], await metricsAfter(events))).toBe('0: ');
   });
 
-  it('fires each alert at the first event that it is for, and is silent before', async () => {
+  it('fires each alert at the first event that it is for, and not before', async () => {
     const disk = { mobility_disk_free_bytes: '100x1500', mobility_store_bytes: '51x1500' };
     const outcome = await judge({
       'nothing happens': { series: {}, at: '24h', fires: [] },

@@ -50,7 +50,7 @@ function logLines() {
 const put = (server: RunningServer, ts: number) =>
   server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
 
-/** Sends a body up to a place, tells the server to stop, and sends the rest when it takes no more connections. */
+/** Sends a part of a body, stops the server, and sends the rest when the server accepts no more connections. */
 async function stopDuringPut(server: RunningServer, body: string, place: number) {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
@@ -204,7 +204,7 @@ describe('several workers', () => {
   };
 
   // The state of a process is read from /proc.
-  it.skipIf(process.platform !== 'linux')('a message to a worker that has just died ends nothing', async () => {
+  it.skipIf(process.platform !== 'linux')('survive a message to a worker that has just died', async () => {
     const { stdout, stderr } = await runPrimary([
       'const workers = await startWorkers(options);',
       'const [{ process: child }] = Object.values(cluster.workers);',
@@ -219,7 +219,7 @@ describe('several workers', () => {
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^worker 1 ended with SIGKILL;.*\n$/), '']);
   });
 
-  it('one that cannot be started is reported, and tried again', async () => {
+  it('report a worker that cannot be started, and start it again', async () => {
     const { stdout, stderr } = await runPrimary([
       'const workers = await startWorkers(options);',
       'const node = process.execPath;',
@@ -240,7 +240,7 @@ describe('several workers', () => {
     expect(stderr).toBe('');
   });
 
-  it('none that can be started ends the server, and says why', async () => {
+  it('end the server with the reason if none can be started', async () => {
     const { stdout, stderr } = await runPrimary([
       "process.execPath += '-is-gone';",
       'await startWorkers(options).catch((error) => console.log(error.code, error.message));',
@@ -249,7 +249,7 @@ describe('several workers', () => {
     expect(stderr).toBe('');
   });
 
-  it.skipIf(process.platform !== 'linux')('end without a word when the primary process is killed', async () => {
+  it.skipIf(process.platform !== 'linux')('end without output when the primary process is killed', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
     const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
     const { hostname, port } = new URL(server.url);
@@ -317,14 +317,14 @@ describe('refusals', () => {
     return { code, stderr };
   };
 
-  it('dev listens beyond loopback only if the operator allows it', async () => {
+  it('--auth dev refuses addresses other than loopback unless the operator allows them', async () => {
     const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
     expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
     const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
     expect((await server.stop()).code).toBe(0);
   });
 
-  it('a file that holds no tiles ends it, with one worker and with two', async () => {
+  it('a file without tiles ends the server, with one worker and with two', async () => {
     const env = { MOBILITY_TILES: fileURLToPath(import.meta.url) };
     for (const workers of ['1', '2']) {
       const server = await start(['serve', '--store', address, '--port', '0', '--workers', workers], { env });
@@ -336,7 +336,7 @@ describe('refusals', () => {
     }
   });
 
-  it('an address that is taken ends it, with one worker and with two', async () => {
+  it('an address in use ends the server, with one worker and with two', async () => {
     const server = await startServer(address);
     const { port } = new URL(server.url);
     for (const workers of ['1', '2']) {

@@ -56,7 +56,7 @@ async function rawConnection(): Promise<{ socket: Socket; received: () => string
 }
 
 describe('over sockets', () => {
-  it('doubled slashes of a path are one, in the log too', async () => {
+  it('doubled slashes of a path are read and logged as one', async () => {
     const body = putBody([androidLocation(1463502000.25)]);
     for (const path of ['//usercache/put', '/usercache//put', '///usercache/put?a=//']) {
       expect((await post(path, body)).status).toBe(200);
@@ -99,12 +99,12 @@ describe('over sockets', () => {
     expect((await post('/usercache/put', putBody([iosActivity(1)]))).status).toBe(200);
   });
 
-  it('a gzip bomb gets its 413', async () => {
+  it('a gzip bomb gets a 413', async () => {
     const blanks = Buffer.alloc(50_000_000, 0x20);
     const bomb = gzipSync(Buffer.concat([Buffer.from('{"user":"ada"'), blanks]));
     const answer = await post('/usercache/put', bomb, { 'Content-Encoding': 'gzip' });
     expect(answer.json).toMatchObject({ status: 413, limit_bytes: 67_108_864, limit_inflation: 100 });
-    // Of nobody known it is not even inflated.
+    // Without a valid token the body is not inflated at all.
     const anonymous = await post('/usercache/put', gzipSync(blanks), { 'Content-Encoding': 'gzip' });
     expect(anonymous.json).toMatchObject({ status: 403 });
     expect((await post('/usercache/get', bomb, { 'Content-Encoding': 'gzip' })).json).toMatchObject({ status: 413 });
@@ -126,7 +126,7 @@ describe('over sockets', () => {
     socket.destroy();
   });
 
-  it('a connection that breaks off in the middle of a put stores nothing, and has its END', async () => {
+  it('a put whose connection breaks off stores nothing, and its END is logged', async () => {
     const { socket } = await rawConnection();
     socket.write(
       'POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"user":',
@@ -156,7 +156,7 @@ describe('over sockets', () => {
     expect(await old.ended).toContain('{"status":"ok"}');
   });
 
-  it('a path and a method cannot forge a line', async () => {
+  it('a path and a method cannot forge a line of the log', async () => {
     const { socket, received } = await rawConnection();
     socket.write(
       'POST /%0AEND%20POST%20/usercache/put?x=1#%0A HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n',
@@ -168,12 +168,12 @@ describe('over sockets', () => {
   });
 });
 
-describe('callers who use more than their share', () => {
+describe('callers that use more than their share', () => {
   const get = (path: string, token: string, length: number) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${length}\r\n\r\n`;
 
-  it('a stranger who announces a large body is refused after the first bytes', async () => {
+  it('a caller without a valid token who announces a large body is refused after the first bytes', async () => {
     const byHeader = await rawConnection();
     byHeader.socket.write(get('/usercache/put', 'nobody', 60_000_000));
     await until(() => byHeader.received().includes('"status":403'));
@@ -185,7 +185,7 @@ describe('callers who use more than their share', () => {
     byField.socket.destroy();
   });
 
-  /** A put of somebody, of which so many bytes are sent; the others may come later. */
+  /** A put of a user, of which `sent` bytes are sent now; `finish` sends the others. */
   const begin = async (user: string, length: number, sent: number) => {
     const connection = await rawConnection();
     const body = putBody([androidLocation(1, { note: 'x'.repeat(length) })]).replace('"ada"', `"${user}"`);
@@ -207,7 +207,7 @@ describe('callers who use more than their share', () => {
   };
   const endless = 600_000; // ms, longer than any test
 
-  it('callers whose own bodies fill their part get 429 at once, and no other caller is delayed', async () => {
+  it('callers whose bodies fill their share of the memory get 429 without waiting, and no other caller is delayed', async () => {
     await openForWaiting(endless);
     const slow = await begin('ada', 400_000, 390_000);
     const own = await pushAs('ada');
@@ -219,7 +219,7 @@ describe('callers who use more than their share', () => {
     slow.socket.destroy();
   });
 
-  it('a body that waited in vain gets its 503, and its connection takes the next call', async () => {
+  it('a body for which no memory becomes free gets a 503, and its connection takes the next call', async () => {
     await openForWaiting(200);
     const slow = [await begin('ada', 400_000, 390_000), await begin('eve', 400_000, 390_000)];
     const waiting = await begin('joe', 400_000, 200_000);
@@ -231,7 +231,7 @@ describe('callers who use more than their share', () => {
     for (const { socket } of [...slow, waiting]) socket.destroy();
   });
 
-  it('tokens that announce bodies and send nothing, or half of it, keep no phone out', async () => {
+  it('callers that announce bodies and send nothing, or half, do not prevent puts of others', async () => {
     await close();
     kit = await openKit();
     serving = await listen(10);
@@ -261,7 +261,7 @@ describe('callers who use more than their share', () => {
     for (const { socket } of [...idle, ...half]) socket.destroy();
   });
 
-  it('150 large bodies at once are all stored beside some that stop coming or disappear, also while the server stops', async () => {
+  it('150 simultaneous large bodies are stored beside stalled and aborted ones, also while the server stops', async () => {
     await close();
     kit = await openKit({ bytes: { large: { ...byteLimits.large, perCaller: 8 * mebibyte }, patience: 60_000 } });
     serving = await listen(60);
@@ -291,7 +291,7 @@ describe('callers who use more than their share', () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(150);
   });
 
-  it('answers that are not read are ended, limited for each caller, and keep no other caller out', async () => {
+  it('unread answers are limited per caller and closed, and do not block other callers', async () => {
     await serving.close();
     serving = await listen(10, 3);
     await kit.user('eve');
@@ -348,7 +348,7 @@ describe('connections that ask for too much', () => {
     socket.destroy();
   });
 
-  it('a connection that sends many calls ahead is closed, and others are answered', async () => {
+  it('a connection that pipelines many calls is closed, and others are answered', async () => {
     const flood = await rawConnection();
     flood.socket.pause();
     flood.socket.write(get.repeat(1_000));
@@ -357,7 +357,7 @@ describe('connections that ask for too much', () => {
     expect((await fetch(url('/healthz'))).status).toBe(200);
   });
 
-  it('when connections are nearly used up, the oldest without a call make room for new ones', async () => {
+  it('when few connections are left, the oldest idle ones are closed for new ones', async () => {
     await serving.close();
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, maxConnections: 20 });
     const silent = await Promise.all(Array.from({ length: 40 }, () => rawConnection()));
@@ -369,7 +369,7 @@ describe('connections that ask for too much', () => {
     for (const { socket } of silent) socket.destroy();
   });
 
-  it('an address that is no proxy has at most its number of connections', async () => {
+  it('the connections of an address that is not a proxy are limited', async () => {
     await serving.close();
     const limits = { maxPerAddress: 3, proxies: new BlockList() };
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, ...limits });
@@ -399,7 +399,7 @@ describe('connections that ask for too much', () => {
 });
 
 describe('answers that are not read', () => {
-  it('are limited in bytes for each caller, and no other caller is delayed', async () => {
+  it('are limited in bytes per caller, and no other caller is delayed', async () => {
     await close();
     await open({ bytes: { answers: { ...byteLimits.answers, perCaller: 3 * mebibyte } } });
     await kit.user('bob');

@@ -55,7 +55,7 @@ describe('an address', () => {
     expect(error.message).not.toContain('secret');
   });
 
-  it('where nobody answers is unavailable after the time limit, without its password', async () => {
+  it('without a server is unavailable after the time limit, and the message has no password', async () => {
     const begin = Date.now();
     const error = await openMongoEngine('mongodb://me:secret@127.0.0.1:1/x', { retrySeconds: 0.5 }).catch((e) => e);
     expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });

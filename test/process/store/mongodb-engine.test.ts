@@ -39,7 +39,7 @@ async function openOn(server: TestServer): Promise<OpenedEngine> {
   };
 }
 
-/** Runs `work` with an engine on a database of its own, which is dropped afterwards. */
+/** Runs `work` with an engine on a new database, which is dropped afterwards. */
 function withEngine(
   server: TestServer,
   work: (engine: Engine, address: string) => Promise<void>,
@@ -61,7 +61,7 @@ describeOnServers('MongoDB', (server) => {
   engineContract('engine', () => openOn(server()));
 
   describe('layout', () => {
-    it('creates every index at the first opening, and what is missing if it is asked to', () =>
+    it('creates every index at the first opening, and missing ones on request', () =>
       withEngine(server(), (_, address) =>
         withClient(address, async (client) => {
           const keysIn = async (name: string): Promise<string[]> =>
@@ -83,7 +83,7 @@ describeOnServers('MongoDB', (server) => {
         }),
       ));
 
-    it('of a store that an earlier version made gets the collections and indexes that it lacks, by any opening', () =>
+    it('of a store of an earlier version gets its missing collections and indexes whenever it is opened', () =>
       withEngine(server(), (_, address) =>
         withClient(address, async (client) => {
           const before = await collectionsIn(client);
@@ -162,7 +162,7 @@ describeOnServers('MongoDB', (server) => {
           expect(sent()).toEqual(['find']);
           await engine.write(null, (rows) => rows.put(accounts, [accountOf(user, 0)]));
           expect(sent()).toEqual(['update', 'commitTransaction']);
-          // The account, which every write reads, says that the user has no large bytes.
+          // The account, which every write reads, records that the user has no large bytes.
           await engine.write(user, async (rows) => {
             await rows.find(accounts, { where: { user } });
             await rows.put(trips, many.slice(0, 9));
@@ -270,7 +270,7 @@ describeOnServers(
   (server) => {
     const commands = ['update', 'find', 'delete', 'commitTransaction'];
 
-    it.each(Object.entries(faults))('writes once and reads if %s, at whichever command', (_, fault) =>
+    it.each(Object.entries(faults))('writes once and reads if %s, at any command', (_, fault) =>
       withEngine(server(), async (engine) => {
         for (const command of fault.writeConcernError ? ['commitTransaction'] : commands) {
           for (const times of fault.closeConnection ? [1, 2] : [1]) {
@@ -371,7 +371,7 @@ describeOnServers(
         expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(1);
       }));
 
-    it('closes at once though the server is gone', () =>
+    it('closes without delay when the server is gone', () =>
       withEngine(
         server(),
         async (engine) => {

@@ -1,4 +1,4 @@
-// Two runs of everybody at once on one MongoDB: no user is in two hands, and each is done once, corrections included.
+// Two simultaneous runs over all users on one MongoDB: each user is processed by one run only, corrections included.
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { type AllReport, runAll } from '../../../src/pipeline/run-all.ts';
@@ -46,8 +46,8 @@ function noting(store: Store, hands: Map<string, number>): Store {
   return { ...store, leases: { ...store.leases, acquire }, documents: { ...store.documents, apply } };
 }
 
-describeOnServers('two runs of everybody at once', (server) => {
-  it('have no user in two hands, move each entry once, and give the diary of one run on the embedded store', () =>
+describeOnServers('two simultaneous runs over all users', (server) => {
+  it('process each user in one run only, move each entry once, and give the diary of one run on the embedded store', () =>
     withStore(server(), async (store, { address }) => {
       await fill(store);
       const other = await openStore(address);

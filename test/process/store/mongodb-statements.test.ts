@@ -43,12 +43,12 @@ const isIndexed = ({ name, filter }: { name: string; filter: Document }, columns
   mongoIndexes()[name]!.some(({ key }) => Object.keys(key).every((column, i) => i >= columns || column in filter));
 
 describeOnServers('statements of MongoDB', (server) => {
-  it('each finds its rows by an index, whatever the history of a user', async () => {
+  it('find their rows by an index, for a user with any history', async () => {
     const commands: Document[] = [];
     await withStore(
       server(),
       async (store) => {
-        commands.length = 0; // those of the opening
+        commands.length = 0; // without the commands of the opening
         await useAll(store);
       },
       { onCommand: (command) => void commands.push(command) },
@@ -64,7 +64,7 @@ describeOnServers('statements of MongoDB', (server) => {
     // Without `_id`, which erasing names.
     expect([...new Set(names)].filter((name) => !name.endsWith(' _id')).sort()).toEqual([
       'batches user', // also the last one
-      'batches user first_ts last_ts', // what waits, by data time
+      'batches user first_ts last_ts', // pending entries, by data time
       'chunks user', // counts and summaries, here and below
       'documents user',
       'errors user',
@@ -75,7 +75,7 @@ describeOnServers('statements of MongoDB', (server) => {
     ]);
   });
 
-  it('a day of a phone takes few, and a run that finds nothing new takes next to none', async () => {
+  it('are few for a day of a phone, and fewer for a run without new entries', async () => {
     const commands: Document[] = [];
     const sent = (): Map<string, number> => counted(commands.splice(0, commands.length));
     const expectFew = (name: keyof typeof most): void => {

@@ -77,7 +77,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await page.follow('main button');
   }
 
-  it('a link leads to the days of its owner, without scripts, and to days beside each other', async () => {
+  it('a link leads to the days of its owner and from day to day, without scripts', async () => {
     await page.send('Emulation.setScriptExecutionDisabled', { value: true });
     await signIn();
     expect(await path()).toBe('/me');
@@ -98,7 +98,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await page.send('Emulation.setScriptExecutionDisabled', { value: false });
   });
 
-  it('a trip is labelled from its card, and says so', async () => {
+  it('a trip is labelled from its card, and the card shows the label', async () => {
     await page.open(`${address}/me/day/${day}`);
     await page.follow('.trip .fold');
     await page.value(`document.querySelector('.trip input[value=bus]').click()`);
@@ -109,7 +109,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
   });
 
-  it('a person names a place and says that a trip did not happen, sees it at once, and undoes both', async () => {
+  it('a person names a place and states that a trip did not happen, sees both on the next page, and undoes both', async () => {
     await page.open(`${address}/me/day/${day}`);
     const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
     await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
@@ -133,7 +133,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
   });
 
-  it('the keyboard reaches the content first, then every link and form, and shows where it is', async () => {
+  it('the keyboard reaches the content first, then every link and form, and the focus is visible', async () => {
     await page.open(`${address}/me/day/${day}`);
     await page.press('Tab');
     expect(await page.value('document.activeElement.hash')).toBe('#content');

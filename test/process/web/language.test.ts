@@ -1,5 +1,5 @@
-// A second language is one more file: every word of every page comes from the texts. Here each text is marked, and what
-// is left of a page without the marked ones holds data only.
+// A second language needs one more file only: every word of every page is in a file of texts. Here each text is marked,
+// so a page without its marked texts holds data only.
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
@@ -9,7 +9,7 @@ import { freshProgram } from '../../cli/kit.ts';
 import { config } from '../../server/kit.ts';
 
 vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
-  // A language, and classes of the style sheet, are no words.
+  // A language, and classes of the style sheet, are not words.
   const noWords = ['language', 'looks'];
   const marked = (value: unknown): unknown => {
     if (typeof value === 'string') return `⟦${value}⟧`;
@@ -40,7 +40,7 @@ function unmarked(html: string, data: readonly string[]): string[] {
   return text.match(/\p{L}{2,}/gu) ?? [];
 }
 
-it('every word of every page is in the file of its language', async () => {
+it('every word of every page comes from the file of its language', async () => {
   const now = Date.parse('2024-03-29T12:00:00Z') / 1000;
   const program = await freshProgram();
   const run = async (...args: string[]): Promise<string> => {

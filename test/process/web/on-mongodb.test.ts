@@ -8,7 +8,7 @@ import { describeOnServers, openOn } from '../../store/servers.ts';
 import { managerRecord, studySettings } from '../../support/study.ts';
 
 describeOnServers('on MongoDB', (server) => {
-  it('a manager signs in, wrong passwords at once are all counted, and a person joins, pushes and asks for a day', async () => {
+  it('a manager signs in, simultaneous wrong passwords are all counted, and a person joins, pushes and gets a day', async () => {
     const { store, dispose } = await openOn(server());
     const kit = await openKit({ store, config: { ...config, auth: 'token' } });
     try {

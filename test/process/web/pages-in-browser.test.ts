@@ -43,7 +43,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
 
   const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
 
-  it('ask for nothing, and nothing in them is refused', async () => {
+  it('request no other file, and the browser blocks nothing in them', async () => {
     for (const name of Object.keys(files)) {
       const before = page.requests.length;
       await open(name);
@@ -89,7 +89,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
   });
 
-  it('the keyboard reaches the days, shows where it is, and goes there', async () => {
+  it('the keyboard reaches the links of the days, shows the focus, and follows them', async () => {
     await open('week');
     for (let i = 0; i < 6; i += 1) await page.press('Tab');
     const at = await page.value<string[]>(
@@ -116,7 +116,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     expect(await page.value('location.pathname')).toMatch(/index\.html$/);
   });
 
-  it('a screen reader hears the hours on the way, the places of the map, and every trip as a row', async () => {
+  it('the accessibility tree has the hours of travel, the places of the map, and every trip as a row', async () => {
     await open('day');
     const { nodes } = await page.send<{ nodes: { role?: { value: string }; name?: { value: string } }[] }>(
       'Accessibility.getFullAXTree',

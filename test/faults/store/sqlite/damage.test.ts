@@ -1,4 +1,4 @@
-// Rows that changed on disk: they are refused by table and key, whatever value it was, and nobody else notices.
+// Rows that changed on disk: they are refused by table and key, for any value, and no other user is affected.
 import { expect, it } from 'vitest';
 import type { Table } from '../../../../src/store/rows/rows.ts';
 import { allTables } from '../../../../src/store/rows/tables.ts';
@@ -43,22 +43,25 @@ const parts = [
   ['trips', 'outline', (store: Store, user: Person) => store.trips.outlines(user.id, [1])],
 ] as const;
 
-it.each(parts)('a row of %s with a damaged %s is refused where only that is read', async (name, column, read) => {
-  const { folder, store } = await places.newStore();
-  const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
-  const connection = connect(databaseIn(folder));
-  places.later(() => connection.close());
-  for (const value of ['7', '{"keys":[["background/']) {
-    connection.prepare(`UPDATE ${name} SET "${column}" = ? WHERE user = ?`).run(value, ada.id);
-    await expect(read(store, ada)).rejects.toMatchObject({
-      code: 'MOBILITY_STORE_DAMAGED',
-      message: expect.stringContaining(`row of table ${name} (user "${ada.id}", `),
-    });
-    await read(store, ben);
-  }
-});
+it.each(parts)(
+  'a row of %s with a damaged %s is refused by calls that read the damaged value',
+  async (name, column, read) => {
+    const { folder, store } = await places.newStore();
+    const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
+    const connection = connect(databaseIn(folder));
+    places.later(() => connection.close());
+    for (const value of ['7', '{"keys":[["background/']) {
+      connection.prepare(`UPDATE ${name} SET "${column}" = ? WHERE user = ?`).run(value, ada.id);
+      await expect(read(store, ada)).rejects.toMatchObject({
+        code: 'MOBILITY_STORE_DAMAGED',
+        message: expect.stringContaining(`row of table ${name} (user "${ada.id}", `),
+      });
+      await read(store, ben);
+    }
+  },
+);
 
-it('a feed with damaged facts is refused where only these are read', async () => {
+it('a feed with damaged facts is refused by calls that read them', async () => {
   const { folder, store } = await places.newStore();
   await fill(store, 'ada');
   const connection = connect(databaseIn(folder));
@@ -94,7 +97,7 @@ const tables = (allTables as unknown as readonly Table<Record<string, unknown>>[
   ({ name }) => !['erased_tokens', 'arrivals', 'places'].includes(name),
 );
 
-it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
+it.each(tables)('a row of $name with any changed value is refused', async ({ name, columns, key, indexes }) => {
   const { folder, store } = await places.newStore();
   const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
   await store.studies.put(studySettings());
@@ -105,7 +108,7 @@ it.each(tables)('a row of $name with another value anywhere is refused', async (
   const owner = isNobodys ? '1' : name === 'people' ? `uuid = '${ada.id}'` : `user = '${ada.id}'`;
   const connection = connect(databaseIn(folder));
   places.later(() => connection.close());
-  // A row whose key or user is another one is somebody else's or nobody's, which a check finds.
+  // A row whose key or user is another one belongs to another user or to none, which a check finds.
   const indexed = new Set([...key, ...indexes.flatMap((index) => index.columns.slice(0, 1)), 'user']);
   const values = Object.keys(columns).filter((column) => !indexed.has(column));
   expect(values.length).toBeGreaterThan(0);

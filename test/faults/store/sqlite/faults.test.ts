@@ -1,5 +1,5 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
-// acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
+// acknowledged is there, what was refused left nothing, and the store continues when the fault ends.
 import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ const batchOf = (from: number, count: number) =>
   numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
 
 describe('a full file', () => {
-  it('refuses the whole put, with its note in the profile, and accepts it when there is space', async () => {
+  it('refuses the whole put, including its note in the profile, and accepts it when there is space', async () => {
     const { store, user, limit, grow } = await limitedStore();
     const push = (from: number, count: number, at: number) => {
       const note = { set: { at } };
@@ -55,7 +55,7 @@ describe('a full file', () => {
     expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
   });
 
-  it('of puts at the same moment, refuses those that do not fit and accepts the others', async () => {
+  it('refuses simultaneous puts that do not fit and accepts the others', async () => {
     const { store, user: small, limit } = await limitedStore();
     const large = await newPerson(store);
     limit(60);
@@ -70,7 +70,7 @@ describe('a full file', () => {
     expect(await store.usercache.count(large.id)).toBe(0);
   });
 
-  it('moves nothing, or all', async () => {
+  it('moves all entries or none', async () => {
     const { user, limit, grow } = await limitedStore();
     const entries = batchOf(0, 300);
     await user.put(entries);
@@ -85,7 +85,7 @@ describe('a full file', () => {
   });
 });
 
-/** A small disk of its own; null where none can be mounted. */
+/** A small disk; null if none can be mounted. */
 async function smallDisk(size: string): Promise<{ disk: string; resize(size: string): void } | null> {
   const disk = join(await places.folder(), 'disk');
   await mkdir(disk);
@@ -130,7 +130,7 @@ it('a disk without space refuses writes, loses nothing, and is used again when i
   expect(await user.moveAll()).toMatchObject({ inserted: acknowledged.length + 1 });
 });
 
-it('a disk that is full at once makes no store, and one is made when there is space', async (test) => {
+it('no store is made on a full disk, and one is made when there is space', async (test) => {
   const small = await smallDisk('100k');
   if (small === null) return test.skip('without the right to mount a small disk');
   const folder = join(small.disk, 'store');
@@ -142,7 +142,7 @@ it('a disk that is full at once makes no store, and one is made when there is sp
 });
 
 describe('a file that others write to', () => {
-  it('is waited for without blocking other calls', async () => {
+  it('delays a put without blocking other calls', async () => {
     const { folder, store, user } = await places.newStore();
     const other = connect(databaseIn(folder));
     other.exec('BEGIN IMMEDIATE');
@@ -187,18 +187,21 @@ it('a store whose folder was moved or replaced stores nothing more', async () =>
   same(await user.waiting(), [fix(1), fix(4)]);
 });
 
-it.each([1, 1_000])('a folder that is moved while a put of %d entries is written has none of them', async (count) => {
-  const { folder, user } = await places.newStore();
-  watched.before = (sql) => {
-    if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
-  };
-  await rejects(user.put(fixes(0, count)), 'MOBILITY_STORE_UNAVAILABLE');
-  watched.before = () => {};
-  await rename(`${folder}-moved`, folder);
-  same(await user.waiting(), []);
-});
+it.each([1, 1_000])(
+  'a folder that is moved while a put of %d entries is written contains none of them',
+  async (count) => {
+    const { folder, user } = await places.newStore();
+    watched.before = (sql) => {
+      if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
+    };
+    await rejects(user.put(fixes(0, count)), 'MOBILITY_STORE_UNAVAILABLE');
+    watched.before = () => {};
+    await rename(`${folder}-moved`, folder);
+    same(await user.waiting(), []);
+  },
+);
 
-it.each([1, 1_000])('a put of %d entries is acknowledged by no commit that failed', async (count) => {
+it.each([1, 1_000])('a put of %d entries is not acknowledged if its commit failed', async (count) => {
   const { store, user } = await places.newStore();
   const other = await newPerson(store);
   watched.before = (sql) => {
@@ -210,7 +213,7 @@ it.each([1, 1_000])('a put of %d entries is acknowledged by no commit that faile
   same(await user.waiting(), []);
 });
 
-it('of two writes at once, one that fails after its first row leaves none, and the other is stored', async () => {
+it('of two simultaneous writes, one that fails after its first row leaves no row, and the other is stored', async () => {
   const { store, user } = await places.newStore();
   const other = await newPerson(store);
   let inserts = 0;
@@ -225,7 +228,7 @@ it('of two writes at once, one that fails after its first row leaves none, and t
   same(await other.waiting(), [fix(2)]);
 });
 
-describe('trouble that the engine reports', () => {
+describe('an error of the engine', () => {
   const codes: [number, string][] = [
     [13, 'MOBILITY_STORE_FULL'], // SQLITE_FULL
     [10 | (3 << 8), 'MOBILITY_STORE_FULL'], // SQLITE_IOERR_WRITE: a quota
@@ -238,7 +241,7 @@ describe('trouble that the engine reports', () => {
     [26, 'MOBILITY_STORE_DAMAGED'],
   ];
 
-  it.each(codes)('as %d is named %s wherever it comes, and leaves no trace when it is over', async (errcode, code) => {
+  it.each(codes)('%d is reported as %s at any statement, and changes nothing', async (errcode, code) => {
     const { folder, store, user } = await places.newStore();
     await user.moveIn([fix(1)]);
     await user.put([fix(2)]);
@@ -272,7 +275,7 @@ describe('trouble that the engine reports', () => {
     expect(await user.errors()).toHaveLength(1);
   });
 
-  it('is busy for a moment, and tried again', async () => {
+  it('that it is busy leads to another attempt', async () => {
     const { user } = await places.newStore();
     for (const code of [5, 6, 15]) {
       let times = 3;
@@ -290,7 +293,7 @@ describe('trouble that the engine reports', () => {
   });
 });
 
-it('a put is stored though the profile of its user is damaged, which stays as it is', async () => {
+it('a put is stored although the profile of its user is damaged, and the profile does not change', async () => {
   const { folder, store, user } = await places.newStore();
   await store.profiles.merge(user.id, { name: 'ada' });
   const connection = connect(databaseIn(folder));

@@ -87,7 +87,7 @@ async function filledStore(): Promise<{ folder: string; user: Person }> {
 }
 
 describe('a kill before any statement', () => {
-  it('of a put leaves all of the put or nothing', async () => {
+  it('of a put leaves all its entries or none', async () => {
     const { folder, user } = await filledStore();
     const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
     const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
@@ -101,7 +101,7 @@ describe('a kill before any statement', () => {
     await allOrNothing(folder, user, (one) => one.leased((lease) => one.move(lease, judge)));
   });
 
-  it('of an erasure leaves a user who is there, whose erasure can be repeated, or who is gone', async () => {
+  it('of an erasure leaves the user unchanged, with an erasure that can be repeated, or erased', async () => {
     const { folder, user } = await filledStore();
     const store = await places.open(folder);
     await store.profiles.merge(user.id, {});
@@ -126,7 +126,7 @@ describe('a kill before any statement', () => {
     expect(stages).toEqual(new Set(['there', 'erasing', 'gone']));
   });
 
-  it('of the making of a store leaves a folder in which one is made at the next opening', async () => {
+  it('of the creation of a store leaves a folder in which the next opening creates one', async () => {
     const folder = await places.folder();
     const copies = await copiesDuring(folder, async () => {
       const store = await places.open(folder);

@@ -16,7 +16,7 @@ const places = usePlaces();
 
 const marker = 'WIPEMARKER';
 
-/** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
+/** Rows of every kind that are moved, replaced, rejected and removed, in pages with rows of another user. */
 async function live(user: Person, word: string): Promise<void> {
   const { store } = user;
   const judge: Judge = (one) => (one.metadata.write_ts % 7 === 0 ? { reason: 'r', message: word } : accept(one));
@@ -52,7 +52,7 @@ async function live(user: Person, word: string): Promise<void> {
   await user.put(numbers(0, 20).map((i) => entry(`manual/${word}`, 5_000 + i, { word: `${word} ${newId()}` })));
 }
 
-it('no byte of an erased user is in the file, its log or a copy, as it is or compressed', async () => {
+it('no byte of an erased user is in the file, its log or a copy, plain or compressed', async () => {
   const { folder, store, user: ben } = await places.newStore();
   const serving = await places.open(folder);
   const { uuid } = (await store.users.register(`carla-${marker}@example.org`, { now: 1 })).user;
@@ -81,14 +81,14 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
     expect(await textsIn(place, texts)).toEqual([]);
     expect(await piecesIn(place, pieces)).toEqual([]);
   }
-  // Others are whole, for whoever had the store open before too; and a name that was erased can be used again.
+  // Other users are complete, also for connections opened before, and an erased name can be used again.
   same(await ben.on(serving).stored(), before);
   expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
   await ben.on(serving).moveAll();
   expect((await ben.stored()).length).toBeGreaterThan(before.length);
 });
 
-it('an erasure ends when its traces are overwritten, and fails if they cannot be', async () => {
+it('an erasure completes when its traces are overwritten, and fails if they cannot be', async () => {
   const { folder, user } = await places.newStore();
   await onEngine(folder, {}, async (engine) => {
     const forget = () => Promise.reject(new Error('the disk is full'));
@@ -109,7 +109,7 @@ async function hideInGaps(path: string, text: string): Promise<number> {
   return count;
 }
 
-it('copies of rows that SQLite leaves in the unused middle of pages are overwritten', async () => {
+it('copies of rows that SQLite leaves in unused parts of pages are overwritten', async () => {
   const { folder, store, user: ben } = await places.newStore();
   const { uuid } = (await store.users.register('carla', { now: 1 })).user;
   for (const user of [ben, new Person(store, uuid)]) await live(user, 'BENSWORD');

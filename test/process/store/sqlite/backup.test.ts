@@ -1,4 +1,4 @@
-// Backups of the embedded store: one moment of it while others write, and good to go on from.
+// Backups of the embedded store: a consistent snapshot while others write, which opens as a store.
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   program = await buildProgram();
 });
 
-it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
+it('a backup during puts and moves has everything acknowledged before it, and is a consistent snapshot', async () => {
   const { folder, store } = await places.newStore();
   const users = [await newPerson(store), await newPerson(store), await newPerson(store)];
   const writer = `
@@ -56,7 +56,7 @@ it('a backup while a process puts and moves has everything acknowledged before, 
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
     await users[0]!.on(copy).put([fix(1e9)]);
   }
-  await child.line(`ack ${10 * child.lines.length}`); // the writer goes on
+  await child.line(`ack ${10 * child.lines.length}`); // the writer continues
 });
 
 it('a backup is private, complete in its one file, and opens as a store', async () => {
@@ -91,7 +91,7 @@ it('a backup may go to an empty folder outside the store, and to no other', asyn
   expect(await readdir(target)).toEqual(['mobility.db']);
 });
 
-it('of two backups to one folder one is made, and the other says that the folder is not empty', async () => {
+it('of two backups to one folder one succeeds, and the other fails because the folder is not empty', async () => {
   const { folder } = await places.newStore();
   const target = join(await places.folder(), 'backup');
   const both = await Promise.allSettled([backupStore(folder, target), backupStore(folder, target)]);
@@ -101,7 +101,7 @@ it('of two backups to one folder one is made, and the other says that the folder
   expect(await readdir(dirname(target))).toEqual(['backup']);
 });
 
-it('a backup of nothing, or of a damaged store, says so and leaves nothing behind', async () => {
+it('a backup of a missing or damaged store fails with the reason and leaves no files', async () => {
   const around = await places.folder();
   await rejects(backupStore(join(around, 'none'), join(around, 'backup')), 'MOBILITY_STORE_ADDRESS');
   const { folder, store, user } = await places.newStore();
@@ -114,7 +114,7 @@ it('a backup of nothing, or of a damaged store, says so and leaves nothing behin
   expect(await readdir(around)).toEqual([]);
 });
 
-it('a backup that is interrupted anywhere leaves nothing behind', async () => {
+it('a backup that is interrupted at any moment leaves no files', async () => {
   const { folder, store } = await places.newStore();
   await (await newPerson(store)).put([fix(1)]);
   const around = await places.folder();
@@ -135,7 +135,7 @@ it('a backup that is interrupted anywhere leaves nothing behind', async () => {
   }
 });
 
-it('a backup is checked and read without a byte of it changing', async () => {
+it('a backup is checked and read without a change of any byte', async () => {
   const { folder, store, user } = await places.newStore();
   await user.put([fix(1), fix(2)]);
   const copy = `${folder}-copy`;

@@ -68,7 +68,7 @@ describe('a new store', () => {
     for (const name of names) expect([name, (await stat(join(folder, name))).mode & 0o777]).toEqual([name, 0o600]);
   });
 
-  it('may stand beside other things in its folder', async () => {
+  it('may share its folder with other files', async () => {
     const folder = await places.folder();
     await mkdir(join(folder, 'logs'));
     await writeFile(join(folder, 'notes.txt'), 'mine');
@@ -76,7 +76,7 @@ describe('a new store', () => {
     expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('mine');
   });
 
-  it('is made once when many open it at once, and leaves nothing half made', async () => {
+  it('is made once when many open it simultaneously, and leaves no temporary files', async () => {
     const folder = join(await places.folder(), 'store');
     const stores = await Promise.all(numbers(0, 8).map(() => places.open(folder)));
     const user = await newPerson(stores[0]!);
@@ -85,14 +85,14 @@ describe('a new store', () => {
     expect((await readdir(folder)).every((name) => name.startsWith(database) && name.length <= 15)).toBe(true);
   });
 
-  it('is not made where nobody asks for it', async () => {
+  it('is not made by an opening that may not make one', async () => {
     const folder = await places.folder();
     await rejects(places.open(join(folder, 'none'), { make: false }), 'MOBILITY_STORE_ADDRESS');
     await rejects(places.open(folder, { make: false }), 'MOBILITY_STORE_ADDRESS');
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('cannot be made where a file is, or below one', async () => {
+  it('cannot be made at the path of a file, or below one', async () => {
     const file = join(await places.folder(), 'file');
     await writeFile(file, 'text');
     await rejects(places.open(file), 'MOBILITY_STORE_ADDRESS');
@@ -159,7 +159,7 @@ describe('every opening', () => {
     await refused(folder, 'MOBILITY_STORE_DAMAGED');
   });
 
-  it('refuses a flipped bit in what is fixed of the header', async () => {
+  it('refuses a flipped bit in the constant parts of the header', async () => {
     const { folder } = await closedStore();
     const path = databaseIn(folder);
     const whole = await readFile(path);
@@ -186,14 +186,14 @@ describe('every opening', () => {
     }
   });
 
-  it('takes a store as it was copied after it was closed, without its log', async () => {
+  it('opens a store that was copied after it was closed, without its log', async () => {
     const { folder, user } = await closedStore();
     for (const name of await readdir(folder)) if (name !== database) await rm(join(folder, name));
     expect(await user.on(await places.open(folder)).waiting()).toHaveLength(200);
   });
 });
 
-it('pages that were overwritten, or are gone, are reported as damage', async () => {
+it('overwritten or missing pages are reported as damage', async () => {
   for (const damage of [
     (bytes: Buffer) => bytes.fill(0x5a, 4096 * 30),
     (bytes: Buffer) => bytes.subarray(0, 4096 * Math.floor(bytes.length / 8192)),
@@ -224,7 +224,7 @@ describe('a write-ahead log', () => {
     return times;
   };
 
-  it('that was cut off without a trace gives what it still has: the first commits, whole', async () => {
+  it('that was cut off undetectably gives the first commits, each complete', async () => {
     const { folder, user, sizes } = await openStore();
     for (const [cut, commits] of [
       [sizes[4]! - 1, 4],

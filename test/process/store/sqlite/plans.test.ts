@@ -16,7 +16,7 @@ vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
 const places = usePlaces();
 afterEach(() => watched.reset());
 
-it('no statement looks through a table but those of the few studies and feeds, and only what was found by an index is sorted', async () => {
+it('no statement scans a table except studies and feeds, and statements sort only rows that an index found', async () => {
   const { folder, store } = await places.newStore();
   const texts = new Set<string>();
   watched.prepared = (sql) => {
@@ -48,7 +48,7 @@ it('no statement looks through a table but those of the few studies and feeds, a
   for (const { plan } of byTime) expect(plan).toMatch(/user=\? AND (key=\? AND )?first(_ts)?[<>=]/);
 });
 
-it('an hour of entries is stored and moved in one commit each, with few statements, whatever came before', async () => {
+it('an hour of entries is stored and moved in one commit each, with few statements, after any history', async () => {
   const { store, user } = await places.newStore();
   const hour = (n: number) =>
     numbers(0, 60).flatMap((minute) => {
@@ -75,7 +75,7 @@ it('an hour of entries is stored and moved in one commit each, with few statemen
   expect(Math.max(...counts.map(([, ofMove]) => ofMove!))).toBeLessThanOrEqual(18);
 });
 
-it('a chain of decades is written and removed at once: no statement has more values than the engine takes', async () => {
+it('a trip chain of decades is written and removed in one call: no statement has more values than SQLite allows', async () => {
   const { store, user } = await places.newStore();
   const place = { start_zone: 'UTC', start_loc: [9, 48], end_loc: [9, 48], sections: [] };
   const link = (chain_ts: number) => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const uuidOf = (n: number): string => `9b1b3f2e-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Registers both users, puts entries of its own and of all writers, each alone; says which were acknowledged. */
+/** Registers both users, puts entries of its own and of all writers, each alone; prints which were acknowledged. */
 const writer = `
   const store = await openStore(args.folder, { busySeconds: 240 });
   for (const uuid of [args.user, args.own]) await store.users.register(uuid + '@example.org', { uuid, now: 1 });
@@ -31,7 +31,7 @@ const writer = `
   say('done');
 `;
 
-/** Moves what waits, in pages of ten, and says so; ends when nothing is left. */
+/** Moves pending entries, ten at a time, and prints each result; ends when none is left. */
 const mover = `
   const store = await openStore(args.folder, { busySeconds: 240 });
   const { lease } = await store.leases.acquire(args.user, 'mover', 0);
@@ -44,7 +44,7 @@ const mover = `
   await store.close();
 `;
 
-it('processes that make a new store at once and write to it lose nothing and insert nothing twice', async () => {
+it('processes that make a new store simultaneously and write to it lose nothing and insert nothing twice', async () => {
   const folder = join(await places.folder(), 'new');
   const children = numbers(1, 5).map((n) => {
     return {
@@ -61,7 +61,7 @@ it('processes that make a new store at once and write to it lose nothing and ins
   expect(inserted).toHaveLength(60);
 });
 
-it('acknowledged entries are there after the writers were killed', async () => {
+it('acknowledged entries are stored after the writers were killed', async () => {
   const folder = join(await places.folder(), 'store');
   for (let round = 0; round < 3; round++) {
     const children = [1, 2].map((n) => {
@@ -84,7 +84,7 @@ it('acknowledged entries are there after the writers were killed', async () => {
   }
 });
 
-it('a move that was killed anywhere leaves each entry in one place, beside a process that puts', async () => {
+it('a move that is killed at any moment leaves each entry in one place, while another process puts entries', async () => {
   const { folder, store, user } = await places.newStore();
   const all = numbers(1, 401);
   for (const ts of all.slice(0, 300)) await user.put([fix(ts)]);
@@ -109,7 +109,7 @@ it('a move that was killed anywhere leaves each entry in one place, beside a pro
   expect(await store.counts(user.id)).toMatchObject({ usercache: 0, timeseries: 304 - 33, errors: 33 });
 });
 
-it('an opening finds nothing wrong with files that another process removes or empties as it closes', async () => {
+it('an opening reports no damage while another process removes or empties its files as it closes', async () => {
   const folder = join(await places.folder(), 'store');
   const visitor = `
     for (let i = 0; i < 60; i++) {
@@ -135,7 +135,7 @@ it('an opening finds nothing wrong with files that another process removes or em
   expect(looks.lines).toEqual(['looks']);
 });
 
-it('an erasure in one process and writes in others end without a row of the user', async () => {
+it('an erasure in one process leaves no row of the user, despite writes in other processes', async () => {
   const { folder, store } = await places.newStore();
   const body = `try { ${writer} } catch (error) { say(error.code); }`;
   const child = startChild(program, body, { folder, user: uuidOf(0), own: uuidOf(1), count: 1e9 });
