@@ -13,6 +13,8 @@ export async function* archiveFromProcess(
   request: ArchiveRequest,
 ): AsyncGenerator<Uint8Array> {
   const child = forkProgram(context, ['serve', '--archive'], 'pipe');
+  // Set before the process starts threads: on Linux each thread has its own priority, taken from the one that made it.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const exit = once(child, 'exit');
   exit.catch(() => {}); // awaited after the last byte
   child.send(request, () => {}); // if it cannot be sent, the process ends
@@ -28,7 +30,6 @@ export async function* archiveFromProcess(
 /** Writes the archive that the parent process requests to standard output. Ends if the parent ends. */
 export async function archiveForParent(context: CommandContext): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --archive');
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   leaveSignalsToParent();
   const onParentEnd = (): never => process.exit(1);
   process.once('disconnect', onParentEnd);

@@ -109,9 +109,9 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
       'Monday 25 March',
     ]);
     await page.follow('main li:last-child a');
-    expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25 March 2024');
+    expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25\u00a0March 2024');
     await page.follow('a[rel=next]');
-    expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26 March 2024');
+    expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26\u00a0March 2024');
     await page.follow('nav a');
     expect(await page.value('location.pathname')).toMatch(/index\.html$/);
   });
