@@ -205,10 +205,10 @@ function collectKnown({
 }: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // If a trip leads through a gap, the trip's length includes the movement.
-  const recorded = source.links.filter(({ trip, untracked }) => trip !== null && untracked === null);
+  // If a trip leads through a gap to its end, the trip's length includes the movement. A trip that ends within the gap
+  // was over before the user moved. A trip that a person added states the movement, even if it is over before.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
-    recorded.some(({ start_ts, end_ts }) => start_ts < to && end_ts > from);
+    moves.some((move) => move.from < to && (move.added ? move.to > from : move.to >= to));
   const gaps = collectGaps(source).map((one) =>
     one.reason === 'moved' && isInTrip(one) ? { from: one.from, to: one.to, reason: 'silent' as const } : one,
   );

@@ -60,6 +60,20 @@ describe('a day', () => {
     expect(day).toMatchObject({ staying_s: 600 + 7200 + 1800, inferred_stay_s: 3600, moved_unobserved_m: 5000 });
   });
 
+  it('says how far the user moved after a trip that ends within the gap, unless a trip leads on to its end', () => {
+    const moved: Silence = { from: noon + 3600, to: noon + 18_000, reason: 'moved', moved_m: 90_000 };
+    const observed = { from: noon - 600, silences: [moved], seen: { ...seen, ts: noon + 20_000 } };
+    const zones: [string, string] = ['Europe/Berlin', 'Europe/Berlin'];
+    const metres = (...trips: [from: number, to: number][]): (number | string | null)[] => {
+      const links = trips.map(([from, to]) => link(noon + from, noon + to, zones));
+      const [day] = observedDays({ links, observed, zone: 'UTC' }, '2024-03-12', '2024-03-12');
+      return [day!.moved_unobserved_m, day!.spans.find(({ to }) => to === noon + 18_000)!.reason];
+    };
+    expect(metres([0, 3800], [18_000, 19_000])).toEqual([90_000, 'moved']);
+    expect(metres([0, 3500], [17_000, 19_000])).toEqual([0, 'silent']);
+    expect(metres([0, 19_000])).toEqual([0, 'silent']);
+  });
+
   it('is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
     const unobserved = (of: object): number => {
