@@ -108,7 +108,7 @@ describe('failures', () => {
     for (const type of read) expect(await status(type), type).toBe(200);
   });
 
-  it('an exception is a 500 without details; its stack goes to standard error under the request id', async () => {
+  it('an exception is a 500 without details, and its stack is on standard error with the request id', async () => {
     const broken = await openKit({
       wrap: (store) => ({
         ...store,
@@ -134,7 +134,7 @@ describe('failures', () => {
     usercache: { ...store.usercache, put: () => Promise.reject(new MobilityError(code, '/srv/data: no')) },
   });
 
-  it('a store that cannot store is 503 with Retry-After, other troubles of the store are 500', async () => {
+  it('a store that cannot write is 503 with Retry-After, and other errors of the store are 500', async () => {
     const statuses: Partial<Record<ErrorCode, number>> = {
       MOBILITY_STORE_FULL: 503,
       MOBILITY_STORE_UNAVAILABLE: 503,
@@ -172,7 +172,7 @@ describe('failures', () => {
     await broken.close();
   });
 
-  it('no put is acknowledged and readyz is 503 while the folder of the store is elsewhere or replaced, or its log is gone', async () => {
+  it('puts fail and readyz is 503 while the folder of the store is moved or replaced, or its log is missing', async () => {
     const folder = folderIn(kit.store.address);
     const put = (ts: number) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
     const unavailable = problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' });
@@ -202,7 +202,7 @@ describe('failures', () => {
     expect(times).toEqual([1.5e9, 1.5e9 + 3]);
   });
 
-  it('a streamed answer that fails at once is an error, and one that fails midway is cut off and logged', async () => {
+  it('a streamed answer that fails before its first byte is an error, and one that fails later is cut off and logged', async () => {
     let calls = 0;
     const broken = await openKit({
       wrap: (store) => ({
@@ -235,7 +235,7 @@ describe('failures', () => {
 });
 
 describe('the caller', () => {
-  it('with dev another Host than this machine is refused: a page elsewhere could name anybody', async () => {
+  it('--auth dev refuses a Host other than this machine, since a page of another site could name any user', async () => {
     for (const [host, status] of [
       ['evil.example.org', 403],
       ['127.0.0.1.evil.org', 403],
@@ -251,7 +251,7 @@ describe('the caller', () => {
     await anywhere.close();
   });
 
-  it('with dev a call from a page of a browser is refused at every route, whatever its type', async () => {
+  it('--auth dev refuses a call from a page of a browser at every route, for any content type', async () => {
     const headers: Record<string, string>[] = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }];
     for (const path of routes.map((route) => route.path.replace(':date', '2016-05-17'))) {
       for (const one of headers) {
@@ -275,7 +275,7 @@ describe('the caller', () => {
     expect(await kit.store.users.list({ limit: 10 })).toHaveLength(1);
   });
 
-  it('the token may come as a header, and two that differ are refused', async () => {
+  it('the token may be in a header, and two different tokens are refused', async () => {
     const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
     expect((await kit.post('/usercache/get', {}, bearer('ada'))).status).toBe(200);
     expect((await kit.request('/usercache/get', { method: 'POST', headers: bearer('ada') })).status).toBe(200);
@@ -290,7 +290,7 @@ describe('the caller', () => {
     expect((await kit.post('/usercache/get', {}, { Authorization: 'Basic eDp5' })).status).toBe(403);
   });
 
-  it('with open registration profile/create makes the account, once, and no other call does', async () => {
+  it('with open registration only profile/create creates an account, and only once', async () => {
     const open = await openKit({ config: { ...config, openRegistration: true } });
     expect((await open.post('/usercache/get', { user: 'new' })).status).toBe(403);
     const made = await Promise.all(Array.from({ length: 5 }, () => open.post('/profile/create', { user: 'new' })));
@@ -303,7 +303,7 @@ describe('the caller', () => {
     await open.close();
   });
 
-  it('a token opens the account it was made for, until it expires', async () => {
+  it('a token identifies the account that it was made for, until it expires', async () => {
     const { createHash } = await import('node:crypto');
     const hash = (token: string) => createHash('sha256').update(token).digest('hex');
     const tokens = await openKit({ config: { ...config, auth: 'token', openRegistration: true } });
@@ -330,7 +330,7 @@ describe('the caller', () => {
 });
 
 describe('the log', () => {
-  it('START and END of every call, with the user where one is known and no gap where not', async () => {
+  it('has START and END of every call, with the user if one is known', async () => {
     await kit.post('/usercache/get', { user: 'ada' });
     await kit.post('/usercache/get', { user: 'eve' });
     await kit.request('/nowhere/token=abc?user=ada&lat=37.87', { headers: { Authorization: 'Bearer ada' } });
@@ -353,7 +353,7 @@ describe('the log', () => {
     expect(kit.log.join()).not.toContain('37.87');
   });
 
-  it('calls at the same time have thread ids of their own, which callers get as request ids', async () => {
+  it('has a different thread id for each simultaneous call, which the caller gets as request id', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => kit.post('/usercache/get', { user: 'ada' })));
     const ids = answers.map(({ headers }) => headers.get('x-request-id'));
     expect(new Set(ids).size).toBe(10);

@@ -164,7 +164,7 @@ it.each<[string, string, RequestInit, JsonObject[]]>([
   expect([status, data]).toMatchObject([200, expected]);
 });
 
-it('rejects a text in no known format, and takes a file that breaks off up to there', async () => {
+it('rejects a text in an unknown format, and reads a truncated file up to its end', async () => {
   const { uuid } = await kit.user('eve');
   const send = (body: string) => kit.request('/traccar?id=eve', { method: 'POST', body });
   expect((await send('hello, server')).status).toBe(200);

@@ -45,8 +45,8 @@ function open(changed: Partial<ByteLimits> = {}) {
   return { budget, clock, ended, share, hold };
 }
 
-describe('bytes that have not come', () => {
-  it('do not count, whatever a sender announces', async () => {
+describe('announced bytes', () => {
+  it('do not count before they arrive', async () => {
     const { share, hold } = open();
     for (const name of ['ada', 'ada', 'eve', 'net 1']) share(name, 1e9);
     await hold('bob', 10_000);
@@ -54,8 +54,8 @@ describe('bytes that have not come', () => {
   });
 });
 
-describe('when callers hold all they may', () => {
-  it('one more with a small body is served, and the slowest body of the owner who holds most ends', async () => {
+describe('when callers use the whole budget', () => {
+  it('another caller with a small body is served, and the slowest body of the owner with the most bytes ends', async () => {
     const { hold, ended, clock } = open();
     for (const name of ['ada', 'eve', 'joe', 'kim'])
       for (let i = 0; i < 4; i += 1) await hold(name, i === 0 ? 9_999 : 10_000);
@@ -68,7 +68,7 @@ describe('when callers hold all they may', () => {
     expect(ended[0]).not.toBe('bob');
   });
 
-  it('a body that comes at 4 KiB/s ends only after every slower body of its owner', async () => {
+  it('a body that arrives at 4 KiB/s ends only after every slower body of its owner', async () => {
     const { hold, ended, clock } = open({ small: { total: 30_000, perCaller: 30_000, perNetwork: 30_000 } });
     const quick = await hold('ada', 500);
     await hold('ada', 9_000);
@@ -81,7 +81,7 @@ describe('when callers hold all they may', () => {
     expect(quick.bytes).toBeGreaterThan(9_000);
   });
 
-  it('one more with a large body is served within 5 s after they stop sending', async () => {
+  it('another caller with a large body is served within 5 s after they stop sending', async () => {
     const { hold, share, ended, clock } = open();
     for (const name of ['ada', 'eve', 'joe']) for (let i = 0; i < 20; i += 1) await hold(name, 16_600);
     const bob = share('bob', 400_000);
@@ -95,7 +95,7 @@ describe('when callers hold all they may', () => {
     expect(ended.length).toBeGreaterThan(0);
   });
 
-  it('strangers of one network have the part of a network, and end their own slowest body', async () => {
+  it('unidentified callers of one network share its part of the budget, and beyond it their slowest body ends', async () => {
     const { hold, share, ended } = open();
     expect(share('net 1')).toMatchObject({ bytes: 0, expected: 0, isReceived: false });
     for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
@@ -106,7 +106,7 @@ describe('when callers hold all they may', () => {
     expect(ended).toEqual(['net 1']);
   });
 
-  it('strangers of one network keep out nobody of another', async () => {
+  it('unidentified callers of one network do not block callers of other networks', async () => {
     const { hold } = open();
     for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
     for (let i = 0; i < 200; i += 1) await statusOf(hold('net 2', 10_000));
@@ -114,7 +114,7 @@ describe('when callers hold all they may', () => {
     await hold('bob', 2_000);
   });
 
-  it('a body in a full queue takes the place of the newest one of the owner with most places', async () => {
+  it('a body in a full queue takes the slot of the newest body of the owner with the most slots', async () => {
     const { hold, share } = open();
     const first = await hold('ada', 600_000, 600_000);
     (await hold('zoe', 400_000, 400_000)).isReceived = true;
@@ -128,8 +128,8 @@ describe('when callers hold all they may', () => {
   });
 });
 
-describe('the part of a caller', () => {
-  it('refuses what their other quick bodies leave no room for with 429', async () => {
+describe('the share of a caller', () => {
+  it('refuses with 429 a body that does not fit beside their other bodies, if these are fast enough', async () => {
     const { hold } = open();
     await hold('ada', 400_000, 400_000);
     expect(await statusOf(hold('ada', 300_000, 300_000))).toBe(429);
@@ -137,7 +137,7 @@ describe('the part of a caller', () => {
     expect(await statusOf(hold('eve', 10_000))).toBe(429);
   });
 
-  it('gives the room of their own bodies that stopped to the next one', async () => {
+  it('gives the bytes of their stalled bodies to their next body', async () => {
     const { hold, ended, clock } = open();
     for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
     clock.now = 6_000;
@@ -148,7 +148,7 @@ describe('the part of a caller', () => {
 });
 
 describe('large bodies', () => {
-  it('wait for room, and small ones have room beside them', async () => {
+  it('wait until they fit, and small ones do not wait for them', async () => {
     const { hold, share } = open();
     const first = await hold('ada', 600_000);
     first.isReceived = true;
@@ -168,7 +168,7 @@ describe('large bodies', () => {
     expect(await first).toBe(503);
   });
 
-  it('are refused with 503 if no room comes in time', async () => {
+  it('are refused with 503 if they do not fit in time', async () => {
     const { hold } = open({ patience: 20 });
     (await hold('ada', 600_000)).isReceived = true;
     expect(await statusOf(hold('bob', 500_000, 500_000))).toBe(503);
@@ -196,7 +196,7 @@ describe('large bodies', () => {
   });
 });
 
-it('answers count for their owner, and the oldest of the owner who holds most ends for others after 5 s', () => {
+it('answers count for their owner, and the oldest one of the owner with the most bytes ends for others after 5 s', () => {
   const { budget, clock } = open();
   const cut: string[] = [];
   const answer = (name: string, size: number) => budget.holdAnswer(name, null, size, () => cut.push(name));
@@ -214,7 +214,7 @@ it('answers count for their owner, and the oldest of the owner who holds most en
   answer('kim', 2 * mebibyte);
 });
 
-it('every sender gets an answer, memory is bounded, and all room is released', async () => {
+it('every sender gets an answer, memory is bounded, and all bytes are released', async () => {
   const sender = fc.record({
     pieces: fc.integer({ min: 1, max: 12 }),
     user: fc.constantFrom(null, 'ada', 'bob', 'cleo'),

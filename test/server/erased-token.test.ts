@@ -8,7 +8,7 @@ import { config, openKit } from './kit.ts';
 
 const token = `nrelop_sunny_default_${'aB3'.repeat(10)}xy`;
 
-it('the token of an erased person joins no more, after a migration too, until it is readmitted or the study is removed', async () => {
+it('the token of an erased person cannot join, also after a migration, until it is readmitted or the study is removed', async () => {
   const program = await freshProgram();
   const run = async (...args: string[]) => {
     const said = await program.run(args);

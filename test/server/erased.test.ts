@@ -37,14 +37,14 @@ async function expectNothingOf(store: Store, uuid: string): Promise<void> {
   expect(await store.unfinished()).toEqual([]);
 }
 
-it('a put of several parts whose user is erased before the last is refused, and nothing of it stays', async () => {
+it('a put of several parts is refused if its user is erased before the last part, and leaves no entries', async () => {
   const store = await newStore();
   const { status, uuid } = await putAcrossErasure(store, maxTransactionEntries + 1);
   expect(status).toBe(403);
   await expectNothingOf(store, uuid);
 });
 
-it('a caller whose erasure begins between their token and their account is refused', async () => {
+it('a caller is refused if their erasure begins between the checks of token and account', async () => {
   const store = await newStore();
   const { user } = await store.users.register('ada', { now: 1 });
   const disturbed = interposedStore(store, async (call) => {
@@ -86,7 +86,7 @@ it.each(['dev', 'token'] as const)(
 );
 
 describeOnServers('on MongoDB', (server) => {
-  it('a put whose user is erased after their call was let in is refused, and nothing of it stays', async () => {
+  it('a put is refused if its user is erased after the token was accepted, and leaves no entries', async () => {
     const opened = await openOn(server());
     try {
       const { status, uuid } = await putAcrossErasure(opened.store, 3);

@@ -16,7 +16,7 @@ const ts = 1463502000.5;
 const push = (entries: JsonObject[]) => putBatch(ada, entries, { store: kit.store, now: () => now });
 const run = () => runPipeline(kit.store, ada, { log: silentLog, now: () => now });
 
-/** An app whose store moves what waits before a place of it is asked the nth time for entries. */
+/** An app whose store moves pending entries before the nth read of `place`. */
 async function moveBefore(place: 'usercache' | 'timeseries', nth: number): Promise<void> {
   kit = await openKit({ wrap: (store) => interrupted(store, place, nth, run) });
   ada = (await kit.user('ada')).uuid;
@@ -49,7 +49,7 @@ describe.each([
     ]);
   });
 
-  it('find_entries has each entry once, though more of them have the same time than a page holds', async () => {
+  it('find_entries has each entry once, also if more have the same time than one read returns', async () => {
     await moveBefore(place, nth);
     const alike = (from: number, to: number) => numbers(from, to).map((i) => androidLocation(ts + i, { ts }));
     await push(alike(0, 700));

@@ -9,7 +9,7 @@ const bytes = (text: string) => Buffer.from(text, 'utf8');
 const list = (length: number) => `[${`{"user":"inner","a":{"user":"x"}},`.repeat(Math.ceil(length / 34))}{}]`;
 
 describe('the token of a body', () => {
-  it('is found before and behind a long list, with any plain members and blanks beside it', () => {
+  it('is found before and after a long list, with any simple fields and blanks beside it', () => {
     const blank = fc.constantFrom('', ' ', '\n\t');
     const plain = fc.oneof(
       fc.constantFrom('1', '-2.5e3', 'true', 'null', 'NaN'),
@@ -32,7 +32,7 @@ describe('the token of a body', () => {
     );
   });
 
-  it('is not a name within an entry, a value, or a text', () => {
+  it('is not read from a name within an entry, a value, or a text', () => {
     const others = ['[{"user":"x"}]', '{"b":"user","c":"x"}', '{"user":7}', '{"user":["x"]}', '"user":"x"'];
     for (const text of ['{"a":{"user":"x"}}', '{"a":"\\"user\\":\\"x\\""}', ...others]) {
       expect(tokenAtStart(bytes(text), 'user'), text).toBeNull();
@@ -41,7 +41,7 @@ describe('the token of a body', () => {
     expect(tokenAtEnd(bytes('"user"'.repeat(100_000)), 'user')).toBeNull();
   });
 
-  it('of a large body opens the rest; without one the body is refused, be it complete or not', async () => {
+  it('is needed before the rest of a large body is read, complete or not', async () => {
     const asked: string[] = [];
     const read = (parts: Buffer[]) => {
       let known = false;

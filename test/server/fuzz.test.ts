@@ -56,9 +56,9 @@ const value = fc.oneof(
 );
 const body = fc.dictionary(fc.oneof(fc.constantFrom(...names, ...dateNames), fc.string()), value, { maxKeys: 12 });
 
-describe('whatever a caller sends', () => {
+describe('a random call', () => {
   it.each(routes.filter(({ dialect }) => dialect === undefined).map(({ path }) => path.replace(':date', '2016-05-17')))(
-    '%s answers it or says what is wrong',
+    'to %s is answered with 200, or with 400 and the reason',
     async (path) => {
       await fc.assert(
         fc.asyncProperty(body, async (fields) => {
@@ -72,7 +72,7 @@ describe('whatever a caller sends', () => {
     },
   );
 
-  it('bytes at random are refused', async () => {
+  it('of random bytes is refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, isGzip) => {
         const answer = await kit.post('/usercache/put', bytes, isGzip ? { 'Content-Encoding': 'gzip' } : {});

@@ -56,7 +56,7 @@ async function snapshot({ store }: Kit, user: string): Promise<string> {
   ]);
 }
 
-/** A user of whom everything is known, and every value tells who it is. */
+/** A user with data of every kind; each value identifies the user. */
 async function fillUser(kit: Kit, name: string, distance: number): Promise<string> {
   const { uuid } = await kit.user(name);
   const entry = androidLocation(ts, { note: `of ${name}` });
@@ -70,7 +70,7 @@ async function fillUser(kit: Kit, name: string, distance: number): Promise<strin
   return uuid;
 }
 
-/** Routes of other apps take no name from the body at all: they have tests of their own. */
+/** Routes of other apps read no name from the body: other-apps.test.ts tests them. */
 const ofPhones = routes.filter(({ dialect }) => dialect === undefined);
 
 it('the table of bodies covers every route', () => {
@@ -78,7 +78,7 @@ it('the table of bodies covers every route', () => {
 });
 
 it.each(ofPhones.map(({ path }) => path))(
-  '%s: whoever else is named, a caller gets and changes their own',
+  '%s returns and changes the data of the caller only, even if the call names another user',
   async (path) => {
     const kit = await openKit();
     const ada = await fillUser(kit, 'ada', 1111);
@@ -88,7 +88,7 @@ it.each(ofPhones.map(({ path }) => path))(
     const plain = await kit.post(url, { user: 'eve', ...bodies[path] });
     expect(plain.status).toBe(200);
 
-    // Every way that comes to mind to name somebody else.
+    // Many ways to name another user.
     const names = { user_email: 'ada', email: 'ada', user_uuid: { $uuid: ada } };
     const named = { user_id: ada, uuid: ada, userId: ada, _id: ada, ...names };
     const query = `?user=ada&user_id=${ada}&uuid=${ada}`;
@@ -105,7 +105,7 @@ it.each(ofPhones.map(({ path }) => path))(
     }
     expect(await snapshot(kit, ada)).toBe(before);
     expect((await kit.store.users.byEmail('eve'))!.uuid).toBe(eve);
-    // And ada herself, so that a route which answers nobody is not taken for a safe one.
+    // Ada gets an answer too: a route that answers no user at all would pass the checks above.
     expect((await kit.post(url, { user: 'ada', ...bodies[path] })).status).toBe(200);
     await kit.close();
   },

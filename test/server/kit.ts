@@ -1,4 +1,4 @@
-// What the tests of the server share: an app on a real store in a folder of its own, and calls as phones make them.
+// What the tests of the server share: an app on a real store in a temporary folder, and calls as phones make them.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ const checks = [
   isGood: ajv.compile(route.answers),
 }));
 
-/** Every answer of these tests is what /openapi.json says. A streamed one that breaks off is none. */
+/** Checks each answer against /openapi.json, except a streamed answer that breaks off. */
 export function checkAnswer(
   path: string,
   method: string,

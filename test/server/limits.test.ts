@@ -1,4 +1,4 @@
-// What one caller may send, and the figures for whoever watches.
+// The limits of a caller, and the metrics for monitoring.
 
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
@@ -31,7 +31,7 @@ const put = (entries: unknown[], user = 'ada') => kit.post('/usercache/put', { u
 beforeEach(() => open({}));
 afterEach(() => kit.close());
 
-it('calls and bytes per minute are limited for each caller, who keeps the data and can try again after the minute', async () => {
+it('calls and bytes per minute are limited per caller, who can try again after the minute', async () => {
   await kit.close();
   await open({ callsPerMinute: 3, bytesPerMinute: 1024 * 1024 });
   for (let i = 0; i < 3; i += 1) expect((await put([androidLocation(i)])).status).toBe(200);
@@ -52,7 +52,7 @@ it('calls and bytes per minute are limited for each caller, who keeps the data a
     .toMatchObject({ last_limit: 'bytes_per_minute', last_limit_ts: clock });
 });
 
-it('calls and bytes per day are limited over all its minutes, and again from the next day on', async () => {
+it('calls and bytes per day are limited, and allowed again from the next day on', async () => {
   const midnight = Math.ceil(now / 86_400) * 86_400;
   const body = { note: 'x'.repeat(600 * 1024) };
   for (const [limits, data, limit] of [
@@ -74,7 +74,7 @@ it('calls and bytes per day are limited over all its minutes, and again from the
   }
 });
 
-it('a caller whose bodies are refused again and again is refused without reading them, until the minute is over', async () => {
+it('a caller whose bodies are refused repeatedly is refused without reading them until the minute ends', async () => {
   await kit.close();
   await open({ refusedPerMinute: 30 });
   const bad = () => kit.post('/usercache/put', { user: 'ada' });
@@ -85,7 +85,7 @@ it('a caller whose bodies are refused again and again is refused without reading
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('entries beyond the limit of pending entries are refused until there is room', async () => {
+it('entries beyond the limit of pending entries are refused until some are moved', async () => {
   await kit.close();
   await open({ pendingEntries: 3 });
   expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
@@ -131,7 +131,7 @@ it('corrections beyond the limit of a person are rejected, also when they are se
   expect((await put(undoing)).json).toMatchObject({ inserted: 999, updated: 1, rejected: 1 });
 });
 
-it('a person with as many corrections as are kept can undo any that holds, and other entries take no room', async () => {
+it('a person with the maximum number of corrections can undo any active one, and other entries do not count', async () => {
   const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
     Array.from({ length: count }, (_, i) => {
       const ts = from + i;
@@ -154,7 +154,7 @@ it('a person with as many corrections as are kept can undo any that holds, and o
   expect(effects).toHaveLength(501);
 });
 
-it('labels and surveys beyond the limit of a day are rejected, and nothing else', async () => {
+it('labels and surveys beyond the limit of a day are rejected, and no other entries', async () => {
   const note = (ts: number): JsonObject => ({
     metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: ts },
     data: { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(4_000_000) },
@@ -168,7 +168,7 @@ it('labels and surveys beyond the limit of a day are rejected, and nothing else'
   expect((await put([note(3)])).json).toMatchObject({ rejected: 0 });
 });
 
-it('labels that are sent again pass beyond the limit of a day, and puts that fail use nothing of it up', async () => {
+it('labels that are sent again do not count for the limit of a day, and neither do failed puts', async () => {
   await kit.close();
   let isFull = true;
   const wrap = (store: Store): Store => {
@@ -194,7 +194,7 @@ it('labels that are sent again pass beyond the limit of a day, and puts that fai
 it.each([
   ['calls', 64, 'calls'],
   ['streams', 8, 'streamed answers'],
-] as const)('of one caller so many %s are open at once: %d', (kind, most, what) => {
+] as const)('a caller may have a limited number of open %s: %d', (kind, most, what) => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const leave = Array.from({ length: most }, () => counts.openCall('ada', kind));
   expect(() => counts.openCall('ada', kind)).toThrow(`at most ${most} ${what} open at once`);
@@ -218,7 +218,7 @@ it('pages of a person count as calls of their phones', async () => {
   expect([await look(), await look(), await look()]).toEqual([200, 200, 429]);
 });
 
-it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
+it('four pages of a caller are made at a time, and the next begins when one is finished', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];
   const all = Array.from({ length: 6 }, () => counts.waitForSlot('ada').then((done) => void begun.push(done)));
@@ -234,7 +234,7 @@ it('of one caller four pages are made at a time, and the next begins when one is
   for (let i = 0; i < 4; i += 1) await counts.waitForSlot('ada');
 });
 
-it('unknown keys beyond the limit are rejected, known ones never, and can be recovered', async () => {
+it('entries of unknown keys beyond the limit are rejected, and can be recovered', async () => {
   await kit.close();
   await open({ unknownKeys: 2 });
   const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
@@ -303,7 +303,7 @@ it('an entry that was rejected for its key does not replace content that was acc
   await wider.close();
 });
 
-it('an entry that was rejected for its key keeps its identity when it is recovered, whatever its time', async () => {
+it('an entry that was rejected for its key keeps its identity when it is recovered, for any time', async () => {
   await kit.close();
   await open({ unknownKeys: 1 });
   const microseconds = 1710000000123456;
@@ -401,7 +401,7 @@ it('readyz names a full disk, by a configurable limit', async () => {
   await full.close();
 });
 
-it('lists so many entries of a caller a day that they cannot rotate the log, and stores and counts all', async () => {
+it('the log lists a limited number of entries of a caller per day, and all are stored and counted', async () => {
   await kit.close();
   await open({ linesPerDay: 3 });
   const listed = (name: string) => kit.log.filter((one) => one.includes('Updated result') && one.includes(name)).length;

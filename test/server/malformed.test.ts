@@ -8,7 +8,7 @@ import { openKit } from './kit.ts';
 
 const count = Number(process.env.MOBILITY_MALFORMED_REQUESTS ?? share(1_500));
 
-it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, async () => {
+it(`${count} malformed requests are answered, with a 5xx only where the app must keep its data`, async () => {
   const kit = await openKit({ level: 'info' });
   await kit.user('ada');
   const requests = malformedRequests(

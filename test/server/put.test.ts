@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => kit.close());
 
 describe('put', () => {
-  it('entries of an Android phone and an iPhone are stored as they came, and counted', async () => {
+  it('entries of an Android phone and an iPhone are stored as sent, and counted', async () => {
     const entries = [iosActivity(ts - 5.123456), androidLocation(ts)];
     const answer = await put(entries, { app_version: '1.9', deployment_config_version: 4 });
     expect(answer.status).toBe(200);
@@ -31,7 +31,7 @@ describe('put', () => {
     expect(await waitingOf(kit.store, ada)).toEqual(entries); // by write_ts
   });
 
-  it("a correction that a phone pushes is its user's, whatever author it names", async () => {
+  it('a correction that a phone pushes has its user as author, not the author that it names', async () => {
     const metadata = { key: 'manual/correction', type: 'message', write_ts: ts, platform: 'android' };
     const data = { kind: 'set_aside', start_ts: ts - 60, end_ts: ts, author: 'helen', reason: 'a borrowed phone' };
     await put([{ metadata, data }]);
@@ -43,7 +43,7 @@ describe('put', () => {
     expect((await waitingOf(kit.store, ada)).map((entry) => entry.data)).toEqual([kept, kept]);
   });
 
-  it('an entry names the token that pushed it, whatever the phone says; with names as tokens it names none', async () => {
+  it('an entry has the id of the token that pushed it, not one from the phone, and none if tokens are names', async () => {
     const claimed = {
       ...androidLocation(ts),
       metadata: { ...(androidLocation(ts).metadata as object), token_id: 'x' },
@@ -65,7 +65,7 @@ describe('put', () => {
     }
   });
 
-  it('a put of several parts says what is stored when a later part fails, and is completed by sending it again', async () => {
+  it('a put of several parts reports what is stored when a later part fails, and sending it again completes it', async () => {
     const entries = Array.from({ length: maxTransactionEntries + 1 }, (_, i) => iosActivity(ts + i));
     let parts = 0;
     const store = interposedStore(await newStore(), (call) => {
@@ -106,7 +106,7 @@ describe('put', () => {
     expect(entry).toMatchObject({ metadata: { write_ts: 1463502000.412 }, data: { ts: 1463501999.8 } });
   });
 
-  it('bad entries are rejected with the reason and fail nothing', async () => {
+  it('bad entries are rejected with the reason, and the others are stored', async () => {
     const bad = [
       null,
       7,
@@ -128,7 +128,7 @@ describe('put', () => {
     expect(await kit.store.errors.list(ada, { limit: 100 })).toHaveLength(bad.length);
   });
 
-  it('NaN, bad UTF-8, NUL and lone surrogates cost at most the entry they are in', async () => {
+  it('NaN, bad UTF-8, NUL and lone surrogates reject at most the entry that has them', async () => {
     const text = JSON.stringify({
       user: 'ada',
       phone_to_server: [androidLocation(ts), androidLocation(ts + 1), androidLocation(ts + 2)],
@@ -188,7 +188,7 @@ describe('put', () => {
     expect([values.status, values.json.limit_values]).toEqual([413, 50_000]);
   });
 
-  it('the log has each step in order and each entry with its result, and nothing of the payloads', async () => {
+  it('the log has each step in order and each entry with its result, and no data of entries', async () => {
     await put([androidLocation(ts)]);
     kit.log.length = 0;
     await put([androidLocation(ts), iosActivity(ts), { metadata: { key: 'a/b' }, data: { latitude: 37.8716 } }]);

@@ -12,7 +12,7 @@ let ada: string;
 beforeAll(async () => {
   kit = await openKit({ limits: noLimits, now: () => first + days * day });
   ada = (await kit.user('ada')).uuid;
-  // A phone that rests and says so each hour of 70 days.
+  // A phone that rests and reports it each hour of 70 days.
   const list = Array.from({ length: days * 24 }, (_, i) => androidLocation(first + i * 3600));
   await kit.store.usercache.put(ada, { entries: list as never, unusable: [] }, first + days * day);
   const log = { write() {}, writeAll() {}, enabled: () => false };
@@ -70,7 +70,7 @@ it.each(Object.keys(asked))('%s answers ranges of any length and any time', asyn
     expect([body, (await kit.post(path, { user: 'ada', ...body })).status]).toEqual([body, 200]);
 });
 
-it('observed time of a long range is that of its first 62 days with data, and the next call gets the others', async () => {
+it('observed time of a long range covers its first 62 days with data, and the next call gets the others', async () => {
   const observed = async (start_time: string): Promise<string[]> => {
     const body = { user: 'ada', start_time, end_time: '9999-12-31', metric_list: { observed: [] } };
     const { json } = await kit.post('/result/metrics/yyyy_mm_dd', body);

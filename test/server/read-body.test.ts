@@ -31,14 +31,14 @@ describe('bytes of a body', () => {
     return share;
   };
 
-  it('chunks are put together, whatever length was announced', async () => {
+  it('chunks are joined, for any announced length', async () => {
     for (const headers of [{}, { length: 3 }, { length: 2 }, { length: 9 }]) {
       const bytes = await readBody(body([Buffer.from('ab'), Buffer.from('c')], headers), 10, known());
       expect(bytes.toString()).toBe('abc');
     }
   });
 
-  it('gzip is decompressed, whatever the spelling', async () => {
+  it('gzip is decompressed, in upper and lower case', async () => {
     for (const encoding of ['gzip', 'GZIP', 'x-gzip', ' gzip ']) {
       const bytes = await readBody(body([gzipSync('{"a":1}')], { encoding }), 1000, known());
       expect(bytes.toString()).toBe('{"a":1}');
@@ -53,12 +53,12 @@ describe('bytes of a body', () => {
     });
   });
 
-  it('a large body without a token anywhere is refused with 403', async () => {
+  it('a large body without a token is refused with 403', async () => {
     const large = Buffer.from(`{"phone_to_server":["${'x'.repeat(200_000)}"]}`);
     expect(await statusOf(readBody(body([large]), 1e6, big(), false))).toBe(403);
   });
 
-  it('a token at the start is admitted once, however many pieces follow', async () => {
+  it('a token at the start is checked once, for any number of pieces', async () => {
     const admitted: string[] = [];
     const admit = async (token: string): Promise<void> => void admitted.push(token);
     const pieces = ['{"user":"ada","x":"', ...Array<string>(3).fill('x'.repeat(200_000)), '"}'].map((one) =>

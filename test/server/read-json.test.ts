@@ -39,7 +39,7 @@ describe('JSON of a request', () => {
     await expect(readJson(`[${'0,'.repeat(listLimits.values)}0]`)).rejects.toMatchObject({ status: 413 });
   });
 
-  it('malformed JSON is refused, with the position if it is certain, and no text of the body', async () => {
+  it('malformed JSON is refused, with the position if it is known, and without text of the body', async () => {
     expect(await refusal('{"user": "ada", }')).toContain('character 17 (line 1, column 17)');
     expect(await refusal('{\n "a": 1,\n "b" 2}')).toContain('(line 3, column 6)');
     expect(await refusal('{"user":"secret-token" "x"}')).not.toContain('secret');
@@ -47,7 +47,7 @@ describe('JSON of a request', () => {
     for (const text of [...more, '[NaN]', '["\n"]']) expect(await refusal(text)).toContain('expected JSON');
   });
 
-  it('any truncation of a body is refused, never an exception of another kind', async () => {
+  it('any truncation of a body is refused, without another exception', async () => {
     const entry = { metadata: { key: 'a/b', write_ts: 1.5e3 }, data: { s: '\\"\u00e9' } };
     const text = JSON.stringify({ user: 'a', phone_to_server: [entry, entry] });
     const list = { name: 'phone_to_server', read: (element: JsonValue) => element };
@@ -121,7 +121,7 @@ describe('a list read element by element', () => {
     );
   });
 
-  it('any damage is refused or stays within elements, which come as their text', async () => {
+  it('any damage is refused or affects only elements, which are given as text', async () => {
     const replacement = fc.constantFrom('', ',', '{', '}', '[', ']', '"', '\\', '1', '\u0000');
     const cut = fc.tuple(fc.nat(2000), fc.nat(3), replacement);
     await fc.assert(
@@ -135,7 +135,7 @@ describe('a list read element by element', () => {
     );
   });
 
-  it('an element that is not JSON or nests too deep comes as its text, and the others as values', async () => {
+  it('gives an element that is not JSON or nested too deep as text, and the others as values', async () => {
     const deep = (levels: number) => `{"a":${'['.repeat(levels)}${' '.repeat(2_000)}${']'.repeat(levels)}}`;
     expect(await read('{"list":[{"a":1},{"a":NaN}, {"b":"\u0001"} ,7,nul]}')).toEqual([
       { a: 1 },
@@ -148,7 +148,7 @@ describe('a list read element by element', () => {
     expect([isJsonObject(fits!), tooDeep]).toEqual([true, deep(maxDepth - 2)]);
   });
 
-  it('finds the list of the body, whatever else has its name', async () => {
+  it('finds the list of the body, even if other fields have its name', async () => {
     expect(await read('{"list": [ {"a": 1} ,\n7, "]", {"b":[{"a":1},{"a":2}]}\t] }')).toHaveLength(4);
     expect(await read('{"more":{"list":[{"a":1}]},"list":[{"a":2}]}')).toEqual([{ a: 2 }]);
     expect(await read('{"list":[{"a":1}],"\\u006cist":[{"a":2}]}')).toEqual([{ a: 2 }]);

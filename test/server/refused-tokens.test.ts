@@ -1,4 +1,4 @@
-// Phones whose token is refused: what the log, `mobility status` and the metrics say about them.
+// Phones whose token is refused: what the log, `mobility status` and the metrics report.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { run as runOn } from '../cli/kit.ts';
 import { until } from '../support/until.ts';
@@ -62,7 +62,7 @@ it('the log and the status of the user name a token that was revoked, replaced o
   expect(await run('status')).not.toContain('refused');
 });
 
-it('so do they for a wrong password beside the name of a user, and for no other name', async () => {
+it('they also name a wrong password beside the name of a user, and no other name', async () => {
   await pushOwnTracks('nobody', 'wrong');
   expect(messages()).toContainEqual(
     expect.stringMatching(/^WARNING: Answered 503 POST \/pub MOBILITY_FORBIDDEN: this token is not known/),
@@ -74,7 +74,7 @@ it('so do they for a wrong password beside the name of a user, and for no other 
   expect(await refusalOf()).toMatch(/^token [\da-f]{8}, not known, last tried /);
 });
 
-it('the metrics and the level of the log distinguish a refused phone from a failing server, whatever the status', async () => {
+it('the metrics and the level of the log distinguish a refused phone from a failing server, for any status', async () => {
   expect((await pushOwnTracks('ada', 'wrong')).status).toBe(503);
   const { text } = await kit.request('/metrics');
   expect(text).toContain('mobility_calls_total{handler="pub",status="503",cause="caller"} 1');
@@ -83,7 +83,7 @@ it('the metrics and the level of the log distinguish a refused phone from a fail
   expect(kit.errors).toEqual([]);
 });
 
-it('the last use of a token is shown as the hour that the store knows', async () => {
+it('the last use of a token is shown as the hour in the store', async () => {
   const { id, token } = await makeToken();
   clock += 10;
   await push(token);

@@ -129,7 +129,7 @@ const otherForms = words(
   '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep /me/preview /me/lost /study/:study/export.zip /me/import/undo',
 );
 
-it('every route is listed here as one that stores entries or one that does not', async () => {
+it('every route is listed here, as one that stores entries or one that does not', async () => {
   await open(null);
   const forms = webRoutes.filter(({ method }) => method === 'POST');
   const paths = [...routes, ...forms].map(({ path }) => path);
@@ -187,7 +187,7 @@ function limitsHold(server: () => TestServer | null): void {
     expect([await pending(), await reasons()]).toEqual([2, [['too_many_statements', 1]]]);
   });
 
-  it.each(Object.keys(corrections))('%s rejects corrections beyond 1,000 that hold', async (path) => {
+  it.each(Object.keys(corrections))('%s rejects corrections beyond 1,000 active ones', async (path) => {
     await open(server());
     const drops = Array.from({ length: 1000 }, (_, i) => named('manual/correction', i, { kind: 'drop', ts: time(i) }));
     expect((await put(drops)).json).toMatchObject({ inserted: 1000, rejected: 0 });
@@ -200,7 +200,7 @@ function limitsHold(server: () => TestServer | null): void {
   it.each([
     ['/overland?token=ada', 'locations'],
     ['/traccar?id=ada', 'location'],
-  ])('%s rejects elements that are no messages together, in rows of at most 1 MiB', async (path, field) => {
+  ])('%s rejects elements that are not messages in rows of at most 1 MiB', async (path, field) => {
     await open(server());
     const numbers = Array.from({ length: 200_000 }, (_, i) => i);
     expect((await post(path, { [field]: numbers })).json).toEqual({ result: 'ok' });
@@ -214,7 +214,7 @@ function limitsHold(server: () => TestServer | null): void {
   });
 
   it.each(['/pub', '/overland?token=ada', '/traccar?id=ada'])(
-    '%s keeps only the beginning of a body that is no JSON',
+    '%s keeps only the beginning of a body that is not JSON',
     async (path) => {
       await open(server());
       const body = `{"a": "${'x'.repeat(3_000_000)}`;
@@ -224,7 +224,7 @@ function limitsHold(server: () => TestServer | null): void {
     },
   );
 
-  it('the diary of a day holds at most the newest 8 MiB of what its person stated', async () => {
+  it('the diary of a day holds at most the newest 8 MiB of user input', async () => {
     let clock = now;
     await open(server(), { now: () => clock });
     await storeTrips(kit.store, ada, [trip]);
@@ -250,7 +250,7 @@ function limitsHold(server: () => TestServer | null): void {
   });
 }
 
-it('a caller has four diaries made at a time, and unread answers count for the next one', async () => {
+it('four diaries of a caller are made at a time, and unread answers count among them', async () => {
   let most = 0;
   let running = 0;
   const wrap = (store: Store): Store => {

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => kit.close());
 
 describe('get', () => {
-  it('documents come oldest first, with only the names in their metadata that an iPhone knows', async () => {
+  it('documents are returned oldest first, with only the metadata that an iPhone accepts', async () => {
     await putDocument(kit.store, ada, { key: 'diary/trips-2016-05-18', write_ts: 20.5, data: [{ id: 2 }] });
     await putDocument(kit.store, ada, { key: 'config/sensor_config', write_ts: 10.25, data: { a: null } });
     expect((await call('/usercache/get')).json).toEqual({
@@ -43,7 +43,7 @@ describe('get', () => {
 });
 
 describe('timeline and pipeline state', () => {
-  it('getTrips has the trips that start on the local day, in the shape phones read', async () => {
+  it('getTrips has the trips that start on the local day, in the format of the phones', async () => {
     await storeTrips(kit.store, ada, [
       madeTrip(morning - day, [{ mode: 'CAR' }]),
       madeTrip(morning, [{ mode: 'WALKING' }, { mode: 'BUS' }]),
@@ -89,7 +89,7 @@ describe('profile', () => {
     expect((await call('/profile/get')).json).toMatchObject({ mpg_array: [40], create_ts: now, mode: {}, purpose: {} });
   });
 
-  it('get writes ids and dates as phones read them, also before anything was set', async () => {
+  it('get writes ids and dates in the format of the phones, also in an empty profile', async () => {
     const profile = (await call('/profile/get')).json;
     expect(profile).toEqual({
       _id: { $oid: expect.stringMatching(/^[0-9a-f]{24}$/) },
@@ -101,7 +101,7 @@ describe('profile', () => {
     });
   });
 
-  it('update merges top-level fields, whatever their names', async () => {
+  it('update merges top-level fields with any names', async () => {
     const first = await call('/profile/update', {
       update_doc: { phone_lang: 'de', 'a.b': { $c: null }, nested: { x: 1 } },
     });
@@ -176,7 +176,7 @@ describe('metrics', () => {
     expect(answer.json.aggregate_metrics).toEqual([]);
   });
 
-  it('a call of the app of 2017 gets a list, without aggregate', async () => {
+  it('a call of the app of 2017 gets a list without aggregate', async () => {
     const names = ['duration', 'median_speed', 'count', 'distance'];
     const answer = await call('/result/metrics/timestamp', {
       ...range,
@@ -224,7 +224,7 @@ describe('metrics', () => {
     expect((await call('/result/metrics/local_date', month)).json.user_metrics).toMatchObject([{ WALKING: 2, CAR: 1 }]);
   });
 
-  it('requests that make no sense are refused, and other types of time are not there', async () => {
+  it('invalid requests are refused, and other types of time are unknown routes', async () => {
     const times = [{ freq: 'H' }, { freq: undefined }, { start_time: '2016-05-17' }, { end_time: null }];
     for (const wrong of [...times, { metric: 3 }, { metric_list: { distance: [] } }]) {
       expect((await call('/result/metrics/timestamp', { ...range, ...wrong })).status, JSON.stringify(wrong)).toBe(400);
@@ -280,7 +280,7 @@ describe('find_entries', () => {
     expect(times(found)).toEqual([ts, ts + 1, ts + 10, ts + 20]);
   });
 
-  it('both bounds are included, by each time that can be asked for', async () => {
+  it('both bounds are included, for each type of time', async () => {
     expect(times(await find({ start_time: ts + 5, end_time: ts + 10 }))).toEqual([ts + 5, ts + 10]);
     const byData = { start_time: ts + 10 - 0.6, end_time: ts + 20 - 0.6, key_time: 'data.ts' };
     expect(times(await find(byData))).toEqual([ts + 10, ts + 20]);
@@ -289,7 +289,7 @@ describe('find_entries', () => {
     expect(times(await find({ start_time: 101, end_time: 199, key_time: 'data.end_ts' }))).toEqual([]);
   });
 
-  it('of too many entries, the first, the last or a sample is returned, and the answer says so', async () => {
+  it('of too many entries, the first, the last or a sample is returned, and the answer is marked as limited', async () => {
     const cut = (more: JsonObject) => find({ ...all, ...more });
     expect(await cut({ max_entries: 5 })).toMatchObject({ truncated: false });
     const first = await cut({ max_entries: 2, trunc_method: 'first' });
@@ -300,7 +300,7 @@ describe('find_entries', () => {
     expect([times(sample), sample.truncated]).toEqual([[ts, ts + 10, ts + 99], true]);
   });
 
-  it('a long answer arrives whole, and its END comes after its last byte', async () => {
+  it('a long answer arrives whole, and its END is logged after its last byte', async () => {
     const many = Array.from({ length: 3000 }, (_, i) => androidLocation(ts + 1000 + i));
     await call('/usercache/put', { phone_to_server: many });
     kit.log.length = 0;
@@ -310,7 +310,7 @@ describe('find_entries', () => {
     expect(kit.log.at(-1)).toMatch(/END POST \/datastreams\/find_entries\/timestamp/);
   });
 
-  it('a long answer ends when its client goes away', async () => {
+  it('a long answer ends when its client disconnects', async () => {
     const note = 'x'.repeat(100_000);
     await call('/usercache/put', {
       phone_to_server: Array.from({ length: 30 }, (_, i) => androidLocation(ts + 1000 + i, { note })),
@@ -365,7 +365,7 @@ describe('find_entries', () => {
     expect(await until({ year: 2016, month: 6, day: 1 })).toEqual([evening, evening + 3600]);
   });
 
-  it('requests that make no sense are refused', async () => {
+  it('invalid requests are refused', async () => {
     const keys = [{ key_list: 'background/location' }, { key_list: [1] }];
     const times = [{ start_time: 'x' }, { key_time: 'data.latitude' }, { key_time: 'toString' }];
     const counts = [{ max_entries: 1.5 }, { max_entries: 0 }, { trunc_method: 'middle' }];
@@ -376,7 +376,7 @@ describe('find_entries', () => {
     expect((await call('/datastreams/find_entries/local_date', all)).status).toBe(400);
   });
 
-  it('the ends of the calendar are days like others, and a time beyond them fails nothing but is left out', async () => {
+  it('the first and last days of the calendar are valid, and a time beyond them is left out', async () => {
     const [year1, year9999] = [-62135596800, 253402300799];
     const entries = [year1, year9999, 1463502000].map((time) => {
       const entry = androidLocation(time, { ts: time });

@@ -47,7 +47,7 @@ it('rejects corrections with times before 1990 or later than a day after their r
   expect(await recoverErrors(kit.store, ada, run as never)).toMatchObject({ tried: bad.length, recovered: 0 });
 });
 
-it('stores the other entries of a put with a correction whose kind is no text', async () => {
+it('stores all entries of a put with corrections whose kind is not a text', async () => {
   const odd: JsonObject[] = [
     { kind: { toString: 1, valueOf: null }, ts: now },
     { kind: ['split'], ts: 1 },
@@ -56,7 +56,7 @@ it('stores the other entries of a put with a correction whose kind is no text', 
   expect((await put([...odd, { kind: 'split', ts: now }])).json).toEqual({ inserted: 4, updated: 0, rejected: 0 });
 });
 
-it('uses corrections that were stored before there were bounds as if their times were within, and counts them', async () => {
+it('limits times of corrections that were stored before the bounds existed, and counts these corrections', async () => {
   const list = Array.from({ length: 40 }, (_, i) => androidLocation(i));
   await kit.store.usercache.put(ada, { entries: list as never, unusable: [] }, now);
   const stored = [
@@ -73,7 +73,7 @@ it('uses corrections that were stored before there were bounds as if their times
   expect(await countBeyondBounds(kit.store, ada)).toBe(2);
 });
 
-it('answers queries of the first and the last year that a date can have', async () => {
+it('answers queries of the first and the last year of the calendar', async () => {
   for (const [from, to] of [
     ['0001-01-01', '0001-01-01'],
     ['9999-12-31', '9999-12-31'],

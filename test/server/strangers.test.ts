@@ -1,9 +1,9 @@
-// Calls without a caller: what they leave in the log, and what of everybody else stays there.
+// Calls of unidentified callers: their lines in the log are limited, and lines of users are kept.
 import { expect, it } from 'vitest';
 import { mostUnauthenticated } from '../../src/server/call.ts';
 import { androidLocation, config, now, openKit } from './kit.ts';
 
-it('of strangers leaves so many calls a minute in the log, a count of the others, and every line of people', async () => {
+it('calls of unidentified callers are logged up to a limit per minute, then counted, and lines of users are all logged', async () => {
   let time = now;
   const kit = await openKit({ now: () => time });
   await kit.user('ada');
@@ -28,7 +28,7 @@ it('of strangers leaves so many calls a minute in the log, a count of the others
   await kit.close();
 });
 
-it('of strangers leaves no more lines if it is answered 200 or fails', async () => {
+it('calls without a user are limited in the log also if they are answered with 200 or fail', async () => {
   const kit = await openKit({ config: { ...config, readyDiskMiB: 1e12 } });
   for (let n = 0; n < mostUnauthenticated; n += 1) {
     const statuses = [];
@@ -39,7 +39,7 @@ it('of strangers leaves no more lines if it is answered 200 or fails', async () 
   await kit.close();
 });
 
-it('that a scanner makes is one line each besides START and END, and no warning', async () => {
+it('a call of a scanner logs one line besides START and END, and no warning', async () => {
   const kit = await openKit();
   await kit.user('ada');
   await kit.request('/favicon.ico');

@@ -19,7 +19,7 @@ const study = (fields: Partial<StudySettings> = {}) =>
 const create = (user: string) => kit.post('/profile/create', { user });
 
 describe('a token that the app made', () => {
-  it('makes an account once, named by study, subgroup and a random end, and pushes from then on; no secret is kept', async () => {
+  it('creates an account once, named by study, subgroup and a random suffix, and then pushes, and no secret is stored', async () => {
     await study();
     const first = await create(token);
     expect(first.status).toBe(200);
@@ -37,7 +37,7 @@ describe('a token that the app made', () => {
     ).toEqual([[tokenHash(token), 'study', null]]);
   });
 
-  it('is refused by every other call until it has joined, and joins nothing that is not there, closed or full', async () => {
+  it('is refused by every other call until it has joined, and cannot join a study that is unknown, closed or full', async () => {
     await study();
     const early = await kit.post('/usercache/put', { user: token, phone_to_server: [] });
     const answers = [early];
@@ -59,7 +59,7 @@ describe('a token that the app made', () => {
     expect(people).toBe(0);
   });
 
-  it('is still good when its study has closed', async () => {
+  it('remains valid when its study closes', async () => {
     await study();
     const { json } = await create(token);
     await study({ open: false });
@@ -67,7 +67,7 @@ describe('a token that the app made', () => {
     expect((await kit.post('/profile/get', { user: token })).status).toBe(200);
   });
 
-  it('is asked to try again if many joined within the hour, and refused if the study is full', async () => {
+  it('gets 429 if many joined within the hour, and 403 if the study is full', async () => {
     await study();
     const join = (i: number) => create(`nrelop_sunny_east_${String(i).padStart(32, '0')}`);
     const statuses = [];
@@ -79,7 +79,7 @@ describe('a token that the app made', () => {
     expect((await join(0)).status).toBe(200);
   });
 
-  it('gets a newer configuration with the answer to a push, if the app is new enough for it', async () => {
+  it('gets a newer configuration with the answer to a push, if the version of the app supports it', async () => {
     const sent = { version: 4, min_app_version: '2.0.10', server: { connectUrl: 'https://a.example/' } };
     await study({ config: sent });
     await create(token);
@@ -91,7 +91,7 @@ describe('a token that the app made', () => {
     expect(await push({ app_version: '2.1.0' })).toBeUndefined();
   });
 
-  it('notes its last use to the hour', async () => {
+  it('has its last use recorded to the hour', async () => {
     await study();
     const { json } = await create(token);
     await kit.post('/profile/get', { user: token });
@@ -115,7 +115,7 @@ describe('a token that the app made', () => {
 });
 
 describe('names', () => {
-  it('that look alike are one account, and names with invisible characters are refused', async () => {
+  it('with the same appearance are one account, and names with invisible characters are refused', async () => {
     const dev = await openKit({ config: { ...config, openRegistration: true } });
     try {
       const create = async (user: string) => (await dev.post('/profile/create', { user })).json.uuid;
@@ -133,7 +133,7 @@ describe('names', () => {
   });
 });
 
-it('the configuration of a study is served to everybody, and nothing else under its address', async () => {
+it('the configuration of a study is served without a token, and nothing else under its address', async () => {
   await study({ config: { version: 3, server: { connectUrl: 'https://mobility.example.org/' } } });
   const found = (await kit.request('/configs/sunny.nrel-op.json')).json;
   expect(found).toEqual({ version: 3, server: { connectUrl: 'https://mobility.example.org/' } });

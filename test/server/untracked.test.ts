@@ -37,7 +37,7 @@ async function find(key: string, by = 'data.end_ts', from = 0, to = 5e9): Promis
 const timesOf = (entries: Untyped[]): unknown[] =>
   entries.map(({ data }) => [data.start_ts, data.end_ts, data.reason ?? null]);
 
-it('unobserved time between two trips is untracked time, as long and for the same reasons as on the days', async () => {
+it('unobserved time between two trips is untracked time, with the length and reasons of the days', async () => {
   const chain = await chainAfter(kit.store, ada, life);
   const range = { from: chain[0]!.day, to: chain.at(-1)!.day };
   const { days } = await readObservedDays(kit.store, ada, range);
@@ -53,7 +53,7 @@ it('unobserved time between two trips is untracked time, as long and for the sam
   }
 });
 
-it('a trip added in untracked time has untracked time before and after it, in every part of the chain', async () => {
+it('a trip added in untracked time has untracked time before and after it, in any part of the trip chain', async () => {
   const add = { kind: 'add', start_ts: t0 + 2 * hour, end_ts: t0 + 3 * hour, mode: 'train' };
   await chainAfter(kit.store, ada, [...life, pushed(android, 'manual/correction', 80 * hour, add)]);
   const off = (await find('analysis/cleaned_untracked')).filter(({ data }) => data.start_ts < t0 + 4 * hour);
@@ -67,7 +67,7 @@ it('a trip added in untracked time has untracked time before and after it, in ev
   expect(timesOf(card)).toEqual([[...first!, 'tracking off']]);
 });
 
-it('today’s app gets a card of it between the trips, and no stay twice', async () => {
+it('the present app gets a card of untracked time between the trips, and no stay twice', async () => {
   await chainAfter(kit.store, ada, life);
   const cards = await find('analysis/composite_trip');
   const kinds = cards.map(({ metadata }) => metadata.origin_key.replace('analysis/confirmed_', ''));
@@ -83,7 +83,7 @@ it('today’s app gets a card of it between the trips, and no stay twice', async
   expect(stays).toHaveLength(4);
 });
 
-it('it is found once in whatever parts the time is asked, though the next trip is days away, and by time of writing', async () => {
+it('untracked time is found once in any division of the range, by data time and by write time', async () => {
   await chainAfter(kit.store, ada, life);
   const all = await find('analysis/composite_trip');
   const cuts = [0, 1, 4, 6, 20, 50, 76.9, 77.05, 90].map((hours) => t0 + hours * hour);
@@ -95,7 +95,7 @@ it('it is found once in whatever parts the time is asked, though the next trip i
   expect(written).toEqual(all);
 });
 
-it('what follows the last trip is none: the app has drafts there', async () => {
+it('time after the last trip is not untracked, since the app has drafts there', async () => {
   await chainAfter(
     kit.store,
     ada,
@@ -107,7 +107,7 @@ it('what follows the last trip is none: the app has drafts there', async () => {
   expect(await find('analysis/cleaned_untracked')).toHaveLength(1);
 });
 
-it('a time at home, as a correction states it, is not untracked, and excluded time is', async () => {
+it('time at home by a correction is not untracked, and excluded time is', async () => {
   await chainAfter(kit.store, ada, life);
   const gaps = await find('analysis/cleaned_untracked');
   const state = (seconds: number, kind: string, start_ts: number, end_ts: number): Entry =>
@@ -124,7 +124,7 @@ it('a time at home, as a correction states it, is not untracked, and excluded ti
   ]);
 });
 
-it('figures by day have the observed time of every day if somebody asks for it, and everything else as before', async () => {
+it('figures by day have the observed time of every day on request, and the other figures unchanged', async () => {
   await chainAfter(kit.store, ada, life);
   const ask = async (metrics: object, more = {}) => {
     const days = { start_time: '2023-11-01', end_time: '2023-11-18', metric_list: metrics, ...more };

@@ -23,7 +23,7 @@ function watched(workers: readonly Watched[], seconds: number, each: (second: nu
   return null;
 }
 
-it('is one that has been silent for 30 s and used CPU meanwhile', () => {
+it('a blocked worker has been silent for 30 s and used CPU time meanwhile', () => {
   const [well, busy, waiting] = [workerOf(0), workerOf(5), workerOf(5)];
   const work = (): void => {
     busy.used! += 0.9;
@@ -32,7 +32,7 @@ it('is one that has been silent for 30 s and used CPU meanwhile', () => {
   expect(watched([well, waiting], 300, work)).toBe(null);
 });
 
-it('is none while the primary did not run on time, nor where CPU is not known', () => {
+it('no worker counts as blocked while the primary is delayed, or if CPU time is unknown', () => {
   const busy = workerOf(5);
   const work = (): void => {
     busy.used! += 5;

@@ -77,13 +77,13 @@ describe('the forms of a trip', () => {
     expect(opened).toEqual([1, 2]);
   });
 
-  it('open by a link that names what it opens and the trip', () => {
+  it('open by a link that names the form and the trip', () => {
     const words = (what: 'correct' | 'why') =>
       tripLink(day, tripAt(midnight + 36_000), what, t).text.replaceAll(/<[^>]*>/g, '');
     expect([words('correct'), words('why')]).toEqual(['Correct', 'Why?'].map((word) => expect.stringContaining(word)));
   });
 
-  it('propose to split a trip in the middle of its longest stop', () => {
+  it('propose a split of a trip in the middle of its longest stop', () => {
     const from = midnight + 36_000;
     const stops = [stop(from + 600, 60), stop(from + 3600, 1200), stop(from + 5400, 90)];
     const trip = { ...tripAt(from, [7200]), stops };
@@ -91,7 +91,7 @@ describe('the forms of a trip', () => {
   });
 });
 
-it('the forms of a trip mark the present answers, and list an answer that the study does not have', () => {
+it('the forms of a trip mark the present answers, and list an answer that is not in the lists of the study', () => {
   const modeOf = (label: string) => ({ walk: 'walking', drove: 'car', fell: null })[label] ?? null;
   const listed = (...values: string[]) => values.map((value) => ({ value, words: value }));
   const choices = { modes: listed('walk', 'drove', 'fell'), purposes: listed('job'), modeOf } as unknown as Choices;
@@ -139,7 +139,7 @@ describe('the forms of a stay and of a gap', () => {
     expect(asked).toEqual([['home', undefined], [undefined], [undefined]]);
   });
 
-  it('of a gap state a stay at the place before or after, and nothing where the phone cannot have recorded', () => {
+  it('of a gap state a stay at the place before or after, and nothing if the phone cannot have recorded', () => {
     const stay = { day, kind: 'at_place', start_ts: String(from), end_ts: String(to), at: 'before' };
     const cases: [object, object[]][] = [
       [{}, [stay]],
@@ -153,7 +153,7 @@ describe('the forms of a stay and of a gap', () => {
     expect(cases.map(([more]) => links(more))).toEqual([1, 1, 1, 0, 0]);
   });
 
-  it('of a trip propose the whole time, or what was sent before', () => {
+  it('of a trip propose the whole time, or the values that were sent before', () => {
     const correct = `at-${from}`;
     const bounds = { day, kind: 'add', start_ts: String(from), end_ts: String(to), correct };
     const zoned = dayOf(() => place(), tripAt(midnight + 60));
@@ -201,7 +201,7 @@ describe('the answers to a flag', () => {
     expect(answers(ofOther).filter((one) => !/^[a-z]/.test(one))).toEqual(['']);
   });
 
-  it('ignore the flagged time of the day where it names no trip, or a place', () => {
+  it('exclude the flagged time of the day if the flag names no trip, or a place', () => {
     const [from, to] = [midnight - 500, midnight + 90_000];
     const aside = (start_ts: number, end_ts: number) => [
       { day, kind: 'set_aside', start_ts: String(start_ts), end_ts: String(end_ts) },
@@ -216,13 +216,13 @@ describe('the answers to a flag', () => {
     expect(flagAnswers(call, flagged({ of: 'day', from: midnight - 9, to: midnight }), shown)).toBe(false);
   });
 
-  it('lead to the list of corrections for one that later data contradict', () => {
+  it('lead to the list of corrections if later data contradict a correction', () => {
     const html = markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text;
     expect(html).toContain('<a href="#stated">');
   });
 });
 
-it('the list of a day has the corrections that touch it and hold, each with its undo', () => {
+it('the list of a day has the active corrections that overlap it, each with its undo', () => {
   const shown = {
     observed: { day, from: midnight, to: midnight + 86_400, spans: [] },
     trips: [],
@@ -274,7 +274,7 @@ describe('on a server', () => {
   const stated = async () =>
     (await correctedTrips(kit.store).corrections(ada)).map(({ correction: { write_ts, ...one } }) => one);
 
-  it('a form states what its fields say', async () => {
+  it('a form stores a correction with the values of its fields', async () => {
     const ts = now - 5000;
     const name = 'x'.repeat(70);
     for (const fields of [
@@ -295,7 +295,7 @@ describe('on a server', () => {
     ]);
   });
 
-  it('a form that no page has states nothing', async () => {
+  it('an invalid form stores no correction', async () => {
     const ts = now - 5000;
     for (const fields of [
       { kind: 'mode', ts, mode: 'rocket' },
@@ -317,7 +317,7 @@ describe('on a server', () => {
     expect(await stated()).toEqual([]);
   });
 
-  it('a stay in a gap between two places is at the place that was stated last', async () => {
+  it('a stay in a gap between two places is at the place of the last correction', async () => {
     const first = madeTrip(midnight + 30_000, [{ mode: 'CAR' }], zone);
     const second = madeTrip(midnight + 50_000, [{ mode: 'CAR' }], zone);
     const [{ end_ts: start_ts, end_loc: start_loc }, { start_ts: end_ts, start_loc: end_loc }] = [first, second].map(
@@ -339,7 +339,7 @@ describe('on a server', () => {
     expect(await stated()).toHaveLength(3);
   });
 
-  it('a day has the trip that ends after its midnight, and only as the one before it if it ends at midnight', async () => {
+  it('a day contains a trip that ends after its first midnight, and one that ends at midnight only precedes it', async () => {
     const own = tripAt(midnight + 36_000);
     for (const [end, trips, before] of [
       [midnight + 1, 2, 1],

@@ -1,4 +1,4 @@
-// The pages of days and of figures over HTTP: forms with their secret and without, what they change at once, their
+// The pages of days and of figures over HTTP: forms with and without their secret, the changes that they make, their
 // undo, and the figures of a study beside what may be published.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -110,7 +110,7 @@ const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="tr
 /** A day without what changes from call to call. */
 const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|#trip-\w+/g, '');
 
-it('a person states the mode of a trip, sees it on the next page, and undoes it without a run of the pipeline', async () => {
+it('a person corrects the mode of a trip, sees it on the next page, and undoes it without a run of the pipeline', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const fields = formWith(html, 'How did you travel?');
@@ -146,7 +146,7 @@ it('the undo of a saved answer lets the answer before it count again', async () 
   expect(await page(`/me/day/${day}`)).not.toContain('id="stated"');
 });
 
-it('an answer that names no mode changes nothing, and a new answer counts before an earlier correction', async () => {
+it('an answer without a mode changes nothing, and a new answer overrides an earlier correction', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const fields = formWith(html, 'How did you travel?');
@@ -164,7 +164,7 @@ it('an answer that names no mode changes nothing, and a new answer counts before
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
-it('each ride of a trip has its own question, and one save corrects the rides that differ', async () => {
+it('each section of a trip in a vehicle has its own question, and one save corrects the changed ones', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const found = async () =>
     (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
@@ -190,7 +190,7 @@ it('each ride of a trip has its own question, and one save corrects the rides th
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
-it('a split of a labelled trip asks for the mode of both parts again, and the same answer counts for one part', async () => {
+it('a split of a labelled trip asks for the mode of both parts again, and an equal answer counts for one part', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'train' });
@@ -207,7 +207,7 @@ it('a split of a labelled trip asks for the mode of both parts again, and the sa
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
-it('a preview shows the day as it would be and saves nothing; a wrong time is shown again as it was typed', async () => {
+it('a preview shows the corrected day and saves nothing, and a wrong time is shown again as typed', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const drop = formWith(html, 'I did not make this trip');
@@ -258,7 +258,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(await page(`/me/day/${day}`)).not.toContain('<h3>Gym</h3>');
 });
 
-it('the latest statement counts, also one that was made before', async () => {
+it('the latest correction counts, also one that repeats an earlier one', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
   const { csrf, ts } = formWith(html, 'I did not make this trip');
   for (const mode of ['train', 'ferry', 'train'])
@@ -267,7 +267,7 @@ it('the latest statement counts, also one that was made before', async () => {
   for (let n = 0; n < 3; n += 1) await takeBack();
 });
 
-it('excluded time has no trips and says so, until the correction is undone', async () => {
+it('excluded time has no trips and is shown as ignored, until the correction is undone', async () => {
   const before = await page(`/me/day/${day}`);
   const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'I did not make this trip');
   const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
@@ -283,7 +283,7 @@ it('excluded time has no trips and says so, until the correction is undone', asy
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 });
 
-it('a form that is sent twice states one thing, and one of a trip that has gone saves nothing and says so', async () => {
+it('a form that is sent twice stores one correction, and one for a removed trip saves nothing and reports it', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const [drop, label] = [formWith(html, 'I did not make this trip'), formWith(html, 'How did you travel?')];
@@ -300,7 +300,7 @@ it('a form that is sent twice states one thing, and one of a trip that has gone 
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 });
 
-it('a link that was used leads those on whom it signed in', async () => {
+it('a used link leads to the days in the browser that it signed in', async () => {
   const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
   const { pathname, search, searchParams } = new URL(link);
   await cookieAfter('/me/open', { key: searchParams.get('key')! });
@@ -308,7 +308,7 @@ it('a link that was used leads those on whom it signed in', async () => {
   expect([again.status, await again.text()]).toEqual([403, expect.stringContaining('href="/me"')]);
 });
 
-it('a doubt is a question at its trip, and the answer ends it', async () => {
+it('a flag is shown as a question at its trip, and the answer removes it', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
   expect(await page('/study/sunny/flagged', manager)).not.toContain('Faster than this can be');
   await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'walk' });
@@ -320,7 +320,7 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
-it('a long label is cut on the page, an endless one is rejected, and one named as a part of the language is a word', async () => {
+it('a long label is shortened, one beyond the limit is rejected, and the label "constructor" is shown as text', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const [first] = (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
   const { start_ts, end_ts } = first!;
@@ -354,7 +354,7 @@ it('a long label is cut on the page, an endless one is rejected, and one named a
   expect(await page('/me?done=constructor')).not.toContain('native code');
 });
 
-it('exact figures of a month are beside publishable ones, which appear when the month is settled', async () => {
+it('exact figures of a month are shown beside publishable ones, which appear when the month is settled', async () => {
   acts.length = 0;
   expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after it ends');
   const cells = (html: string, row: string): string[] => {
@@ -383,7 +383,7 @@ it('exact figures of a month are beside publishable ones, which appear when the 
   expect(html).not.toContain('@example.org');
 });
 
-it('a page of a study reads a person again after their data changed, and other people not at all', async () => {
+it('a page of a study reads only people whose data changed since the last reading', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const read = vi.spyOn(store.timeseries, 'find');
   const readAfter = async (path: string): Promise<Set<string>> => {
@@ -405,7 +405,7 @@ it('a page of a study reads a person again after their data changed, and other p
   read.mockRestore();
 });
 
-it('the operator sees the version, and by name whose phone is turned away', async () => {
+it('the operator sees the version, and the names of people whose phone is refused', async () => {
   const fine = await page('/operator', manager);
   expect(fine).toContain('1.2.3');
   expect(fine).not.toContain('Phones whose data is refused');
@@ -418,7 +418,7 @@ it('the operator sees the version, and by name whose phone is turned away', asyn
   expect(await page('/operator', manager)).toContain(`${person}: refused`);
 });
 
-it('dates of My data are those of the zone where the person was last', async () => {
+it('dates of My data are in the last zone of the person', async () => {
   const before = clock;
   const { uuid } = (await store.users.byEmail(person))!;
   expect((await correctedTrips(store).previous(uuid, clock))!.trip!.end_zone).toBe('Europe/Lisbon');
@@ -430,7 +430,7 @@ it('dates of My data are those of the zone where the person was last', async () 
   clock = before;
 });
 
-it('people who stopped the recording, or who asked to be erased, are not on the reminder list', async () => {
+it('people who stopped the recording or asked to be erased are not on the reminder list', async () => {
   const [, second] = (await store.users.list({ limit: 10 })).filter(({ user_email }) => user_email !== person);
   clock += 9 * 86_400; // all are silent now
   const listed = async (): Promise<number> =>
@@ -449,7 +449,7 @@ it('people who stopped the recording, or who asked to be erased, are not on the 
   clock -= 9 * 86_400;
 });
 
-it('corrections of one moment are all kept, and one beyond those that a person may have is refused in words', async () => {
+it('simultaneous corrections are all stored, and one beyond the maximum is refused with a message', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const waiting = async (): Promise<number> => store.usercache.count(uuid);
   await run('pipeline', '--all');

@@ -32,7 +32,7 @@ it('gives a day, some days or everything as CSV, GPX and GeoJSON', async () => {
   expect((await pages.get('/me/data/download?format=xls', pages.person)).status).toBe(400);
 });
 
-it('a phone that is lost is refused, and the others and the browser stay', async () => {
+it('a revoked phone is refused, and the other phones and the browser stay signed in', async () => {
   for (const app of ['owntracks', 'overland'])
     await pages.run('users', 'token', name, '--app', app, '--server', 'http://127.0.0.1:8080');
   expect(await text('/me/data')).toMatch(/OwnTracks, since[^<]*No contact yet/);
@@ -51,7 +51,7 @@ it('a phone that is lost is refused, and the others and the browser stay', async
   expect(html).toContain('Overland, since');
 });
 
-it.each(Object.values(languages))('explains a trip in whole sentences of $ownName', async (t) => {
+it.each(Object.values(languages))('explains a trip in complete sentences of $ownName', async (t) => {
   const path = `/me/day/${gapDay}`;
   const id = /\?why=(\w+)#/.exec(await text(path))![1]!;
   const html = await text(`${path}?why=${id}&lang=${t.language}`);
@@ -63,7 +63,7 @@ it.each(Object.values(languages))('explains a trip in whole sentences of $ownNam
     expect(html).toContain(`/me/data/download?from=${gapDay}&#38;to=${gapDay}&#38;format=${format}`);
 });
 
-it('a gap becomes a stay at the place before it, and its undo says so and restores the gap', async () => {
+it('a gap becomes a stay at the place before it, and its undo restores the gap with a message', async () => {
   const path = `/me/day/${gapDay}`;
   const before = await text(path);
   expect(before).toContain('Location was switched off on the phone.');
@@ -78,7 +78,7 @@ it('a gap becomes a stay at the place before it, and its undo says so and restor
   expect(await text(undone.headers.get('location')!)).toMatch(/role="status">Undone\..*Location was switched off/s);
 });
 
-it('counts the share of a month from the first location on, and names when the person joined', async () => {
+it('counts the recorded share of a month from the first location on, and shows when the person joined', async () => {
   expect(await text('/me/month/2024-06')).toMatch(/Recorded: [^(]*\(9\d %\)/);
   expect(await text('/me/data')).toMatch(/<dt>Joined<\/dt><dd>\d+ June 2024/);
 });

@@ -40,7 +40,7 @@ const tripsWeekAgo = async (): Promise<number> => {
   return (await correctedTrips(pages.store).spans(user, range)).length;
 };
 
-it('imports a file, ignores what it brought, and uses it again', async () => {
+it('imports a file, excludes its entries, and includes them again', async () => {
   expect(await tripsWeekAgo()).toBe(0);
   const file = new File([gpx()], '../../my ride.gpx');
   expect(where(await upload(file))).toEqual([303, '/me/data?done=import#import']);
@@ -56,7 +56,7 @@ it('imports a file, ignores what it brought, and uses it again', async () => {
   expect(await tripsWeekAgo()).toBe(1);
 });
 
-it('says what is wrong with a file, and reads none of a form from elsewhere', async () => {
+it('reports the problem of a file, and reads no file of a form of another site', async () => {
   const before = await pages.store.counts(user);
   expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=unknown#import');
   expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
@@ -70,7 +70,7 @@ it('says what is wrong with a file, and reads none of a form from elsewhere', as
   expect(await pages.store.counts(user)).toEqual(before);
 });
 
-it('keeps nobody from importing while a slow sender sends a file', async () => {
+it('lets others import while a slow sender sends a file', async () => {
   let end = (): void => {};
   const body = new ReadableStream({
     start(controller) {
@@ -85,7 +85,7 @@ it('keeps nobody from importing while a slow sender sends a file', async () => {
   expect((await sent).status).toBe(403); // without the secret of the form
 });
 
-it('lets a person who just imported wait until others have, for ten minutes after they asked', async () => {
+it('lets a person who just imported wait for others who asked within the last ten minutes', async () => {
   const link = await pages.run('users', 'link', 'sim-demo-2@example.org', '--server', 'http://127.0.0.1:8080');
   const body = new URLSearchParams({ key: new URL(link.stdout.trim()).searchParams.get('key')! });
   const opened = await pages.request('/me/open', { method: 'POST', body });
@@ -121,14 +121,14 @@ it('lets a person who just imported wait until others have, for ten minutes afte
   expect(await imports(pages.person)).toBe('import');
 });
 
-it('ends an import that takes too long, and says so', async () => {
+it('ends an import that takes too long, with a message', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
   const to = where(await upload(new File([gpx()], 'a.gpx')))[1]!;
   timeout.mockRestore();
   expect([to, await text(to)]).toEqual(['/me/data?done=long#import', expect.stringContaining('add it again')]);
 });
 
-it('reads fields and the file of a form as browsers send it, whatever the file holds', () => {
+it('reads fields and the file of a form as browsers send it, for any content of the file', () => {
   const body = (...lines: string[]): Buffer => Buffer.from(lines.join('\r\n'), 'latin1');
   const sent = body(
     '--b',

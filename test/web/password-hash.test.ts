@@ -6,7 +6,7 @@ import { isPassword, isWeak, passwordHash } from '../../src/web/password-hash.ts
 const password = 'a password for tests';
 const maxmem = 64 * 1024 * 1024;
 
-it('a stored password is the key of scrypt with its parameters, and only the right password is accepted', async () => {
+it('a stored password is a scrypt key with its parameters, and only the right password is accepted', async () => {
   const stored = await passwordHash(password);
   const [name, N, r, p, salt, key] = stored.split(':');
   expect([name, N, r, p]).toEqual(['scrypt', '32768', '8', '3']);
@@ -18,7 +18,7 @@ it('a stored password is the key of scrypt with its parameters, and only the rig
   expect(isWeak(stored)).toBe(false);
 });
 
-it('a password that was stored with p = 1, without parameters, is still accepted, and known as weak', async () => {
+it('a password that was stored with p = 1, without parameters, is still accepted, and reported as weak', async () => {
   const salt = Buffer.from('0123456789abcdef');
   const key = scryptSync(password, salt, 32, { N: 2 ** 15, r: 8, p: 1, maxmem });
   const stored = `scrypt:${salt.toString('base64url')}:${key.toString('base64url')}`;

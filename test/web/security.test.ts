@@ -25,7 +25,7 @@ let person = '';
 const acts: Act[] = [];
 const password = 'a password for tests';
 
-/** The cookie of somebody, as a browser sends it. */
+/** The cookie of a user, as a browser sends it. */
 interface Browser {
   cookie: string;
   csrf: string;
@@ -106,7 +106,7 @@ const inOrder = [...webRoutes].sort(
 );
 const isEnd = (path: string): boolean => path === '/sign-out/study';
 
-it.each(inOrder)('$method $path lets in $who and nobody else', async (route) => {
+it.each(inOrder)('$method $path admits $who only', async (route) => {
   const { who, method, path } = route;
   const expired = await signedIn('sunny');
   const revoked = await signedIn('sunny');
@@ -129,7 +129,7 @@ it.each(inOrder)('$method $path lets in $who and nobody else', async (route) => 
   if (who === 'anybody') return;
   for (const [name, browser] of Object.entries(strangers)) {
     const isOfOther = who === 'person' ? name === 'windy' : name === 'of-windy';
-    // Of their own role they get in where the path names nobody: to their own things.
+    // A browser of the same role is admitted to its own data if the path names no user.
     if (isOfOther && who !== 'study' && who !== 'operator') continue;
     expect([name, await outcome(route, browser)]).toEqual([name, isOfOther ? '404' : 'door']);
   }
@@ -163,7 +163,7 @@ it('a form of another site is refused, with and without its cookie', async () =>
   expect(await stopped()).toBeGreaterThan(before);
 });
 
-it('a link works once, is not used up by looking, expires, and opens nothing else', async () => {
+it('a link works once, is not used up by showing it, expires, and is not a token for other calls', async () => {
   const key = await token('sunny', 'link', clock + 60);
   for (let i = 0; i < 2; i++)
     expect((await kit.request(`/me/open?key=${encodeURIComponent(key)}`)).text).toContain('Open my days');
@@ -179,7 +179,7 @@ it('a link works once, is not used up by looking, expires, and opens nothing els
   expect(kit.log.concat(kit.console).filter((text) => text.includes(key) || text.includes(session))).toEqual([]);
 });
 
-it('signing in makes a new session whatever the browser had, and behind TLS a cookie of this host alone', async () => {
+it('signing in always makes a new session, and behind TLS a cookie with the prefix __Host-', async () => {
   const key = await token('sunny', 'link', clock + 60);
   const answer = await form('/me/open', { key }, { cookie: 'mobility-days=chosen-by-somebody-else', csrf: '' });
   expect(answer.headers.get('set-cookie')).toMatch(
@@ -199,7 +199,7 @@ it('signing in makes a new session whatever the browser had, and behind TLS a co
   }
 });
 
-it('signing out others ends their browsers and the links that nobody opened, and signing out forgets maps', async () => {
+it('signing out other browsers ends their sessions and unused links, and signing out clears cached maps', async () => {
   const [own, other] = [await signedIn('sunny'), await signedIn('sunny')];
   const unopened = await token('sunny', 'link', clock + 60);
   expect((await form('/me/sign-out-others', { csrf: own.csrf }, own)).status).toBe(303);
@@ -215,7 +215,7 @@ it('signing out others ends their browsers and the links that nobody opened, and
   people.sunny = await signedIn('sunny');
 });
 
-it('five wrong passwords from one place lock an account there for a quarter of an hour, and no answer tells whether it exists', async () => {
+it('five wrong passwords from a network lock an account for it for 15 minutes, with the same answers if no such account exists', async () => {
   const tries = [];
   for (const name of ['of-windy', 'unknown'])
     for (let i = 0; i < 5; i++) tries.push(await form('/sign-in/study', { name, password: 'wrong' }, nobody));
@@ -238,7 +238,7 @@ async function fromWith(remoteAddress: string, name: string, given: string): Pro
 
 const from = async (...signIn: Parameters<typeof fromWith>): Promise<number> => (await fromWith(...signIn)).status;
 
-it('a stranger who tries passwords elsewhere keeps a manager out of no network of theirs', async () => {
+it('wrong passwords from one network do not lock a manager out of another network', async () => {
   for (let i = 0; i < 5; i += 1) expect(await from('203.0.113.5', 'of-windy', 'wrong')).toBe(403);
   expect(await from('203.0.113.6', 'of-windy', password)).toBe(403);
   expect(await from('198.51.100.9', 'of-windy', password)).toBe(303);
@@ -257,7 +257,7 @@ it('a stranger who tries passwords elsewhere keeps a manager out of no network o
   clock = now;
 });
 
-it('under a flood of sign-ins and behind a lock, a signed-in browser works, and one that signed in before gets in', async () => {
+it('during a flood of sign-ins on a locked account, a signed-in browser works, and a known browser can sign in', async () => {
   const own = await managing('of-windy');
   for (let i = 0; i < 60; i += 1) await from(`192.0.${i}.7`, 'of-windy', 'wrong'); // locks the name
   expect((await kit.store.managers.byName('of-windy'))!.locked_ts).toBeGreaterThan(clock);
@@ -293,7 +293,7 @@ it('a weak hash of a password is replaced at the next sign-in', async () => {
   expect((await kit.store.managers.byName('of-windy'))!.password).toBe(stored);
 });
 
-it('a password that is changed while it is tried opens nothing', async () => {
+it('a password that is changed while it is checked does not sign in', async () => {
   const { managers } = kit.store;
   const { byName } = managers;
   const other = await passwordHash('another password for tests', passwordCost);
@@ -310,13 +310,13 @@ it('a password that is changed while it is tried opens nothing', async () => {
   await managers.change('of-windy', () => before);
 });
 
-it('strangers with wrong links and names keep no one out, and signing in counts no right password', async () => {
+it('wrong links and names do not block other people, and right passwords do not count as attempts', async () => {
   for (let i = 0; i < 320; i += 1) await form('/me/open', { key: `invented ${i}` }, nobody);
   expect((await form('/me/open', { key: await token('sunny', 'link', clock + 60) }, nobody)).status).toBe(303);
   for (let i = 0; i < 40; i += 1) await managing('of-windy');
 });
 
-it('no network fills the queue of passwords, nor do callers without a known network', async () => {
+it('the queue of password checks is limited per network, and for callers without a known network', async () => {
   const limits = new SignInLimits(() => now);
   let compute = (): void => {};
   const first = new Promise<void>((resolve) => {
@@ -329,7 +329,7 @@ it('no network fills the queue of passwords, nor do callers without a known netw
   expect(computed).toEqual([0, 1, 9, 10, 11, 12, 13, 14, 15, 16, 29]);
 });
 
-it('asking for the headers of a file leaves no call open', async () => {
+it('a HEAD request for a file leaves no call open', async () => {
   const headers = { Cookie: people.sunny!.cookie };
   kit.console.length = 0;
   for (let i = 0; i < 70; i += 1)
@@ -355,7 +355,7 @@ it('a file is compressed for a browser that accepts gzip; a page, whose form has
   expect((await get('/me/data', 'gzip')).headers.get('Content-Encoding')).toBe(null);
 });
 
-it('a day at the edge of the calendar is no page', async () => {
+it('a day at the end of the calendar has no page', async () => {
   const { sunny, 'of-sunny': mira } = people;
   for (const day of ['0001-01-01', '9999-12-30', '9999-12-31']) {
     for (const [path, { cookie }] of [
@@ -366,7 +366,7 @@ it('a day at the edge of the calendar is no page', async () => {
   }
 });
 
-it('the page of a person says whether the study sees their name', async () => {
+it('the page of a person shows whether the study sees their name', async () => {
   const page = async (): Promise<string> => {
     const { text } = await kit.request('/me/data', { headers: { Cookie: people.windy!.cookie } });
     return text;
@@ -377,7 +377,7 @@ it('the page of a person says whether the study sees their name', async () => {
   expect(await page()).toContain('under your name');
 });
 
-it('every page is cached nowhere, shown in no frame, and may load only files of this server', async () => {
+it('no page may be cached or shown in a frame, and each may load only files of this server', async () => {
   for (const { path } of webRoutes.filter(({ method }) => method === 'GET'))
     for (const { cookie } of [nobody, people.sunny!, people['of-sunny']!]) {
       const { headers, text } = await kit.request(pathOf(path), { headers: { Cookie: cookie } });
@@ -411,7 +411,7 @@ it('the log names neither the person nor the day of a page', async () => {
   }
 });
 
-it('a tile that cannot be read is none, and the log says that the map is damaged', async () => {
+it('a tile that cannot be read answers 404, and the log reports that the map is damaged', async () => {
   const own = tiles.tile;
   tiles.tile = () => Promise.reject(new Error('it ends too early'));
   const answer = await kit.request('/me/tiles/14/8191/5460', { headers: { Cookie: people.sunny!.cookie } });
@@ -419,7 +419,7 @@ it('a tile that cannot be read is none, and the log says that the map is damaged
   expect([answer.status, kit.log.join('\n')]).toEqual([404, expect.stringContaining('Base map is damaged: it ends')]);
 });
 
-it('tiles are shown only to callers who may see the map, cached nowhere between, and logged without their place', async () => {
+it('tiles are sent only to callers who may see the map, not cached by proxies, and logged without their position', async () => {
   const answerTo = async (path: string, who: string) => {
     kit.log.length = kit.console.length = 0;
     const { status, headers } = await kit.request(path, { headers: { Cookie: people[who]?.cookie ?? '' } });
@@ -442,7 +442,7 @@ it('tiles are shown only to callers who may see the map, cached nowhere between,
     expect([path, who, await answerTo(path, who)]).toEqual([path, who, answer]);
 });
 
-it('each look of a manager at the days of a person is in the audit log, without their name or UUID', async () => {
+it('each visit of a manager to the days of a person is in the audit log, without the name or UUID of the person', async () => {
   const { cookie } = people['of-sunny']!;
   acts.length = 0;
   const page = await kit.request(`/study/sunny/p/${person}/2016-05-17`, { headers: { Cookie: cookie } });
@@ -469,7 +469,7 @@ it.each([
   { kind: 'drop', ts: '0x10' },
   { kind: 'set_aside', start_ts: '1463500000', end_ts: '1463500000' },
   { kind: 'undo', of: '1463500000' },
-])('a correction that could have no effect is refused, not stated: %o', async (fields) => {
+])('a correction that cannot have an effect is refused and not stored: %o', async (fields) => {
   const own = await signedIn('sunny');
   expect((await form('/me/correct', { csrf: own.csrf, day: '2016-05-17', ...fields }, own)).status).toBe(400);
   expect(

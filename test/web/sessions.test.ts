@@ -1,4 +1,4 @@
-// How long browsers stay signed in, what a sign-in takes as a name, and pages that nobody waits for.
+// How long browsers stay signed in, which names a sign-in accepts, and pages for closed connections.
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tokenHash } from '../../src/model/user.ts';
@@ -53,7 +53,7 @@ it('a person stays signed in for 90 days, and the browser keeps the cookie as lo
   expect(await statusesAround(now + 90 * day, '/me', cookieOf(opened))).toEqual([200, 303]);
 });
 
-it('a manager stays signed in for 12 hours, and the browser is known for 400 days', async () => {
+it('a manager stays signed in for 12 hours, and the browser remains known for 400 days', async () => {
   const signedIn = await form('/sign-in/study', { name: 'mira', password });
   expect(signedIn.headers.get('set-cookie')).toMatch(
     /^mobility-study=mira\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=34560000$/,
@@ -73,7 +73,7 @@ it('a manager stays signed in for 12 hours, and the browser is known for 400 day
   }
 });
 
-it('a manager has ten sessions at most, the newest ones', async () => {
+it('a manager keeps only the ten newest sessions', async () => {
   const cookies: string[] = [];
   for (let i = 0; i < 12; i += 1) {
     clock += 1;
@@ -85,7 +85,7 @@ it('a manager has ten sessions at most, the newest ones', async () => {
   expect(statuses).toEqual([303, 303, ...Array.from({ length: 10 }, () => 200)]);
 });
 
-it('blanks around a name and capital letters do not matter, and a wrong name is shown cut', async () => {
+it('blanks around a name and its letter case are ignored, and a wrong name is shown shortened', async () => {
   expect((await form('/sign-in/study', { name: '  MIRA ', password })).status).toBe(303);
   const wrong = await form('/sign-in/study', { name: 'm'.repeat(90), password });
   expect([wrong.status, /value="(m+)"/.exec(wrong.text)?.[1]]).toEqual([403, 'm'.repeat(40)]);
@@ -94,7 +94,7 @@ it('blanks around a name and capital letters do not matter, and a wrong name is 
   expect([asked.status, asked.text.includes('role="alert"')]).toEqual([200, false]);
 });
 
-it('a page is not made for a browser that has left, and the place is free again', async () => {
+it('a page is not made for a browser that has disconnected, and its slot is released', async () => {
   const { uuid } = await kit.user('ada');
   const session = { hash: tokenHash('secret'), user_id: uuid, created_ts: 1, expires_ts: now + 60 } as const;
   await kit.store.tokens.add({ ...session, kind: 'session' });

@@ -38,7 +38,7 @@ const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await a
 const download = (fields: Record<string, string>): Promise<Response> =>
   pages.send('/study/sunny/export', '/study/sunny/export.zip', fields, pages.manager);
 
-it('has the tables of the command, under pseudonyms that stay the same, and is in the audit log', async () => {
+it('has the tables of the command, with stable pseudonyms, and is in the audit log', async () => {
   const answer = await download(range);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/zip']);
   const files = await unpack(await bytesOf(answer));
@@ -65,7 +65,7 @@ it('has the tables of the command, under pseudonyms that stay the same, and is i
   expect([odd.status, odd.headers.get('location')]).toEqual([303, expect.stringContaining('done=range')]);
 });
 
-it('makes one at a time, and the next one after a reader who left', async () => {
+it('makes one archive at a time, and the next one after a reader disconnects', async () => {
   const first = await download(range);
   const second = await download(range);
   expect([second.status, second.headers.get('location')]).toEqual([303, expect.stringContaining('done=busy')]);
@@ -73,7 +73,7 @@ it('makes one at a time, and the next one after a reader who left', async () => 
   await expect.poll(async () => (await download(range)).status).toBe(200);
 });
 
-it('names the command where a browser would get too much, and is nowhere without the right', async () => {
+it('names the command for a range too large for a browser, and is missing without the right to export', async () => {
   const answer = await download({ from: '2020-01-01', to: '2024-07-01' });
   const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
   expect(html).toContain('mobility export --study sunny --from 2020-01-01 --to 2024-07-01 --format csv');

@@ -36,7 +36,7 @@ it('finds people by name and by subgroup, and keeps both while it sorts and filt
   expect(await text('/study/sunny?find=nobody')).toContain('No people match.');
 });
 
-it('reminds a person who never began only after the days that a phone may be silent', async () => {
+it('lists a person who never began for a reminder only after the days that a phone may be silent', async () => {
   const reminded = async (): Promise<boolean> => (await text('/study/sunny/reminders.csv')).includes('me@example.org');
   await pages.store.users.register('me@example.org', { now, study: 'sunny', subgroup: 'west' });
   expect([await reminded(), await text('/study/sunny')]).toEqual([
@@ -49,7 +49,7 @@ it('reminds a person who never began only after the days that a phone may be sil
   await at(before);
 });
 
-it('has a text to send to a person who can repair the phone, with its last calls', async () => {
+it('has a text for a person who can repair the phone, with the last calls of the phone', async () => {
   const html = await text('/study/sunny');
   const [, path] = /href="(\/study\/sunny\/p\/\w+)">sim-demo-6/.exec(html)!;
   const person = await text(path!);
@@ -90,7 +90,7 @@ it('publishes figures of a settled month as the command does', async () => {
   expect(stdout.split('\n').length).toBeGreaterThan(2);
 });
 
-it('shows the operator what doctor finds, with the command that helps', async () => {
+it('shows the operator the findings of the doctor, with a command as remedy', async () => {
   const html = await text('/operator');
   const german = await text('/operator?lang=de');
   expect(german).toContain('<h2>Aus den letzten 7 Tagen gibt es keine Sicherung.</h2>');

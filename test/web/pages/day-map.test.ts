@@ -14,7 +14,7 @@ import { newStore } from '../../support/store.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
 
-it('each place lies on its tile where web mercator has it, within a unit of 400', () => {
+it('each place has its Web Mercator position on its tile, to one of 400 units', () => {
   const place = fc.tuple(
     fc.double({ min: -180, max: 180, noNaN: true }),
     fc.double({ min: -70, max: 70, noNaN: true }),
@@ -55,7 +55,7 @@ it('each place lies on its tile where web mercator has it, within a unit of 400'
   );
 });
 
-it('without a base map nothing is fetched, and a file without small zooms draws no way that is long', () => {
+it('without a base map no tile is requested, nor for a long path if the file has no small zooms', () => {
   const places = [0, 1].map((i) => ({ position: [i * 3, 50] as Position, mark: String(i) }));
   expect(dayMap([], places, words)).not.toContain('href');
   const base = { minZoom: 14, maxZoom: 16, attribution: '', href: () => 'x' };
@@ -68,7 +68,7 @@ const sectionOf = (mode: string, from: number, to: number, coordinates: Position
 const tripOf = (sections: Trip['sections'], enter_loc: Position): Trip =>
   ({ id: 'a<b', start_ts: 0, end_ts: 0, sections, stops: [{ enter_loc }] }) as unknown as Trip;
 
-it('a map on the equator has 0.01 degrees on 332 units: lines, places, rings and the scale fit', () => {
+it('a map on the equator shows 0.01 degrees on 332 units, with matching lines, places, rings and scale', () => {
   const places = [0, 0.01].map((east, i) => ({ position: [east, 0] as Position, mark: 'AB'[i]! }));
   const west = sectionOf('WALKING', 0, 1, alongLatitude(0, 0, 0.0001, 0.00012, 0.005));
   const east = sectionOf('CAR', 1, 2, alongLatitude(0, 0.005, 0.01));
@@ -105,7 +105,7 @@ const rectsOf = (svg: string): string[] =>
     one.slice(1).join(' '),
   );
 
-it('the bar of a day has its parts, hours and words at their times', () => {
+it('the bar of a day has its parts, hours and texts at their times', () => {
   const t = textsFor(['en']);
   const start = Date.UTC(2024, 9, 26, 22) / 1000; // 25 hours in Berlin: at 3 the clock shows 2 again
   const at = (hours: number): number => start + hours * 3600;
@@ -154,7 +154,7 @@ const stayed = {
   placeAt: () => ({ name: 'A', mark: '' }),
 };
 
-it('gaps that follow each other or a short stay are one gap if they have one reason', () => {
+it('gaps that follow each other or a short stay are one gap if they have the same reason', () => {
   const spans = [
     gap('unobserved', 0, 1000, 'phone off'),
     gap('unobserved', 1000, 2000, 'phone off'),
@@ -181,7 +181,7 @@ it('gaps that follow each other or a short stay are one gap if they have one rea
   ]);
 });
 
-it('a stay that began the day before is listed from a minute on, any other from a second on', () => {
+it('a stay that began the day before is listed from one minute on, any other from one second on', () => {
   const after = { start_ts: 90_000, end_ts: 90_001, ...ends };
   const listed = (...spans: ReturnType<typeof gap>[]) =>
     dayItems({ ...stayed, after, now: 5e9, observed: { from: 0, to: 86_400, spans } } as unknown as ShownDay).map(
@@ -200,13 +200,13 @@ it.each([
   [{ name: null, home: 1 }, false, { name: 'Place A', isGuess: undefined, look: 'place' }],
   [{ name: null, home: null }, true, { name: 'Place A', isGuess: undefined, look: 'place' }],
   [{ name: 'Home', home: 1 }, true, { name: 'Home', isGuess: undefined, look: 'home' }],
-])('a place of %o, shown to its person: %s, is %o', (place, isOwn, expected) => {
+])('a place of %o, shown to its owner: %s, looks like %o', (place, isOwn, expected) => {
   const places = { of: () => ({ letter: 'A', ...place }) } as unknown as Parameters<typeof namedPlaces>[0];
   const { name, isGuess, look } = namedPlaces(places, textsFor(['en']), isOwn)([0, 0]);
   expect({ name, isGuess, look }).toEqual(expected);
 });
 
-it('a trip that ends at midnight is no trip of the next day', async () => {
+it('a trip that ends at midnight does not belong to the next day', async () => {
   const store = await newStore();
   const { user } = await store.users.register('ada', { now: 1_463_400_000 });
   const midnight = Date.UTC(2016, 4, 18) / 1000;
@@ -222,7 +222,7 @@ it('a trip that ends at midnight is no trip of the next day', async () => {
   expect(await tripsOf()).toEqual([1, midnight - 86_400]);
 });
 
-it('the zone of a time is that of the trip under way or before, then of the trip after', () => {
+it('a time has the zone of the trip at it or before it, else of the trip after it', () => {
   const trip = (start_ts: number, start_zone: string, end_zone: string) => {
     return { start_ts, end_ts: start_ts + 100, start_zone, end_zone };
   };
@@ -247,14 +247,14 @@ it('a map is narrower in the north, continues at the date line, and is empty wit
   expect(dayMap([], [], words)).toBe('');
 });
 
-it('places at one point have their names on all sides', () => {
+it('places at one point have their names on different sides', () => {
   const places = Array.from({ length: 8 }, () => ({ position: [0, 0] as Position, mark: 'A' }));
   const names = [...dayMap([], places, words).matchAll(/"pn" x="(\d+)" y="(\d+)" text-anchor="(\w+)"/g)];
   const sides = '211 122 start, 189 122 end, 209 104 start, 209 140 start, 191 104 end, 191 140 end';
   expect(names.map((one) => one.slice(1).join(' ')).join(', ')).toBe(`200 139 middle, ${sides}, 200 139 middle`);
 });
 
-it('the row of a day says that it is not final, else how much was recorded, if not all was', () => {
+it('the row of a day shows that it is not final, else how much was recorded, unless all of it was', () => {
   const t = textsFor(['en']);
   const rowOf = (recorded: number, completeUntil: number, reason = 'phone off', now = 5000) => {
     const spans = [gap('staying', 0, recorded), gap('unobserved', recorded, 1000, reason)];

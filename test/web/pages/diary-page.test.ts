@@ -16,7 +16,7 @@ import { weekStrip } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { run as runProgram } from '../../cli/kit.ts';
 
-it('a week of a person is one small page with every trip and nothing to fetch', async () => {
+it('a week of a person is one small page with every trip and without requests for other files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-page-'));
   try {
     const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
@@ -164,7 +164,7 @@ it.each([
       }
 });
 
-it('no two modes share a line, a pattern or a character', () => {
+it('each mode has its own line, pattern and character', () => {
   const looks: ((style: ModeStyle) => unknown)[] = [
     ({ dash, core }) => [dash, core],
     ({ pattern }) => pattern,
@@ -174,7 +174,7 @@ it('no two modes share a line, a pattern or a character', () => {
     expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
 });
 
-it('the bar of a day draws unrecorded time as a hole, but not the time before somebody joined', () => {
+it('the bar of a day draws unrecorded time as a gap, but not the time before the person joined', () => {
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const shown = { observed, trips: [], completeUntil: null, now: 1e9 } as unknown as ShownDay;
   const barOf = (reason: UnobservedReason) =>

@@ -21,7 +21,7 @@ const english = flatten(languages.en);
 const others = Object.keys(languages).filter((name) => name !== 'en');
 const isData = (path: string): boolean => path.startsWith('.me.looks');
 
-it.each(others)('%s has every text that English has, and no others', (name) => {
+it.each(others)('%s has the same texts as English', (name) => {
   const paths = (texts: Map<string, string>): string[] => [...texts.keys()].filter((path) => !isData(path)).sort();
   expect(paths(flatten(languages[name]))).toEqual(paths(english));
 });
@@ -46,14 +46,14 @@ it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
   expect(t.day('2026-12-01')).toMatch(name === 'fr' ? /^mardi 1er décembre$/ : /\b1\b/);
 });
 
-it('the wishes of a browser are read with their weights', () => {
+it('the languages that a browser accepts are read with their weights', () => {
   expect(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8, en;q=0')).toEqual(['it', 'fr', 'de']);
   expect(textsFor(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8')).language).toBe('fr');
   expect(textsFor(acceptedLanguages('constructor')).language).toBe('en');
   expect(textsFor(acceptedLanguages(undefined)).language).toBe('en');
 });
 
-it('a join page has the language of the reader, of a link in its foot, or else of the study', async () => {
+it('a join page is in the language of a link in its footer, of the browser, or else of the study', async () => {
   const program = await freshProgram();
   expect((await program.run(['study', 'create', 'sunny', '--language', 'de'])).code).toBe(0);
   await program.run(['study', 'config', 'sunny', '--server', 'https://example.org', '--out', program.folder]);
