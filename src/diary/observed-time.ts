@@ -53,7 +53,10 @@ export interface ObservedDay {
   day: string;
   /** The time zone at its start. */
   zone: string;
-  /** Seconds since the epoch; `to` is exclusive. It is midnight in the zone of the last trip before. */
+  /**
+   * Start and end, seconds since the epoch; `to` is exclusive. Each is midnight in the zone that applies then, or the
+   * time of a change of the zone that skips midnight.
+   */
   from: number;
   to: number;
   spans: TimeSpan[];

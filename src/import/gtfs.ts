@@ -46,7 +46,8 @@ export async function openGtfs(path: string): Promise<GtfsTables> {
         skip_empty_lines: true,
         trim: true,
       });
-      void pipeline(decoded(file.bytes()), parser).catch(() => {}); // errors reach the reader of the rows
+      // On an error, `pipeline` destroys the parser with that error, and the loop throws it.
+      void pipeline(decoded(file.bytes()), parser).catch(() => {});
       try {
         for await (const row of parser) {
           if (parser.info.records > maxRows)

@@ -41,9 +41,9 @@ export interface ReadLocations {
 }
 
 /**
- * Reads the locations since `from`, until it has found `size` to about 2 * `size` locations since `countFrom`, or to
- * the end of the data. All locations of one time are in the same stretch. Also reads the locations up to `sourceReach`
- * s before and after, because they decide the choice between sources.
+ * Reads the locations of a stretch that begins at `from`. It ends with the data, or when it has `size` locations since
+ * `countFrom`; it may have up to about twice as many. Locations with the same time are never in two stretches. Also
+ * reads the locations within `sourceReach` s of the stretch, because the choice between sources depends on them.
  */
 export async function readLocations(
   reader: LocationReader,

@@ -262,7 +262,7 @@ export class CallerCounts {
     return list.map((taken) => {
       if (!isNew(taken)) return taken;
       if (keys.size >= limit) {
-        const message = `expected at most ${limit} different keys that the service does not know, found another one`;
+        const message = `expected at most ${limit} unknown keys of one user, found another one`;
         return rejectEntry(taken, tooManyKeys, message);
       }
       keys.add(taken.metadata.key);

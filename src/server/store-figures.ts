@@ -37,7 +37,7 @@ async function count(store: Store, now: number): Promise<string> {
   const failed = gauge('failed_users', 'Users whose last run failed');
   const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last had work');
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
-  const runSeconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'at');
+  const runSeconds = gauge('run_seconds', 'Time of the last run of a user, if it ended within the last hour', 'at');
   const lag = gauge(
     'diary_lag_seconds',
     'Time from the first pending push to the run that processed it, or to now',

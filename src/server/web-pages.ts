@@ -101,7 +101,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         address,
         isSecure,
         cookies: new Map(Object.entries(getCookie(c))),
-        // A getter, because a call beyond `mostUnauthenticated` has no log before it is authenticated.
+        // A getter, because the log may change: beyond `mostUnauthenticated`, it is silent until the caller is known.
         get log() {
           return call.log;
         },

@@ -15,7 +15,7 @@ const interval = 1_000;
 const latestCheck = 3_000;
 /** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
 const patience = 30_000;
-/** s of CPU that a silent worker must have used within `patience`. With less it waits, for example for a disk. */
+/** s of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, for example for a disk. */
 const leastCpu = 1;
 /** Ticks per second in /proc, the same on every Linux. */
 const ticks = 100;

@@ -50,9 +50,9 @@ export interface CopiedUser {
    */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** The number of rows that were written in the target; in a dry run: would be. */
+  /** The number of rows that were written in the target, or would be in a dry run. */
   written: number;
-  /** The number of rows that were removed in the target; in a dry run: would be. */
+  /** The number of rows that were removed in the target, or would be in a dry run. */
   removed: number;
 }
 

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 /** The result of `mobility purge-keys` for a user. */
 export interface PurgeReport {
   user_id: string;
-  /** Documents that were removed; in a dry run: would be. */
+  /** The number of documents that were removed, or would be in a dry run. */
   obsolete: ObsoleteKey[];
 }
 

@@ -74,7 +74,7 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-/** The sum over modes of the metres by which the mode changed. */
+/** m; the distance of each mode after the rebuild minus its distance before, without signs, added up */
 function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));

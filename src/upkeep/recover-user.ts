@@ -31,7 +31,7 @@ export interface RecoverReport {
   user_id: string;
   /** The number of rejected entries that were checked. */
   tried: number;
-  /** The number of entries that were recovered; in a dry run: could be. */
+  /** The number of entries that were recovered, or would be in a dry run. */
   recovered: number;
   rounds: number;
   /** The entries that are still rejected, by key and reason. */
@@ -62,7 +62,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Deletes rejected entries. Returns how many were deleted; in a dry run: would be. */
+/** Deletes rejected entries. Returns how many were deleted, or would be in a dry run. */
 export async function removeErrors(
   store: Store,
   userId: string,

@@ -237,8 +237,8 @@ export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | 
 }
 
 /**
- * Makes a reading of rest of each ping, at the time when the phone sent it. A ping counts if its location is still the
- * last one, and if no motion reading has the same time as that location.
+ * Returns a motion reading "still" for each ping, with the time when the phone sent it. Leaves out a ping if a later
+ * location came before it was sent, or if a motion reading has the time of the location that the ping repeats.
  */
 export function restOfPings(
   pings: readonly Ping[],

@@ -28,7 +28,10 @@ const limits = {
   flight: 300,
   /** m; a location this near to the previous one is never an outlier */
   away: 100,
-  /** s; if locations agree for this long, they are not an error of the receiver */
+  /**
+   * s; locations that stay near each other for this long show a rest. Doubted locations are kept if the user can have
+   * been there and did not return within this time.
+   */
   agreement: 180,
   /** s; after a longer gap the user may have rested */
   gap: 600,

@@ -20,11 +20,12 @@ export const trackLimits = {
   unknownAccuracy: 30,
   /** Number of passes that remove spikes: two spikes in a row hide each other (by hand). */
   spikePasses: 4,
+  // The detour of a spike: m by which it makes the path between its neighbours longer.
   /** m; a shorter detour is no spike (by hand) */
   leastSpike: 60,
-  /** m; the detour over a spike exceeds the distance between its neighbours by this (by hand) */
+  /** m; the detour must exceed the distance between the neighbours by this (by hand) */
   spikeBeyond: 20,
-  /** m/s; a slower detour is a spike only if the location is half as accurate as its neighbours (by hand) */
+  /** m/s; on a slower detour, a location is a spike only if it is half as accurate as its neighbours (by hand) */
   spikeSpeed: 12,
   /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
   impossibleSpeed: 90,

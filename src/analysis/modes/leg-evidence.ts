@@ -190,8 +190,8 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
 }
 
 /**
- * Feature of a wait: its logarithm, which fades to 0 from `stayed` to `stay` s, because such a long rest is rather a
- * stay. So 1075 s count as much as 105 s.
+ * The feature `ln wait`. From `stayed` s on, a factor that falls to 0 at `stay` s reduces the logarithm, because such a
+ * long rest is rather a stay. So 1075 s and 105 s have the same feature.
  */
 function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);

@@ -44,7 +44,7 @@ const confidenceLimits = {
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   /** A car between two long walks: few people park so far away. */
   walked: 0.4,
-  /** A bus that the user hardly waited for: less than 105 s, or more than 1075 s, because `ln wait` fades. */
+  /** A bus without a typical wait: less than 105 s, or more than 1075 s, see `waitFeature`. */
   noWait: 0.6,
 };
 

@@ -48,7 +48,7 @@ export const boundLimits = {
   walking: 0.3,
   /** s; the longest gap in the walk */
   walkingGap: 90,
-  /** s; the walk may begin this long before the start */
+  /** s; the walk may begin at most this long before the start */
   walkingReach: 1200,
   // For a start that only an iPhone's readings show:
   /** s; the longest gap between readings of movement */
@@ -274,7 +274,7 @@ const unseenLimits = {
   notice: 120,
   /** s; an iPhone that is on sends a motion reading at least this often, also at rest */
   awake: 1200,
-  /** m/s; the highest average speed that readings of movement can explain (physical: a fast train) */
+  /** m/s; a move that was faster on average began before the readings of movement (physical: a fast train) */
   fastest: 55,
   /** s; the path before the first location takes at most this long, or as long as readings show movement */
   lead: 1200,

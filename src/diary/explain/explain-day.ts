@@ -123,7 +123,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
     ...sections.map((section) => modeReason(section, zoneWithin(trip, section.start_ts))),
     lengthReason(trip),
     ...Object.entries(evidence?.left_out ?? {}).map(([rule, count]) =>
-      reason('left out', rule, `locations of the candidate group: ${count} ${leftOutTexts[rule] ?? rule}`, { count }),
+      reason('left out', rule, `${count} of the candidate group's locations: ${leftOutTexts[rule] ?? rule}`, { count }),
     ),
     settled === null
       ? reason('settled', null, 'draft: no data after it yet; later data may change it')
@@ -154,7 +154,7 @@ const startTexts: Record<BoundaryRule, string> = {
     "it began when the user left the place, estimated from the path to the first location and the trip's usual speed",
   movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from the time that the path gives`,
   geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, reported that the user had left the place; phones notice this late`,
-  'walking readings': 'before its first location, readings of walking without a gap',
+  'walking readings': 'it began with a walk that only motion readings show',
   readings: "only the phone's motion readings show when it began",
   'trip before':
     'no earlier: until then the user was on another trip or at the place, tracking was off, or the path was not recorded',
@@ -235,8 +235,8 @@ function lengthReason(trip: Trip): Reason {
 
 const leftOutTexts: Record<string, string> = {
   repeats: 'stale repeats of the location before',
-  spikes: 'spikes: far off and back, faster than anybody moves',
-  strays: 'outliers: locations where the user cannot have been',
+  spikes: 'spikes, which lead far away and back',
+  strays: 'outliers, where the user cannot have been',
 };
 
 // ---------------------------------------------------------------- time between trips

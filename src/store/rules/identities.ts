@@ -17,8 +17,8 @@ export interface Known {
 }
 
 /**
- * What usercache, timeseries and error timeseries have under identities, by `identityText`. Identities that none of
- * them has are missing.
+ * Looks up identities in usercache, timeseries and error timeseries. The map has an element for each identity that is
+ * found, by `identityText`.
  */
 export async function loadKnown(
   rows: Rows,

@@ -33,8 +33,8 @@ async function wipeGaps(path: string, file: number): Promise<void> {
   try {
     await retryWhileBusy(() => setUp(connection));
     const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-    // A page of the pointer map, which has 5 bytes for each page that follows, and the pages that it describes. The
-    // first is page 2: https://sqlite.org/fileformat2.html
+    // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each. The first group
+    // begins at page 2: https://sqlite.org/fileformat2.html
     const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
     for (let start = size; ; start += group.length) {
       const length = readSync(file, group, 0, group.length, start);

@@ -11,7 +11,7 @@ export interface Invitation {
   code: string;
   /** The text in the QR code, which configures the app. */
   setUp: string;
-  /** The link that opens the person's days once. */
+  /** A link that works once. It opens the person's days. */
   days: string;
 }
 

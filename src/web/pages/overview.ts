@@ -50,7 +50,7 @@ export interface StripDay {
   isFinal: boolean;
 }
 
-/** The chosen day of the strip and its links. */
+/** Which day of the strip is chosen, and which days are links. */
 export interface StripOptions {
   /** The chosen day, and today. Days after today are not links. */
   day: string;

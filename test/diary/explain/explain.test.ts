@@ -62,7 +62,7 @@ it('each stored rule has a sentence of its own, with the thresholds of the analy
     'for 5 min all locations lay within 100 m of each other: the user rested',
   );
   expect(textOf('next trip', { parted_by: 'too long' })).toContain('longer than 40 min');
-  expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/: 2 outliers/);
+  expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/^2 of .*: outliers, /);
   expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^draft/);
   const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
   expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of it');

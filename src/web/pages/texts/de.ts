@@ -224,7 +224,7 @@ export const de: Texts = {
     people: 'Personen',
     flagged: 'Zu prüfende Tage',
     flaggedText: (days) =>
-      `Tage der letzten ${days} Tage, an denen etwas nicht stimmen könnte, obwohl kein Fehler aufgetreten ist. Die Person antwortet auf ihrer eigenen Seite; Sie können sie fragen.`,
+      `Tage der letzten ${days} Tage, an denen etwas zweifelhaft ist, etwa eine unmögliche Geschwindigkeit. Nur die Person weiß, was geschehen ist: Bitten Sie sie, auf ihrer eigenen Seite zu antworten.`,
     noneFlagged: 'Nichts zu prüfen.',
     figures: 'Zahlen',
     export: 'Export',

@@ -234,7 +234,7 @@ export const en = {
     people: 'People',
     flagged: 'Days to check',
     flaggedText: (days: number): string =>
-      `Days of the last ${days} days in which something may be wrong though nothing failed. A person answers on their own page; you can ask them.`,
+      `Days in the last ${days} days with something doubtful, such as an impossible speed. Only the person knows what happened: ask them to answer on their own page.`,
     noneFlagged: 'Nothing to check.',
     figures: 'Figures',
     export: 'Export',

@@ -223,7 +223,7 @@ export const es: Texts = {
     people: 'Personas',
     flagged: 'Días por revisar',
     flaggedText: (days) =>
-      `Días de los últimos ${days} en los que algo puede no ser correcto aunque nada ha fallado. La persona responde en su propia página; usted puede preguntarle.`,
+      `Días de los últimos ${days} en los que algo es dudoso, como una velocidad imposible. Solo la persona sabe qué ocurrió: pídale que responda en su propia página.`,
     noneFlagged: 'Nada por revisar.',
     figures: 'Cifras',
     export: 'Exportar',

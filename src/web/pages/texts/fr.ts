@@ -226,7 +226,7 @@ export const fr: Texts = {
     people: 'Personnes',
     flagged: 'Journées à vérifier',
     flaggedText: (days) =>
-      `Journées des ${days} derniers jours où quelque chose semble inexact sans qu’aucune erreur ne soit apparue. La personne répond sur sa propre page ; vous pouvez le lui demander.`,
+      `Journées des ${days} derniers jours où quelque chose est douteux, comme une vitesse impossible. Seule la personne sait ce qui s’est passé : demandez-lui de répondre sur sa propre page.`,
     noneFlagged: 'Rien à vérifier.',
     figures: 'Chiffres',
     export: 'Export',
