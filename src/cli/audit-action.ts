@@ -21,7 +21,7 @@ const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'c
 export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts();
-  if (!audited.has(action) || options.dryRun === true) return;
+  if (!audited.has(action) || options.dryRun === true || options.worker === true) return;
   const how = auditedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
   const act = {

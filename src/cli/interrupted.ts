@@ -3,17 +3,17 @@ import type { UserRecord } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
 
-/** If the command was interrupted, prints how many steps are done. `each`: steps per user. `most`: of all users. */
+/** Prints how many users are done, if the command was interrupted. `next`: what to do. */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,
   all: AsyncIterable<unknown>,
-  { each = 1, most = Number.POSITIVE_INFINITY, what = 'user' } = {},
+  { most = Number.POSITIVE_INFINITY, next = '' } = {},
 ): Promise<void> {
   if (!signal.aborted) return;
   let total = 0;
-  for await (const _ of all) total += each;
-  output.note(`interrupted after ${done} of ${counted(Math.min(total, most), what)}`);
+  for await (const _ of all) total += 1;
+  output.note(`interrupted after ${done} of ${counted(Math.min(total, most), 'user')}${next}`);
 }
 
 /** Yields the users. Increases `count.done` when the next user is requested, because the user before is done then. */

@@ -38,36 +38,75 @@ interface SourceLocation {
   accuracy: number;
 }
 
-/** Reads the inputs of a time range. Also looks at pending entries: they show a clock that is ahead. */
-export async function readFlagInputs(
-  { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
+/** What an entry says about flags. `at`: its time in the query that found it. */
+interface Sighting {
+  at: number;
+  write_ts: number;
+  ts: unknown;
+  received_ts: number;
+  location: SourceLocation | null;
+}
+
+type FlagStore = Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>;
+
+/** Reads the inputs of a time range from its entries, and from pending entries that a fast clock dated ahead. */
+export const readFlagInputs = async (store: FlagStore, userId: string, range: TimeRange): Promise<ReadFlagInputs> =>
+  (await flagInputsWithin(store, userId, range))(range);
+
+/** Reads the entries of a time range once. Returns the function that makes the inputs of a part of the range. */
+export async function flagInputsWithin(
+  { timeseries, usercache, pipeline }: FlagStore,
   userId: string,
   range: TimeRange,
-): Promise<ReadFlagInputs> {
-  const found: SourceLocation[] = [];
-  const clock = new ClockEvidence();
-  const read = async (part: EntryPart, query: EntrySelection, areLocations: boolean): Promise<void> => {
+): Promise<(part: TimeRange) => ReadFlagInputs> {
+  const read = async (part: EntryPart, query: EntrySelection): Promise<Sighting[]> => {
+    const found: Sighting[] = [];
     for await (const { entries, received_ts } of entryPages(part, userId, { ...query, limit: 5000 })) {
       for (const [i, entry] of entries.entries()) {
-        clock.check(entry, received_ts[i]!);
-        const location = areLocations ? toLocation(entry) : null;
-        if (location !== null) found.push(location);
+        const { write_ts } = entry.metadata;
+        const [at, location] = query.time === 'ts' ? [dataTime(entry.data)!, toLocation(entry)] : [write_ts, null];
+        const one = { at, write_ts, ts: entry.data.ts, received_ts: received_ts[i]!, location };
+        if (location !== null || isAhead(one) || isBehind(one)) found.push(one);
       }
     }
+    return found;
   };
   const fields = ['platform', 'origin', 'latitude', 'longitude', 'accuracy'];
-  await read(timeseries, { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range, fields }, true);
-  const written = { time: 'write_ts', from: range.from, to: range.to + 86_400, fields: ['ts'] } as const;
-  await read(timeseries, { keys: [keys.transition], ...written }, false);
-  await read(usercache, { time: 'write_ts', from: range.from }, false);
-  found.sort((a, b) => a.ts - b.ts);
-  return {
-    locations: [...new Set(found.map(({ ts }) => ts))],
-    removedBefore: (await pipeline.get(userId)).retained?.raw_before ?? -Infinity,
-    marks: [...findDisagreements(found), ...clock.marks()],
-    clocks: clock.causes(),
+  const located = await read(timeseries, {
+    keys: [keys.location, keys.filteredLocation],
+    time: 'ts',
+    ...range,
+    fields,
+  });
+  const moves = { keys: [keys.transition], time: 'write_ts', from: range.from, to: range.to + 86_400 } as const;
+  const moved = await read(timeseries, { ...moves, fields: ['ts'] });
+  const pending = await read(usercache, { time: 'write_ts', from: range.from });
+  const removedBefore = (await pipeline.get(userId)).retained?.raw_before ?? -Infinity;
+  return ({ from, to }) => {
+    const locations: SourceLocation[] = [];
+    const clock = new ClockEvidence();
+    const look = (found: readonly Sighting[], until: number): void => {
+      for (const one of found) {
+        if (one.at < from || one.at >= until) continue;
+        clock.check(one);
+        if (one.location !== null) locations.push(one.location);
+      }
+    };
+    look(located, to);
+    look(moved, to + 86_400);
+    look(pending, Number.POSITIVE_INFINITY);
+    locations.sort((a, b) => a.ts - b.ts);
+    return {
+      locations: [...new Set(locations.map(({ ts }) => ts))],
+      removedBefore,
+      marks: [...findDisagreements(locations), ...clock.marks()],
+      clocks: clock.causes(),
+    };
   };
 }
+
+const isAhead = ({ write_ts, received_ts }: Sighting): boolean => write_ts > received_ts + limits.clock;
+const isBehind = ({ write_ts, ts }: Sighting): boolean => typeof ts === 'number' && ts > write_ts + limits.clock;
 
 function toLocation(entry: Entry): SourceLocation | null {
   const { latitude, longitude, accuracy } = entry.data;
@@ -102,12 +141,12 @@ class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
 
-  check({ metadata: { write_ts }, data }: Entry, received: number): void {
-    if (typeof data.ts === 'number' && data.ts > write_ts + limits.clock)
-      this.#behind.push({ from: write_ts, to: data.ts });
-    if (write_ts <= received + limits.clock) return;
-    const { from, to } = this.#ahead.get(received) ?? { from: write_ts, to: write_ts };
-    this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
+  check(one: Sighting): void {
+    const { write_ts, received_ts } = one;
+    if (isBehind(one)) this.#behind.push({ from: write_ts, to: one.ts as number });
+    if (!isAhead(one)) return;
+    const { from, to } = this.#ahead.get(received_ts) ?? { from: write_ts, to: write_ts };
+    this.#ahead.set(received_ts, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
   }
 
   /**

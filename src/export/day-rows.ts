@@ -1,12 +1,12 @@
 // Makes the rows of days.
 
 import { flagNames } from '../diary/flags.ts';
-import { everyDay, observedFigures } from '../diary/read-days.ts';
+import { type Day, observedFigures } from '../diary/read-days.ts';
 import { distanceColumn, plainMode } from '../model/modes.ts';
 import { localDay } from '../model/time.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
+import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
-import { labelledTrips } from './exported-trips.ts';
 import { isoWeekday } from './instants.ts';
 import { leftOf, membershipOn } from './membership.ts';
 import type { Source } from './row-source.ts';
@@ -27,8 +27,8 @@ const notKnown = {
 /** s; a coarse export rounds the times of a day to this: exact gaps could show when stays began and ended */
 const coarseTime = 900;
 
-export async function* dayRows(source: Source): AsyncGenerator<Row> {
-  const { store, person, days: bounds, coarse, now } = source;
+/** Collects the days of a person, first their trips, then their observed time. */
+export async function collectDays({ store, person, coarse }: Source) {
   const left_ts = leftOf(await store.tokens.list(person.uuid));
   const dayIn = (ts: number | null | undefined, zone: string) => (ts == null ? null : localDay(ts, zone));
   const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
@@ -37,19 +37,18 @@ export async function* dayRows(source: Source): AsyncGenerator<Row> {
     days.set(day, row);
     return row;
   };
-  for await (const { record, labels } of labelledTrips(source)) {
-    const trip = labels.stated(record.trip);
-    const row = rowOf(record.day);
+  const addTrip = (localDay: string, trip: ShownTrip): void => {
+    const row = rowOf(localDay);
     row.trips += 1;
     row.draft ||= trip.draft ?? false;
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;
     row.estimated_m += estimatedOf(trip);
     for (const section of trip.sections) row[distanceColumn(plainMode(section.sensed_mode))] += section.distance;
-  }
+  };
   const rounded = (value: number, to: number): number => (coarse === undefined ? value : Math.round(value / to) * to);
   const shown = (seconds: number): number => rounded(seconds, coarseTime);
-  for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
+  const addDay = ({ day, observed, flagged }: Day): void => {
     const seconds = observedFigures(observed);
     const times = {
       observed_s: shown(seconds.observed_s),
@@ -61,6 +60,6 @@ export async function* dayRows(source: Source): AsyncGenerator<Row> {
     const { zone } = observed;
     const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });
     Object.assign(rowOf(day), times, { time_zone: zone, membership, flags: flagNames(flagged).join(' ') });
-  }
-  yield* [...days.keys()].sort().map((day) => days.get(day)!);
+  };
+  return { addTrip, addDay, rows: (): Row[] => [...days.keys()].sort().map((day) => days.get(day)!) };
 }

@@ -17,13 +17,12 @@ import type { Entry } from '../model/entry.ts';
 import { dateValue, oid } from '../model/extended-json.ts';
 import { entryId, idOf } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
-import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
+import { jsonText } from '../model/json-text.ts';
 import type { UserRecord } from '../model/user.ts';
 import { entryPages } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { errorRows } from './entry-rows.ts';
-import { DamagedPeople, type TableExport } from './export-tables.ts';
-import { writeLines } from './user-archive.ts';
+import { type ExportFile, withFiles } from './export-tables.ts';
 
 /** The collections that are written, in this order. */
 const emissionCollections = [
@@ -41,36 +40,44 @@ const fileOf = (collection: Collection): string => `${collection}.json`;
 /** The names of all files of an export. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
-/** The parts of `TableExport` that this format uses. */
-type EmissionExport = Pick<TableExport, 'store' | 'people' | 'file'> & { onPerson: (user: UserRecord) => void };
+/** Some documents of a person, as lines. */
+export interface EmissionPart {
+  collection: Collection;
+  documents: number;
+  text: string;
+}
 
-/** Writes one file per collection; returns the documents by file. Throws `DamagedPeople` after the last person. */
-export async function exportEmission({
-  store,
-  people,
-  file,
-  onPerson,
-}: EmissionExport): Promise<Record<string, number>> {
-  const damaged = new Map<string, { user: UserRecord; error: MobilityError }>();
-  const counts: Record<string, number> = {};
-  let users = 0;
+/** The most documents in a part. */
+const documentsAtOnce = 500;
+
+/** All documents of a person. */
+export async function* emissionParts(store: Store, user: UserRecord): AsyncGenerator<EmissionPart> {
   for (const collection of emissionCollections) {
-    counts[fileOf(collection)] = 0;
-    users = 0;
-    await file(fileOf(collection), async (writer) => {
-      for await (const user of people()) {
-        users += 1;
-        onPerson(user);
-        try {
-          counts[fileOf(collection)]! += await writeLines(writer, makers[collection](store, user));
-        } catch (error) {
-          if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-          damaged.set(user.uuid, { user, error });
-        }
-      }
-    });
+    let lines: string[] = [];
+    const part = (): EmissionPart => ({ collection, documents: lines.length, text: lines.join('') });
+    for await (const document of makers[collection](store, user)) {
+      if (lines.push(`${jsonText(document)}\n`) < documentsAtOnce) continue;
+      yield part();
+      lines = [];
+    }
+    yield part();
   }
-  if (damaged.size > 0) throw new DamagedPeople(damaged, users - damaged.size);
+}
+
+/** Writes one file per collection; returns the documents by file. */
+export async function writeEmission(
+  file: ExportFile,
+  people: AsyncIterable<AsyncIterable<EmissionPart>>,
+): Promise<Record<string, number>> {
+  const counts = Object.fromEntries(emissionFiles.map((name) => [name, 0]));
+  await withFiles(file, emissionFiles, async (writers) => {
+    for await (const parts of people) {
+      for await (const { collection, documents, text } of parts) {
+        await writers[emissionCollections.indexOf(collection)]!.write(text);
+        counts[fileOf(collection)]! += documents;
+      }
+    }
+  });
   return counts;
 }
 

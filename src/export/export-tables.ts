@@ -1,6 +1,5 @@
 // Writes the tables of an export: the rows of each kind for all people, in files of one format, and the manifest.
 import { createHash, randomUUID } from 'node:crypto';
-import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
@@ -8,198 +7,226 @@ import { codebook, Frequencies } from './codebook.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
 import type { Days } from './entry-rows.ts';
-import type { Writer } from './formats/export-format.ts';
+import type { MakeTableWriter, Writer } from './formats/export-format.ts';
 import { type FormatName, formats } from './formats/export-formats.ts';
 import { type NameSet, renamed } from './name-mappings.ts';
 import { idsUnderPseudonym, keyedPseudonym, type Person, underPseudonym } from './privacy.ts';
 import { rowsOf } from './table-rows.ts';
 
-/** What to export, and how. */
-export interface TableExport {
-  store: Store;
-  /** The people. Called once for each kind. */
-  people: () => AsyncIterable<UserRecord>;
+/** What the rows of a person show. Plain values, so that another process can make the rows. */
+export interface TableChoice {
   kinds: readonly Kind[];
-  format: FormatName;
-  /** The requested days of a person; default: all. */
-  days?: (user: UserRecord) => Promise<Days>;
-  keys?: readonly string[];
-  names?: NameSet;
+  keys?: readonly string[] | undefined;
+  names?: NameSet | undefined;
   /** Key of the pseudonyms; without it, names are exported unchanged. */
-  pseudonymKey?: string;
+  pseudonymKey?: string | undefined;
   /** m; see `coarse.ts`. */
-  coarse?: number;
+  coarse?: number | undefined;
+  /** Key of the ids of rows; default: the key of the pseudonyms, in a coarse export a new one for each person. */
+  idKey?: string | undefined;
   /** Seconds since the epoch. */
   now: number;
-  /** Writes a file of the export, by its name in the folder. */
-  file: (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
-  /** Called after each person. */
-  onPerson?: (kind: Kind, person: Person, rows: number) => void;
 }
 
-/** The most rows given to a writer at one time. */
+/** Writes a file of the export, by its name in the folder. */
+export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
+
+/** The versions of the analysis that made the trips of a person, or some rows of a table, as they are written. */
+export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
+
+/** The most rows in a part of a person. */
 const rowsAtOnce = 500;
 
 const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 
 /** The names of the files that an export writes. */
-export function tableFiles({ kinds, format, names }: Pick<TableExport, 'kinds' | 'format' | 'names'>): string[] {
+export function tableFiles({ kinds, names }: Pick<TableChoice, 'kinds' | 'names'>, format: FormatName): string[] {
   return [...kinds.map((kind) => fileOf(kind, format, names)), manifestName, codebookName];
 }
 
-function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): string {
-  return `${names ? renamed(kind, tables[kind], names).file : kind}.${formats[format].ending}`;
+const fileOf = (kind: Kind, format: FormatName, names: NameSet | undefined): string =>
+  `${tableOf(kind, names).file}.${formats[format].ending}`;
+
+/** A table under the names of this library or of another one. */
+const tableOf = (kind: Kind, names: NameSet | undefined): ReturnType<typeof renamed> =>
+  names === undefined
+    ? { file: kind, columns: [...tables[kind]], where: () => true, row: (row) => row }
+    : renamed(kind, tables[kind], names);
+
+/** Opens files inside each other, because `file` ends a file when its function returns. */
+export async function withFiles(
+  file: ExportFile,
+  names: readonly string[],
+  work: (writers: readonly Writer[]) => Promise<void>,
+  open: readonly Writer[] = [],
+): Promise<void> {
+  const name = names[open.length];
+  if (name === undefined) return work(open);
+  await file(name, (writer) => withFiles(file, names, work, [...open, writer]));
 }
 
-/** Thrown if rows of some people are damaged. The export can be repeated without these people. */
-export class DamagedPeople extends Error {
-  /** By UUID. */
-  readonly people: ReadonlyMap<string, { user: UserRecord; error: MobilityError }>;
-  /** Number of people without damaged rows. */
-  readonly others: number;
-
-  constructor(people: DamagedPeople['people'], others: number) {
-    super(`expected sound rows, found damaged rows of ${people.size} people`);
-    this.name = 'DamagedPeople';
-    this.people = people;
-    this.others = others;
-  }
+/** What to write, and how. */
+interface TableFiles extends TableChoice {
+  format: FormatName;
+  file: ExportFile;
 }
 
 /**
- * Writes one file per kind, `datapackage.json` and `codebook.html`; returns the written tables. Throws `DamagedPeople`
- * after the last person: then the tables contain some rows of damaged people, manifest and codebook are missing.
+ * Writes one file per kind, `datapackage.json` and `codebook.html`; returns the written tables. `groups`: kinds that
+ * are written at the same time. `partsOf`: called for each group, returns the parts of each person.
  */
-export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
-  const damaged: Damaged = new Map();
-  const sound = new Set<string>();
+export async function writeTables(
+  { kinds, names, format: formatName, file, now, pseudonymKey, coarse }: TableFiles,
+  { groups = [kinds], isWhole }: { groups?: readonly (readonly Kind[])[]; isWhole: boolean },
+  partsOf: (group: readonly Kind[]) => AsyncIterable<AsyncIterable<PersonPart>>,
+): Promise<WrittenTable[]> {
   const versions = new Set<string>();
-  // Ids in the store are hashes of exact times: an attacker could try all times near a coarse one.
-  const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
-  const people = await inShownOrder(options);
-  const format = formats[options.format];
+  const format = formats[formatName];
   const makeWriter = await format.open();
   const written: (WrittenTable & { frequencies: Frequencies })[] = [];
-  for (const kind of options.kinds) {
-    const {
-      columns,
-      where,
-      row: shown,
-    } = options.names
-      ? renamed(kind, tables[kind], options.names)
-      : { columns: tables[kind], where: () => true, row: (row: Row) => row };
-    const path = fileOf(kind, options.format, options.names);
-    await options.file(path, async (writer) => {
-      const counted = counting(writer);
-      const table = makeWriter(counted, columns as Column[]);
-      const frequencies = new Frequencies(columns);
-      let rows = 0;
-      await table.begin();
-      for await (const batch of batches({ ...options, people, idKey }, kind, { damaged, sound, versions })) {
-        const named = batch
-          .filter(where)
-          .map(shown)
-          .map((row) => inPrecision(row, columns));
-        rows += named.length;
-        for (const row of named) frequencies.add(row);
-        await table.rows(named);
+  for (const group of groups) {
+    const paths = group.map((kind) => fileOf(kind, formatName, names));
+    await withFiles(file, paths, async (writers) => {
+      const open = new Map<Kind, Awaited<ReturnType<typeof openTable>>>();
+      for (const [i, kind] of group.entries()) {
+        const columns = tableOf(kind, names).columns;
+        open.set(kind, await openTable(writers[i]!, columns, makeWriter));
       }
-      await table.end();
-      const file = { bytes: counted.bytes(), sha256: counted.sha256() };
-      written.push({ kind, path, format, columns, rows, ...file, frequencies });
+      for await (const parts of partsOf(group)) {
+        for await (const part of parts) {
+          if ('versions' in part) for (const version of part.versions) versions.add(version);
+          else await open.get(part.kind)!.add(part.rows);
+        }
+      }
+      for (const [i, [kind, table]] of [...open].entries())
+        written.push({ kind, path: paths[i]!, format, ...(await table.end()) });
     });
   }
-  if (damaged.size > 0) throw new DamagedPeople(damaged, sound.size);
   const treatment: Treatment = {
-    pseudonyms: options.pseudonymKey !== undefined,
-    coarse: options.coarse ?? null,
-    names: options.names ?? null,
+    pseudonyms: pseudonymKey !== undefined,
+    coarse: coarse ?? null,
+    names: names ?? null,
   };
-  const created = new Date(options.now * 1000).toISOString();
-  const isWhole = options.days === undefined;
+  const created = new Date(now * 1000).toISOString();
   const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
-  await options.file(manifestName, (writer) => writer.write(manifest));
+  await file(manifestName, (writer) => writer.write(manifest));
   const hidden = [
     treatment.pseudonyms && 'People have pseudonyms.',
     treatment.coarse && `Stays are in cells of ${treatment.coarse} m.`,
   ];
   const page = codebook(written, { created, treatment: hidden.filter(Boolean).join(' ') });
-  await options.file(codebookName, (writer) => writer.write(page));
+  await file(codebookName, (writer) => writer.write(page));
   return written;
+}
+
+/** Begins a table that also counts its rows, bytes and values. */
+async function openTable(writer: Writer, columns: readonly Column[], makeWriter: MakeTableWriter) {
+  const counted = counting(writer);
+  const table = makeWriter(counted, columns);
+  const frequencies = new Frequencies(columns);
+  let rows = 0;
+  await table.begin();
+  return {
+    async add(some: readonly Row[]): Promise<void> {
+      rows += some.length;
+      for (const row of some) frequencies.add(row);
+      await table.rows(some);
+    },
+    async end() {
+      await table.end();
+      return { columns, rows, bytes: counted.bytes(), sha256: counted.sha256(), frequencies };
+    },
+  };
+}
+
+/** An export that keeps nothing: rows are read while they are written. */
+interface LiveExport extends TableFiles {
+  store: Store;
+  people: () => AsyncIterable<UserRecord>;
+  /** The requested days of a person; default: all. */
+  days?: (user: UserRecord) => Promise<Days>;
+}
+
+/** Writes tables one after another, for streams. Reads each person again for each table. */
+export function exportTables({ store, people, days, ...files }: LiveExport): Promise<WrittenTable[]> {
+  const choice = { ...files, idKey: keyOfIds(files) };
+  const groups = choice.kinds.map((kind) => [kind]);
+  return writeTables(choice, { groups, isWhole: days === undefined }, async function* (kinds) {
+    for await (const user of inShownOrder(store, people(), choice.pseudonymKey))
+      yield personParts(store, user, (await days?.(user)) ?? {}, choice, kinds);
+  });
 }
 
 /**
  * The people, sorted by their pseudonyms if they have any. The store lists them by UUID. In that order, their positions
  * in the list would identify them to a reader who has the UUIDs, or an export under another key.
  */
-async function inShownOrder({ store, people, pseudonymKey }: TableExport): Promise<TableExport['people']> {
-  if (pseudonymKey === undefined) return people;
+export async function* inShownOrder(
+  { users }: Pick<Store, 'users'>,
+  people: AsyncIterable<UserRecord>,
+  pseudonymKey: string | undefined,
+): AsyncGenerator<UserRecord> {
+  if (pseudonymKey === undefined) return yield* people;
   const uuids = new Map<string, string>();
-  for await (const { uuid } of people()) uuids.set(keyedPseudonym(uuid, pseudonymKey), uuid);
-  const order = [...uuids.keys()].sort();
-  return async function* () {
-    for (const pseudonym of order) {
-      const user = await store.users.byUuid(uuids.get(pseudonym)!);
-      if (user !== null) yield user;
-    }
-  };
-}
-
-/** The options, with the key for the ids of rows; without a key, ids are exported unchanged. */
-type KeyedExport = TableExport & { idKey: string | undefined };
-
-type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
-
-/** Rows of a kind for all people. Adds people to `damaged` or `sound`, and analysis versions to `versions`. */
-async function* batches(
-  options: KeyedExport,
-  kind: Kind,
-  { damaged, sound, versions }: { damaged: Damaged; sound: Set<string>; versions: Set<string> },
-): AsyncGenerator<Row[]> {
-  for await (const user of options.people()) {
-    if (damaged.has(user.uuid)) continue;
-    try {
-      const { analysis_version: latest, retained } = await options.store.pipeline.get(user.uuid);
-      for (const { version } of retained?.versions ?? []) versions.add(version);
-      if (latest !== null) versions.add(latest);
-      yield* batchesOf(options, kind, user);
-      sound.add(user.uuid);
-    } catch (error) {
-      if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      damaged.set(user.uuid, { user, error });
-      sound.delete(user.uuid);
-    }
+  for await (const { uuid } of people) uuids.set(keyedPseudonym(uuid, pseudonymKey), uuid);
+  for (const pseudonym of [...uuids.keys()].sort()) {
+    const user = await users.byUuid(uuids.get(pseudonym)!);
+    if (user !== null) yield user;
   }
 }
 
-async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): AsyncGenerator<Row[]> {
-  const { store, days, keys, coarse, pseudonymKey, idKey } = options;
+/**
+ * Key of the ids of rows; undefined: ids are exported unchanged. Ids in the store are hashes of exact times, so an
+ * attacker could try all times near a coarse one.
+ */
+const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
+  pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
+
+/** The rows of a person, who is read once for all `kinds`. */
+export async function* personParts(
+  store: Store,
+  user: UserRecord,
+  days: Days,
+  choice: TableChoice,
+  kinds = choice.kinds,
+): AsyncGenerator<PersonPart> {
+  const { keys, names, coarse, pseudonymKey, now, idKey = keyOfIds(choice) } = choice;
+  const { analysis_version: latest, retained } = await store.pipeline.get(user.uuid);
+  yield {
+    versions: [...(retained?.versions ?? []).map(({ version }) => version), ...(latest === null ? [] : [latest])],
+  };
   const shown = idKey === undefined ? (row: Row) => row : idsUnderPseudonym(idKey);
   const plain = personOf(user);
   const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
   const source = {
     store,
     person,
-    days: (await days?.(user)) ?? {},
-    now: options.now,
-    homes: options.kinds.includes('locations'),
+    days,
+    now,
+    homes: choice.kinds.includes('locations'),
     ...(keys && { keys }),
     ...(coarse !== undefined && { coarse }),
   };
   const slices = startSlices();
-  let batch: Row[] = [];
-  let rows = 0;
-  for await (const row of rowsOf(kind, source)) {
-    batch.push(shown(row));
-    rows += 1;
+  const batches = new Map(kinds.map((kind) => [kind, [] as Row[]]));
+  const partOf = (kind: Kind): PersonPart => {
+    const { columns, where, row } = tableOf(kind, names);
+    const rows = batches.get(kind)!.splice(0);
+    return {
+      kind,
+      rows: rows
+        .filter(where)
+        .map(row)
+        .map((one) => inPrecision(one, columns)),
+    };
+  };
+  for await (const [kind, row] of rowsOf(kinds, source)) {
+    const count = batches.get(kind)!.push(shown(row));
     if (slices.isOver()) await slices.next();
-    if (batch.length < rowsAtOnce) continue;
-    yield batch;
-    batch = [];
+    if (count === rowsAtOnce) yield partOf(kind);
   }
-  if (batch.length > 0) yield batch;
-  options.onPerson?.(kind, person, rows);
+  for (const [kind, batch] of batches) if (batch.length > 0) yield partOf(kind);
 }
 
 function personOf(user: UserRecord): Person {

@@ -1,13 +1,12 @@
 // Reads the trips of an export in order, exact or coarse, with their labels and flags.
 
 import { everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
-import { type Flagged, type FlagInputs, flagTrip } from '../diary/flags.ts';
-import { type Labels, readLabels } from '../diary/labels/load-labels.ts';
-import { readFlagInputs } from '../diary/read-flag-inputs.ts';
+import type { FlagInputs } from '../diary/flags.ts';
+import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
+import { flagInputsWithin } from '../diary/read-flag-inputs.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
-import type { Row } from './columns.ts';
 import type { Days } from './entry-rows.ts';
 import type { Source } from './row-source.ts';
 
@@ -23,58 +22,52 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   startRule: string | null;
 };
 
-/** Number of trips whose labels are read at one time. */
+/** The most trips, or labels, whose labels and flags are read at one time. */
 export const labelsAtOnce = 50;
 
-/** Rows of trips with their labels and, if requested, their flags and the time of their first location. */
-export async function* labelled(
-  source: Source,
-  rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[], located: number | null) => Row[],
-  isFlagged = true,
-): AsyncGenerator<Row> {
-  for await (const { record, labels } of labelledTrips(source)) {
-    const { start_ts: from, end_ts: to, trip } = record;
-    let located: number | null = null;
-    const flagsBy = (clues: FlagInputs): Flagged[] => {
-      located = clues.locations.find((ts) => ts >= from) ?? null;
-      return flagTrip(labels.stated(trip), clues, labels);
-    };
-    const flagged = isFlagged ? await flagsIn(source, { from, to }, flagsBy) : [];
-    yield* rows(record, labels, flagged, located);
-  }
+/** s; locations this long before and after a stay count for its flags */
+export const besideStay = 300;
+
+/** Some trips in order, with the inputs of their labels and flags. */
+export interface TripBatch {
+  records: readonly KeptTrip[];
+  /** The labels of the trips on the requested days. */
+  labels: Labels;
+  /** The inputs of the flags of a part of their time; null in a coarse export, which hides flags. */
+  flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 
-/** Trips that begin on the requested days, with their labels. */
-export async function* labelledTrips(source: Source): AsyncGenerator<{ record: KeptTrip; labels: Labels }> {
-  let batch: KeptTrip[] = [];
-  for await (const record of tripsOf(source)) {
-    batch.push(record);
-    if (batch.length < labelsAtOnce) continue;
-    yield* await readBatch();
-    batch = [];
+/** All trips in batches. `hasFlags`: whether flags are needed. */
+export async function* tripBatches(source: Source, hasFlags: boolean): AsyncGenerator<TripBatch> {
+  let before: KeptTrip | undefined;
+  let records: KeptTrip[] = [];
+  for await (const record of everyTrip(source)) {
+    if (records.push(record) < labelsAtOnce) continue;
+    yield await readBatch(source, records, hasFlags, before);
+    [before, records] = [record, []];
   }
-  yield* await readBatch();
-
-  async function readBatch(): Promise<{ record: KeptTrip; labels: Labels }[]> {
-    const [first, last] = [batch[0], batch.at(-1)];
-    if (!first || !last) return [];
-    const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
-    return batch.map((record) => ({ record, labels }));
-  }
+  if (records.length > 0) yield await readBatch(source, records, hasFlags, before);
 }
 
-/** The flags of a time range. A coarse export has no flags. */
-export async function flagsIn(
-  { store, person, coarse }: Source,
-  range: TimeRange,
-  flagsBy: (clues: FlagInputs) => Flagged[],
-): Promise<Flagged[]> {
-  return coarse === undefined ? flagsBy(await readFlagInputs(store, person.uuid, range)) : [];
-}
-
-/** Trips that begin on the requested days. */
-async function* tripsOf(source: Source): AsyncGenerator<KeptTrip> {
-  for await (const record of everyTrip(source)) if (isAmong(record.day, source.days)) yield record;
+/** `before`: the trip before them, after which a stay may have begun. */
+async function readBatch(
+  { store, person: { uuid }, days, coarse }: Source,
+  records: readonly KeptTrip[],
+  hasFlags: boolean,
+  before: KeptTrip | undefined,
+): Promise<TripBatch> {
+  const isRequested = ({ day }: KeptTrip): boolean => isAmong(day, days);
+  const requested = records.filter(isRequested);
+  const [first, last] = [requested[0], requested.at(-1)];
+  const labels = first && last ? await readLabels(store, uuid, { from: first.start_ts, to: last.end_ts }) : noLabels;
+  if (!hasFlags || coarse !== undefined || !(first || (before && isRequested(before))))
+    return { records, labels, flagInputs: null };
+  const times = [...(before ? [before] : []), ...records].flatMap(({ start_ts, end_ts, trip, untracked }, i) => [
+    ...(i === 0 && before ? [] : [start_ts, trip.start_place.enter_ts ?? start_ts, untracked?.start_ts ?? start_ts]),
+    ...[end_ts, trip.end_place.enter_ts ?? end_ts],
+  ]);
+  const range = { from: Math.min(...times) - besideStay, to: Math.max(...times) + besideStay };
+  return { records, labels, flagInputs: await flagInputsWithin(store, uuid, range) };
 }
 
 export async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {

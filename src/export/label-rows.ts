@@ -28,25 +28,32 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
   }
 }
 
-export async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
+/** Labels, each with the trip that it was matched to. `tripIds`: ids of known trips by `chain_ts`; gets others. */
+export async function* labelRows(
+  { store, person, days }: Source,
+  tripIds: Map<number, string | null>,
+): AsyncGenerator<Row> {
   let batch: Entry[] = [];
   for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
     batch.push(interpretEntry(entry));
     if (batch.length < labelsAtOnce) continue;
-    yield* await rowsOfLabels(store, person.uuid, batch);
+    yield* await rowsOfLabels(store, person.uuid, batch, tripIds);
     batch = [];
   }
-  yield* await rowsOfLabels(store, person.uuid, batch);
+  yield* await rowsOfLabels(store, person.uuid, batch, tripIds);
 }
 
-/** Labels, each with the trip that it was matched to. */
-async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[]): Promise<Row[]> {
+async function rowsOfLabels(
+  store: Store,
+  userId: string,
+  entries: readonly Entry[],
+  ids: Map<number, string | null>,
+): Promise<Row[]> {
   const inputs = entries.map(inputOf);
   const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];
   if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
   const spans = await spansAround(store, userId, ofTrips);
   const times = spans.map(({ start_ts, end_ts, chain_ts }) => ({ start: start_ts, end: end_ts, chain_ts }));
-  const ids = new Map<number, string | null>();
   const rows: Row[] = [];
   for (const [i, entry] of entries.entries()) {
     const input = inputs[i]!;

@@ -5,68 +5,76 @@ import { type Ends, groupPlacesInSlices, type Places, readPlaceNames, staysBetwe
 import type { TimeRange } from '../model/time.ts';
 import type { Position, Silence } from '../model/trip.ts';
 import type { Row } from './columns.ts';
-import { everyTrip, flagsIn, isAmong, type KeptTrip } from './exported-trips.ts';
+import { besideStay, everyTrip, isAmong, type KeptTrip, type TripBatch } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
 import type { Source } from './row-source.ts';
 
 /** Groups the stays of the export into places. A coarse export has one place for each cell. */
 export async function placesIn(source: Source): Promise<Places> {
-  const ends: Ends[] = [];
-  for await (const { trip } of everyTrip(source)) {
-    const { start_ts, end_ts, start_zone, start_place, end_place } = trip;
-    ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
-  }
-  const { store, person } = source;
-  return groupPlacesInSlices(person.uuid, staysBetweenTrips(ends), await readPlaceNames(store, person.uuid), null);
+  const stays = new Stays(source);
+  for await (const record of everyTrip(source)) stays.add(record, null);
+  return stays.places();
 }
 
 const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
 
-export async function* placeRows(source: Source): AsyncGenerator<Row> {
-  const { of } = await placesIn(source);
-  for await (const row of stayRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
-}
+/** Collects the places of a person, each once, with the trips before and after it. */
+export class Stays {
+  readonly #source: Source;
+  readonly #ends: Ends[] = [];
+  readonly #rows: Row[] = [];
+  #before: KeptTrip | null = null;
 
-export async function* locationRows(source: Source): AsyncGenerator<Row> {
-  const { all, of } = await placesIn(source);
-  const stays = new Map<string, number>();
-  for await (const row of stayRows(source)) {
-    const { id } = of(positionOf(row));
-    stays.set(id, (stays.get(id) ?? 0) + 1);
+  constructor(source: Source) {
+    this.#source = source;
   }
-  for (const { id, name, home, at } of all) {
-    const geometry = { type: 'Point', coordinates: at } as const;
-    if (stays.has(id)) yield { location_id: id, location_name: name, stays: stays.get(id)!, home, geometry };
-  }
-}
 
-/** Places, each once, with the trips before and after it. Untracked time ends a place and begins another. */
-async function* stayRows(source: Source): AsyncGenerator<Row> {
-  let before: KeptTrip | null = null;
-  for await (const next of everyTrip(source)) {
-    if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
-      yield* shownPlace(before, null, next.untracked?.start_ts ?? next.trip.start_ts, next);
-      before = null;
-    }
-    if (!next.follows) yield* shownPlace(before, next, next.trip.start_ts);
-    before = next;
+  /** Adds the next trip. Untracked time ends a place and begins another. */
+  add(next: KeptTrip, flagInputs: TripBatch['flagInputs']): void {
+    const before = this.#before;
+    this.#before = next;
+    const { start_ts, end_ts, start_zone, start_place, end_place } = next.trip;
+    this.#ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
+    const isThere = before === null || before.trip.end_place.id === start_place.id;
+    if (!isThere) this.#addRow(before, null, next.untracked?.start_ts ?? start_ts, flagInputs, next);
+    if (!next.follows) this.#addRow(isThere ? before : null, next, start_ts, flagInputs);
   }
-  if (before !== null) yield* shownPlace(before, null, null);
 
-  async function* shownPlace(
+  async places(): Promise<Places> {
+    const { store, person } = this.#source;
+    const names = await readPlaceNames(store, person.uuid);
+    return groupPlacesInSlices(person.uuid, staysBetweenTrips(this.#ends), names, null);
+  }
+
+  /** Ends the last stay. Returns the rows of both tables. */
+  async end(): Promise<{ places: Row[]; locations: Row[] }> {
+    if (this.#before !== null) this.#addRow(this.#before, null, null, null);
+    const { all, of } = await this.places();
+    const places = this.#rows.map((row) => ({ ...row, location_id: of(positionOf(row)).id }));
+    const stays = new Map<string, number>();
+    for (const { location_id: id } of places) stays.set(id, (stays.get(id) ?? 0) + 1);
+    const locations = all.flatMap(({ id, name, home, at }): Row[] => {
+      const geometry = { type: 'Point', coordinates: at } as const;
+      return stays.has(id) ? [{ location_id: id, location_name: name, stays: stays.get(id)!, home, geometry }] : [];
+    });
+    return { places, locations };
+  }
+
+  #addRow(
     arriving: KeptTrip | null,
     leaving: KeptTrip | null,
     exit: number | null,
+    flagInputs: TripBatch['flagInputs'],
     next = leaving,
-  ): AsyncGenerator<Row> {
-    if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
+  ): void {
+    if (!isAmong((arriving ?? leaving)!.day, this.#source.days)) return;
     const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
     const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
     const stay = place.enter_ts === null || exit === null ? null : { id: place.id, from: place.enter_ts, to: exit };
     const around = stay && { from: stay.from - besideStay, to: stay.to + besideStay };
-    const flagged = stay && (await flagsIn(source, around!, (clues) => flagStay(stay, clues)));
+    const flagged = stay && flagInputs && flagStay(stay, flagInputs(around!));
     const silent = stay && silentWithin([...(arriving?.silences ?? []), ...(next?.silences ?? [])], stay);
-    yield {
+    this.#rows.push({
       place_id: place.id,
       ...timesRow(place.enter_ts, exit, zone),
       duration_s: stay && stay.to - stay.from,
@@ -75,12 +83,9 @@ async function* stayRows(source: Source): AsyncGenerator<Row> {
       ending_trip_id: place.ending_trip,
       starting_trip_id: leaving?.trip.id ?? null,
       geometry: { type: 'Point', coordinates: place.location },
-    };
+    });
   }
 }
-
-/** s; locations this long before and after a stay count for its flags */
-const besideStay = 300;
 
 function silentWithin(silences: readonly Silence[], { from, to }: TimeRange): number {
   const gaps = silences.filter((one) => !one.inferred);

@@ -3,15 +3,14 @@ import { locationFields, whyUnusable } from '../analysis/clean/observations.ts';
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { answersInForm } from '../diary/labels/survey-answers.ts';
-import { everyDay, observedFigures } from '../diary/read-days.ts';
+import { type Day, observedFigures } from '../diary/read-days.ts';
 import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import { modeClass, plainMode } from '../model/modes.ts';
+import { plainMode } from '../model/modes.ts';
 import { sourceOf } from '../model/sources.ts';
 import { isTimeZone } from '../model/time.ts';
-import type { Trip } from '../model/trip.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import type { Row } from './columns.ts';
 import { entryRows } from './entry-rows.ts';
@@ -19,6 +18,7 @@ import { round } from './geometry.ts';
 import { localText } from './instants.ts';
 import { leftOf } from './membership.ts';
 import type { Source } from './row-source.ts';
+import { isTransit, type TripRows } from './trip-rows.ts';
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 /** iPhones send -1 for an unknown number. */
@@ -59,16 +59,12 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
 /** s; a day with this much observed time counts as complete */
 const completeDay = 20 * 3600;
 
-/** One row: the person, and how much of their time was observed. */
-export async function* peopleRows({ store, person, days, now }: Source): AsyncGenerator<Row> {
-  const { uuid, joined_ts } = person;
-  const profile = (await store.profiles.get(uuid)) ?? {};
-  const tokens = await store.tokens.list(uuid);
-  const kinds = [...new Set(tokens.map(({ kind }) => kind))].filter((kind) => kind !== 'link' && kind !== 'session');
+/** Collects the days of a person for their row: the person, and how much of their time was observed. */
+export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
   const sums = { observed_s: 0, observed_days: 0, complete_days: 0, trips: 0 };
   let [first, last]: (string | null)[] = [null, null];
   let span = { from: Infinity, to: -Infinity };
-  for await (const { day, observed, records } of everyDay(store, person, days, now)) {
+  const addDay = ({ day, observed, records }: Day): void => {
     const { observed_s } = observedFigures(observed);
     const trips = records.filter(({ trip }) => trip !== null);
     if (observed_s > 0 || trips.length > 0) [first, last] = [first ?? day, day];
@@ -78,23 +74,29 @@ export async function* peopleRows({ store, person, days, now }: Source): AsyncGe
     sums.trips += trips.length;
     for (const { start_ts, end_ts } of trips)
       span = { from: Math.min(span.from, start_ts), to: Math.max(span.to, end_ts) };
-  }
-  const labelled = sums.trips === 0 ? 0 : (await readLabels(store, uuid, span)).labelledTrips;
-  const located = await store.timeseries.find(uuid, { keys: [keys.location], time: 'write_ts', limit: 1 });
-  const [source = null] = located.entries.map(sourceOf);
-  const program = source?.startsWith('other/') ? source.slice('other/'.length) : null;
-  const text = (value: JsonValue | undefined): string | null => (typeof value === 'string' ? value : null);
-  yield {
-    joined_at: joined_ts ?? null,
-    left_at: leftOf(tokens),
-    app: program ?? (source === null ? kinds.join(' ') || null : 'e-mission'),
-    app_version: text(profile.client_app_version),
-    platform: text(profile.curr_platform) ?? (program === null ? source : null),
-    first_day: first,
-    last_day: last,
-    ...sums,
-    labelled_share: sums.trips === 0 ? null : labelled / sums.trips,
   };
+  const row = async (): Promise<Row> => {
+    const profile = (await store.profiles.get(uuid)) ?? {};
+    const tokens = await store.tokens.list(uuid);
+    const kinds = [...new Set(tokens.map(({ kind }) => kind))].filter((kind) => kind !== 'link' && kind !== 'session');
+    const labelled = sums.trips === 0 ? 0 : (await readLabels(store, uuid, span)).labelledTrips;
+    const located = await store.timeseries.find(uuid, { keys: [keys.location], time: 'write_ts', limit: 1 });
+    const [source = null] = located.entries.map(sourceOf);
+    const program = source?.startsWith('other/') ? source.slice('other/'.length) : null;
+    const text = (value: JsonValue | undefined): string | null => (typeof value === 'string' ? value : null);
+    return {
+      joined_at: joined_ts ?? null,
+      left_at: leftOf(tokens),
+      app: program ?? (source === null ? kinds.join(' ') || null : 'e-mission'),
+      app_version: text(profile.client_app_version),
+      platform: text(profile.curr_platform) ?? (program === null ? source : null),
+      first_day: first,
+      last_day: last,
+      ...sums,
+      labelled_share: sums.trips === 0 ? null : labelled / sums.trips,
+    };
+  };
+  return { addDay, row };
 }
 
 /** The keys of entries with answers. */
@@ -134,11 +136,9 @@ function answersOf({ jsonDocResponse: form, label }: Entry['data']): [question: 
   return answers.map(([path, answer]) => [path.join('.'), answer]);
 }
 
-type TripWithStops = Pick<Trip, 'id' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'stops'>;
-
-/** Waits and transfers between the sections of a trip. `stated`: the trip with the modes of its labels. */
-export function stopRows(trip: TripWithStops, stated: Pick<Trip, 'sections'>): Row[] {
-  return trip.stops.map((stop, i) => {
+/** Waits and transfers between the sections of a trip. */
+export const stopRows: TripRows = ({ record: { trip, stops }, stated }) =>
+  stops.map((stop, i) => {
     const [before, after] = [stated.sections[i], stated.sections[i + 1]].map((one) => one?.sensed_mode ?? '');
     const zone = zoneWithin(trip, stop.enter_ts);
     return {
@@ -160,7 +160,3 @@ export function stopRows(trip: TripWithStops, stated: Pick<Trip, 'sections'>): R
       geometry: { type: 'Point', coordinates: stop.enter_loc },
     };
   });
-}
-
-/** True for public transport. */
-export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));

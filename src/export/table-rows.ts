@@ -1,23 +1,26 @@
-// Makes the rows of each table for one person, with at most one part of the trips in memory.
-
-import { flagNames } from '../diary/flags.ts';
+// Makes the rows of tables for one person. Reads the trips and the days of the person once for all tables, in parts.
+import { flagTrip } from '../diary/flags.ts';
 import { inputTexts } from '../diary/labels/label-text.ts';
+import { everyDay } from '../diary/read-days.ts';
+import { startSlices } from '../util/slices.ts';
 import type { Kind, Row } from './columns.ts';
-import { dayRows } from './day-rows.ts';
-import { labelled } from './exported-trips.ts';
+import { collectDays } from './day-rows.ts';
+import { isAmong, type KeptTrip, type TripBatch, tripBatches } from './exported-trips.ts';
 import { entryTableRows, labelRows } from './label-rows.ts';
-import { locationRows, placeRows } from './place-rows.ts';
+import { Stays } from './place-rows.ts';
 import type { Person } from './privacy.ts';
-import { answerRows, fixRows, peopleRows, stopRows } from './research-rows.ts';
+import { answerRows, collectPerson, fixRows, stopRows } from './research-rows.ts';
 import type { Source } from './row-source.ts';
-import { pointRows, sectionRow, tripRows } from './trip-rows.ts';
+import { type LabelledTrip, pointRows, sectionRows, type TripRows, tripRows } from './trip-rows.ts';
 
-/** Rows of one kind for one person, in order of time. */
-export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
+/** A row and its table. */
+export type TableRow = [kind: Kind, row: Row];
+
+/** The rows of some tables for one person. The rows of each table are in order of time. */
+export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const who = personRow(source.person);
   // A coarse export leaves out columns from which a position could be computed more exactly than its cell.
   const exact = {
-    ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }),
     flags: null,
     from_stop: null,
     to_stop: null,
@@ -26,33 +29,73 @@ export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
     access_m: null,
     egress_m: null,
   };
-  const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
-  for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
+  const hiddenIn = (kind: Kind): Row =>
+    source.coarse === undefined || kind === 'points' || kind === 'locations'
+      ? {}
+      : { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), ...exact };
+  for await (const [kind, row] of plainRows(kinds, source)) yield [kind, { ...who, ...row, ...hiddenIn(kind) }];
 }
 
-const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
-  trips: tripRows,
-  sections: (source) =>
-    labelled(source, (record, labels, flagged) => {
-      const { mode_confirm: mode_confirmed = null } = inputTexts(labels.ofTrip(record.start_ts));
-      const { sections: stated } = labels.stated(record.trip);
-      return record.trip.sections.map((section, i) => {
-        const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
-        return { ...sectionRow(record, section, stated[i]!, i), mode_confirmed, flags };
-      });
-    }),
-  points: (source) =>
-    labelled(source, ({ trip }, labels) => labels.stated(trip).sections.flatMap((one) => pointRows(trip, one)), false),
-  places: placeRows,
-  locations: locationRows,
-  stops: (source) =>
-    labelled(source, ({ trip, stops }, labels) => stopRows({ ...trip, stops }, labels.stated(trip)), false),
+const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
+
+async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
+  const { store, person, days: bounds, now } = source;
+  const wants = (...some: Kind[]): boolean => some.some((kind) => kinds.includes(kind));
+  const stays = wants('places', 'locations') ? new Stays(source) : null;
+  const days = wants('days') ? await collectDays(source) : null;
+  const own = wants('people') ? collectPerson(source) : null;
+  const tripTables = await tripTablesIn(kinds, source);
+  const tripIds = new Map<number, string>();
+  if (stays !== null || days !== null || tripTables.length > 0) {
+    const slices = startSlices();
+    for await (const batch of tripBatches(source, wants('trips', 'sections', 'places'))) {
+      for (const record of batch.records) {
+        if (slices.isOver()) await slices.next();
+        tripIds.set(record.chain_ts, record.trip.id);
+        stays?.add(record, batch.flagInputs);
+        if (!isAmong(record.day, bounds)) continue;
+        const trip = labelled(record, batch);
+        days?.addTrip(record.day, trip.stated);
+        for (const [kind, rows] of tripTables) for (const row of rows(trip)) yield [kind, row];
+      }
+    }
+  }
+  for (const [kind, rows] of Object.entries((await stays?.end()) ?? {}))
+    if (wants(kind as Kind)) for (const row of rows) yield [kind as Kind, row];
+  if (days !== null || own !== null) {
+    for await (const day of everyDay(store, person, bounds, now)) {
+      days?.addDay(day);
+      own?.addDay(day);
+    }
+  }
+  for (const row of days?.rows() ?? []) yield ['days', row];
+  if (own !== null) yield ['people', await own.row()];
+  for (const kind of kinds) for await (const row of entryTables[kind]?.(source, tripIds) ?? []) yield [kind, row];
+}
+
+async function tripTablesIn(kinds: readonly Kind[], source: Source): Promise<[Kind, TripRows][]> {
+  const all: Partial<Record<Kind, TripRows>> = { sections: sectionRows, stops: stopRows, points: pointRows };
+  if (kinds.includes('trips')) all.trips = await tripRows(source);
+  return kinds.flatMap((kind): [Kind, TripRows][] => (all[kind] === undefined ? [] : [[kind, all[kind]]]));
+}
+
+/** Tables that are made of entries. `tripIds`: ids of known trips by `chain_ts`. */
+const entryTables: Partial<Record<Kind, (source: Source, tripIds: Map<number, string>) => AsyncGenerator<Row>>> = {
   fixes: fixRows,
-  people: peopleRows,
-  days: dayRows,
   entries: entryTableRows,
   labels: labelRows,
   answers: answerRows,
 };
 
-const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
+function labelled(record: KeptTrip, { labels, flagInputs }: TripBatch): LabelledTrip {
+  const { start_ts: from, end_ts: to, trip } = record;
+  const stated = labels.stated(trip);
+  const inputs = flagInputs?.({ from, to });
+  return {
+    record,
+    stated,
+    confirmed: inputTexts(labels.ofTrip(from)),
+    flagged: inputs === undefined ? [] : flagTrip(stated, inputs, labels),
+    located: inputs?.locations.find((ts) => ts >= from) ?? null,
+  };
+}

@@ -1,32 +1,43 @@
 // Makes the rows of trips, sections and points.
 
 import { activeCorrections, concernedTime, readCorrections } from '../diary/corrections/read-corrections.ts';
-import { flagNames } from '../diary/flags.ts';
-import { inputTexts } from '../diary/labels/label-text.ts';
+import { type Flagged, flagNames } from '../diary/flags.ts';
 import { modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, Section, TransitLine } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
-import { type KeptTrip, labelled } from './exported-trips.ts';
+import type { KeptTrip } from './exported-trips.ts';
 import { round } from './geometry.ts';
 import { isoWeekday, localText, timesRow } from './instants.ts';
 import { placesIn } from './place-rows.ts';
-import { isTransit } from './research-rows.ts';
 import type { Source } from './row-source.ts';
 
-export async function* tripRows(source: Source): AsyncGenerator<Row> {
+/** A trip of the export in the modes of its labels. */
+export interface LabelledTrip {
+  record: KeptTrip;
+  stated: ShownTrip;
+  /** The mode and the purpose that the participant confirmed. */
+  confirmed: Partial<Record<string, string>>;
+  flagged: readonly Flagged[];
+  /** Time of its first location; null: not known. */
+  located: number | null;
+}
+
+/** Makes the rows of one table from a trip. Called in the order of trips. */
+export type TripRows = (one: LabelledTrip) => Row[];
+
+export async function tripRows(source: Source): Promise<TripRows> {
   const { store, person, homes } = source;
   const corrections = activeCorrections(await readCorrections(store, person.uuid));
   const isHome = homes ? await homeOf(source) : null;
   let before: { place: string; purpose: string | null } | null = null;
   let tour: string | null = null;
-  yield* labelled(source, (record, labels, flagged, located) => {
+  return ({ record, stated, confirmed, flagged, located }) => {
     const { trip, startRule } = record;
     const isInferred = startRule !== null && startRule !== 'location' && located !== null;
-    const { mode_confirm = null, purpose_confirm = null } = inputTexts(labels.ofTrip(record.start_ts));
-    const stated = labels.stated(trip);
+    const { mode_confirm = null, purpose_confirm = null } = confirmed;
     const origin_purpose = before?.place === trip.start_place.id ? before.purpose : null;
     before = { place: trip.end_place.id, purpose: purpose_confirm };
     if (isHome?.(trip.start_place.location)) tour = trip.id;
@@ -46,7 +57,7 @@ export async function* tripRows(source: Source): AsyncGenerator<Row> {
         flags: flagNames(flagged).join(' '),
       },
     ];
-  });
+  };
 }
 
 const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
@@ -101,6 +112,9 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   return first === undefined ? null : plainMode(first.sensed_mode);
 }
 
+/** True for public transport. */
+export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
+
 /** m before and after public transport */
 function accessAndEgress(sections: readonly Section[]): Row {
   const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
@@ -110,8 +124,14 @@ function accessAndEgress(sections: readonly Section[]): Row {
   return { access_m: metres(sections.slice(0, first)), egress_m: metres(sections.slice(last + 1)) };
 }
 
-/** Makes the row of a section. `stated`: the same section with the mode that a label states. */
-export function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
+export const sectionRows: TripRows = ({ record, stated, confirmed: { mode_confirm = null }, flagged }) =>
+  record.trip.sections.map((section, i) => {
+    const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
+    return { ...sectionRow(record, section, stated.sections[i]!, i), mode_confirmed: mode_confirm, flags };
+  });
+
+/** `stated`: the section with the mode of its label. */
+function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
   return {
     section_id: section.id,
@@ -145,7 +165,10 @@ function lineRow(line: TransitLine | undefined): Row {
   };
 }
 
-export function pointRows(trip: ShownTrip, section: Section): Row[] {
+export const pointRows: TripRows = ({ record: { trip }, stated }) =>
+  stated.sections.flatMap((section) => pointsOf(trip, section));
+
+function pointsOf(trip: ShownTrip, section: Section): Row[] {
   const mode = plainMode(section.sensed_mode);
   return section.coordinates.map((coordinates, i) => {
     const ts = section.times[i]!;

@@ -9,8 +9,11 @@ import { isMobilityError, MobilityError, usageError } from '../model/mobility-er
 import { makeFolders } from './make-folders.ts';
 
 /** Reads a file that the command line names. Throws `MOBILITY_USAGE` if it cannot be read. */
-export async function fileText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error) => {
+export const fileText = async (path: string): Promise<string> => (await bytesInFile(path)).toString('utf8');
+
+/** Like `fileText`, without decoding. */
+export async function bytesInFile(path: string): Promise<Buffer> {
+  return readFile(path).catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
 }
@@ -67,14 +70,14 @@ interface Draft {
 /**
  * Writes files that belong together, under temporary names. When the work is done and all are on disk, they get their
  * final names in the order of writing. If the work fails or is interrupted, none is left, so the command can be
- * repeated.
+ * repeated. `folder`: where the temporary files are; default: beside the final ones.
  */
-export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<T> {
+export async function allOrNone<T>(work: (files: Files) => Promise<T>, folder?: string): Promise<T> {
   const drafts: Draft[] = [];
   const placed: string[] = [];
   const write: WriteFile = async (path, fill) => {
     await refuseExisting(path);
-    const draft = { path, at: draftOf(path) };
+    const draft = { path, at: draftOf(path, folder) };
     drafts.push(draft);
     await writeDraft(draft, fill);
   };
@@ -107,8 +110,8 @@ async function removeAll(paths: readonly string[]): Promise<void> {
 }
 
 /** A unique temporary name, so that two exports into one folder do not write into one file. */
-function draftOf(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
+function draftOf(path: string, folder = dirname(path)): string {
+  return join(folder, `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
 }
 
 async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {

@@ -113,7 +113,7 @@ it('a trip that crosses a time zone has the local time of each end, and `to` kee
   await store.trips.apply(uuid, { put: records, remove: [] }, {}, await leaseOn(store, uuid));
   const person = { uuid, id: uuid, name: 'ada', subgroup: null };
   const rows: Record<string, unknown>[] = [];
-  for await (const row of rowsOf('trips', { store, person, days: { to: second!.day }, now: 1_720_000_000 }))
+  for await (const [, row] of rowsOf(['trips'], { store, person, days: { to: second!.day }, now: 1_720_000_000 }))
     rows.push(row);
   await store.close();
   expect(rows).toHaveLength(2);

@@ -56,11 +56,10 @@ describe('the last trip of a person who removes the app', () => {
     const documents = await readTripsOfDays(store, uuid, day, { drafts: true });
     expect(documents.get('2026-05-04')!.map(({ properties }) => properties.draft)).toEqual([true]);
     const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
-    for (const kind of ['trips', 'sections', 'days'] as const) {
-      const rows = [];
-      for await (const row of rowsOf(kind, { store, person, days: day, now })) rows.push(row.draft);
-      expect(rows, kind).toEqual([true]);
-    }
+    const rows = [];
+    for await (const [kind, { draft }] of rowsOf(['trips', 'sections', 'days'], { store, person, days: day, now }))
+      rows.push([kind, draft]);
+    expect(rows).toEqual(['trips', 'sections', 'days'].map((kind) => [kind, true]));
   });
 
   it('becomes a trip when later data end it', async () => {

@@ -1,12 +1,22 @@
 // `mobility export`: writes tables for other programs, or all data of users as archives.
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../export/columns.ts';
-import { emissionFiles, exportEmission } from '../../export/emission-files.ts';
+import { type EmissionPart, emissionFiles, emissionParts, writeEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
-import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
+import {
+  type ExportFile,
+  inShownOrder,
+  type PersonPart,
+  personParts,
+  type TableChoice,
+  tableFiles,
+  writeTables,
+} from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
 import { fileNamed, kindsNamed, nameSets } from '../../export/name-mappings.ts';
+import { inLanes, isFinished, partsFolder, partsPath, readParts, writeParts } from '../../export/person-parts.ts';
 import {
   type Archive,
   type LeftOut,
@@ -16,18 +26,21 @@ import {
   writeLines,
   writeTrips,
 } from '../../export/user-archive.ts';
+import { tryLock } from '../../log/file-lock.ts';
 import { folderIn, isMongoAddress } from '../../model/address.ts';
-import { usageError } from '../../model/mobility-error.ts';
+import { isMobilityError, type MobilityError, usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
+import type { Store } from '../../store/store.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
-import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
+import { allOrNone, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { removeFolderOnFailure } from '../../util/remove-folder-on-failure.ts';
-import { dayArgument, type OptionsOf, repeated, resolveDay } from '../arguments.ts';
+import { dayArgument, type OptionsOf, repeated, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
+import { workerPool, workForParent } from '../worker-pool.ts';
 
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
@@ -60,6 +73,8 @@ const flags = () =>
       'with --format: show stays as grid cells of this size, such as 250m, and hide the paths around them',
       metresArgument,
     )
+    .option('--workers <n>', 'with --format: processes that share the users (default: 1)', wholeNumber(1, 64))
+    .addOption(new Option('--worker', 'work for a parent process').hideHelp())
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
     .option('--trips', 'write only trips, as GeoJSON, to standard output')
     .option('--from <day>', 'first local day', dayArgument)
@@ -79,6 +94,7 @@ Examples:
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
 The kind locations has a guess at the home of each person: it is written only if --kind names it.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
+With --format the same command continues after an interruption: it reads users again whom it finished over a day before.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
 entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
 Exit code 3: some of several users are left out, because their rows are damaged.`,
@@ -98,6 +114,11 @@ function metresArgument(text: string): number {
 }
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
+  if (options.worker) {
+    const store = await context.store();
+    await workForParent((task: Task) => makeParts(store, task));
+    return {};
+  }
   const { all, out, entries, trips, format } = options;
   if (out === undefined && !entries && !trips) {
     throw usageError('expected --out FOLDER, --entries or --trips, found none of them');
@@ -111,11 +132,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (!all) for await (const user of selectUsers(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined) {
-    return removeFolderOnFailure(out, () =>
-      format === 'emission'
-        ? exportCollections(context, options, people, out)
-        : exportFiles(context, options, { people, days, out, format }),
-    );
+    return removeFolderOnFailure(out, () => exportFiles(context, options, { people, days, out, format }));
   }
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
@@ -135,7 +152,7 @@ async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord>
 }
 
 /** Flags that apply to tables only. */
-const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'format'] as const;
+const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'workers', 'format'] as const;
 
 function refuseTableFlags(options: Options): void {
   const given = tableFlags.find((flag) => options[flag] !== undefined);
@@ -155,112 +172,129 @@ interface FolderExport {
   out: string;
 }
 
-/** Writes tables of all people into one folder. */
+/** What a process needs to make the parts of a person. */
+interface Task {
+  user: UserRecord;
+  days: Days;
+  /** null: all data, as collections of an e-mission database */
+  choice: TableChoice | null;
+  path: string;
+}
+
+async function makeParts(store: Store, { user, days, choice, path }: Task): Promise<null> {
+  await writeParts(path, choice === null ? emissionParts(store, user) : personParts(store, user, days, choice));
+  return null;
+}
+
+/** Writes tables, or collections of an e-mission database, into one folder. Continues an interrupted export. */
 async function exportFiles(
   context: CommandContext,
   options: Options,
-  { people, days, out, format }: FolderExport & { format: FormatName },
+  { people, days, out, format }: FolderExport & { format: FormatName | 'emission' },
 ): Promise<Outcome> {
-  const { names, coarse, key } = options;
-  const chosen = chosenKinds(options, format);
-  const pseudonymKey = options.pseudonyms === undefined ? undefined : await pseudonymKeyIn(options.pseudonyms);
-  const store = await context.store();
-  const progress = context.output.progress('exporting');
+  const choice = format === 'emission' ? refuseChoices(options) : await tableChoice(context, options, format);
+  const names = format === 'emission' ? emissionFiles : tableFiles(choice!, format);
   const signal = context.interruptible();
   makeFolder(out);
-  for (const name of tableFiles({ kinds: chosen, format, names })) await refuseExisting(join(out, name));
-  let done = 0;
-  const { written, leftOut } = await withoutDamaged(people, async (sound, { write }) => {
-    const tables = await exportTables({
-      store,
-      people: sound,
-      kinds: chosen,
-      format,
-      now: context.now(),
-      file: (name, fill) => write(join(out, name), fill),
-      onPerson: (kind, person) => {
-        signal.throwIfAborted();
-        done += 1;
-        progress.update(`${kind}: ${person.name} (${done} done)`);
-      },
-      days: (options.from ?? options.to) === undefined ? undefined : days,
-      names,
-      keys: key,
-      coarse,
-      pseudonymKey,
-    });
+  const folder = partsFolder(out);
+  makeFolder(folder);
+  const lock = tryLock(folder, 'export');
+  if (lock === null) throw usageError(`another export is writing into ${out}: wait for it, or name another folder`);
+  const parts = await partsOfPeople(context, options, { people, days, folder, choice });
+  let isKept = false;
+  try {
+    for (const name of names) await refuseExisting(join(out, name));
+    const { shown, rows } = await allOrNone(async ({ write }) => {
+      const file: ExportFile = (name, fill) => write(join(out, name), fill);
+      if (format === 'emission') {
+        const documents = await writeEmission(file, parts.read<EmissionPart>());
+        const rows = Object.entries(documents).map(([name, count]) => [join(out, name), counted(count, 'document')]);
+        return { shown: { documents }, rows };
+      }
+      const isWhole = (options.from ?? options.to) === undefined;
+      const written = await writeTables({ ...choice!, format, file }, { isWhole }, () => parts.read<PersonPart>());
+      const files = written.map(({ kind, path, rows, bytes, sha256 }) => {
+        return { kind, file: join(out, path), rows, bytes, sha256 };
+      });
+      return { shown: { files }, rows: files.map((one) => [one.file, counted(one.rows, 'row')]) };
+    }, folder);
+    const { leftOut, reused } = parts.counts;
+    if (reused > 0)
+      context.output.note(`${counted(reused, 'user')} as an interrupted export read them in the last 24 h`);
+    await context.output.result({ folder: out, ...shown, left_out: leftOut }, () => table(rows, [1]));
+    return outcomeOf(context, leftOut);
+  } catch (error) {
+    const { done } = parts.counts;
+    isKept = done > 0 && !isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_OUTPUT');
+    const next = isKept ? ': run the same command again to continue' : '';
+    await noteInterrupted(context, done, people(), { next });
     signal.throwIfAborted();
-    return tables;
-  }).catch(async (error: unknown) => {
-    await noteInterrupted(context, done, people(), { each: chosen.length, what: 'table of users' });
+    if (isKept) context.output.note(`${counted(done, 'user')} finished${next}`);
     throw error;
-  });
-  const files = written.map(({ kind, path, rows, bytes, sha256 }) => {
-    return { kind, file: join(out, path), rows, bytes, sha256 };
-  });
-  const rows = files.map((one) => [one.file, counted(one.rows, 'row')]);
-  await context.output.result({ folder: out, files, left_out: leftOut }, () => table(rows, [1]));
-  return outcomeOf(context, leftOut);
-}
-
-/** Writes collections of an e-mission database, with all data of the people. */
-async function exportCollections(
-  context: CommandContext,
-  options: Options,
-  people: FolderExport['people'],
-  out: string,
-): Promise<Outcome> {
-  const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
-  if (refused !== undefined)
-    throw usageError(`--format emission writes whole people as they are: leave out --${refused}`);
-  const store = await context.store();
-  const progress = context.output.progress('exporting');
-  const signal = context.interruptible();
-  makeFolder(out);
-  for (const name of emissionFiles) await refuseExisting(join(out, name));
-  const count = { done: 0 };
-  const { written, leftOut } = await withoutDamaged(people, (sound, { write }) =>
-    exportEmission({
-      store,
-      people: sound,
-      file: (name, fill) => write(join(out, name), fill),
-      onPerson: ({ user_email }) => {
-        signal.throwIfAborted();
-        count.done += 1;
-        progress.update(user_email);
-      },
-    }),
-  ).catch(async (error: unknown) => {
-    await noteInterrupted(context, count.done, people(), { each: emissionFiles.length, what: 'collection of users' });
-    throw error;
-  });
-  const rows = Object.entries(written).map(([name, documents]) => [join(out, name), counted(documents, 'document')]);
-  await context.output.result({ folder: out, documents: written, left_out: leftOut }, () => table(rows, [1]));
-  return outcomeOf(context, leftOut);
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true });
+    lock.release();
+  }
 }
 
 /**
- * Writes files about people. If some people have damaged rows, writes again without them, so that a table has all rows
- * of a user or none. If no user is left, throws the first of their errors.
+ * The parts of people without damaged rows, which several processes make. If there are no others, throws the first of
+ * their errors.
  */
-async function withoutDamaged<T>(
-  people: FolderExport['people'],
-  work: (sound: FolderExport['people'], files: Files) => Promise<T>,
-): Promise<{ written: T; leftOut: LeftOut[] }> {
-  const leftOut = new Map<string, LeftOut>();
-  const sound = async function* (): AsyncGenerator<UserRecord> {
-    for await (const user of people()) if (!leftOut.has(user.uuid)) yield user;
-  };
-  for (;;) {
+async function partsOfPeople(
+  context: CommandContext,
+  { workers = 1 }: Options,
+  { people, days, folder, choice }: Omit<FolderExport, 'out'> & { folder: string; choice: TableChoice | null },
+) {
+  const store = await context.store();
+  const progress = context.output.progress('exporting');
+  const counts = { done: 0, reused: 0, leftOut: [] as LeftOut[] };
+  const pool = workers > 1 ? workerPool<Task, null>(context, ['export', '--worker']) : null;
+  let first: MobilityError | null = null;
+  const prepare = async (user: UserRecord): Promise<string | null> => {
+    context.signal.throwIfAborted();
+    const asked = await days(user);
+    const { now, ...lasting } = choice ?? { now: context.now() };
+    const path = partsPath(folder, user, { ...lasting, days: asked });
+    const task = { user, days: asked, choice, path };
     try {
-      return { written: await allOrNone((files) => work(sound, files)), leftOut: [...leftOut.values()] };
+      if (isFinished(path, now)) counts.reused += 1;
+      else await (pool === null ? makeParts(store, task) : pool.run(task));
     } catch (error) {
-      if (!(error instanceof DamagedPeople)) throw error;
-      const damaged = [...error.people.values()];
-      if (error.others === 0) throw damaged[0]!.error;
-      for (const { user, error: reason } of damaged) leftOut.set(user.uuid, leftOutOf(user, reason));
+      if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+      first ??= error;
+      counts.leftOut.push(leftOutOf(user, error));
+      return null;
     }
+    counts.done += 1;
+    progress.update(`${user.user_email} (${counts.done} done)`);
+    return path;
+  };
+  async function* read<Part>(): AsyncGenerator<AsyncIterable<Part>> {
+    try {
+      const ordered = inShownOrder(store, people(), choice?.pseudonymKey);
+      for await (const path of inLanes(ordered, workers, prepare)) if (path !== null) yield readParts<Part>(path);
+    } finally {
+      await pool?.stop();
+    }
+    context.signal.throwIfAborted();
+    if (first !== null && counts.done === 0) throw first;
   }
+  return { read, counts };
+}
+
+/** Refuses what applies to tables only. */
+function refuseChoices(options: Options): null {
+  const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
+  if (refused === undefined) return null;
+  throw usageError(`--format emission writes whole people as they are: leave out --${refused}`);
+}
+
+async function tableChoice(context: CommandContext, options: Options, format: FormatName): Promise<TableChoice> {
+  const { names, coarse, key: keys } = options;
+  const kinds = chosenKinds(options, format);
+  const pseudonymKey = options.pseudonyms === undefined ? undefined : await pseudonymKeyIn(options.pseudonyms);
+  return { kinds, names, coarse, keys, pseudonymKey, now: context.now() };
 }
 
 /** Writes archives: of one user into `out`, of several into a folder each. */

@@ -12,7 +12,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
-import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
+import { type PipelinePool, pipelinePool, runPipelineForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
@@ -49,7 +49,7 @@ type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   if (options.every === undefined) forShortRun();
-  if (options.worker) await workForParent(context);
+  if (options.worker) await runPipelineForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runAllUsers(context, options);
   else throw usageError('expected --user NAME or --all, found neither');
@@ -79,7 +79,7 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
     context.output.note('finishing the users in progress; press Ctrl-C again to stop at once'),
   );
   const outdated = await noteOutdated(context);
-  const pool = workers > 1 ? workerPool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
+  const pool = workers > 1 ? pipelinePool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
   try {
     if (every === undefined) return await runOnce(context, pool, workers, outdated);
     const left = timeLeft(context, outdated);
@@ -125,7 +125,7 @@ interface Watch {
   outdatedSeconds?: number;
 }
 
-async function runUsers(context: CommandContext, pool: WorkerPool | null, parallel: number, watch: Watch = {}) {
+async function runUsers(context: CommandContext, pool: PipelinePool | null, parallel: number, watch: Watch = {}) {
   const store = await context.store();
   const options = { ...(await pipelineOptions(context)), signal: context.signal, ...watch };
   return runAll(store, pool === null ? options : { ...options, run: pool.run, parallel });
@@ -134,7 +134,7 @@ async function runUsers(context: CommandContext, pool: WorkerPool | null, parall
 /** Runs one of many rounds. Returns the line about it. */
 async function round(
   context: CommandContext,
-  pool: WorkerPool | null,
+  pool: PipelinePool | null,
   parallel: number,
   outdatedSeconds: number,
 ): Promise<string> {
@@ -148,7 +148,7 @@ async function round(
 
 async function runOnce(
   context: CommandContext,
-  pool: WorkerPool | null,
+  pool: PipelinePool | null,
   parallel: number,
   outdated: number,
 ): Promise<Outcome> {

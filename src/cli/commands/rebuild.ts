@@ -23,7 +23,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { type WorkerPool, workerPool } from '../pipeline-workers.ts';
+import { type PipelinePool, pipelinePool } from '../pipeline-workers.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
 
@@ -107,7 +107,7 @@ async function deriveAll(
   onRows: (rows: Row[]) => Promise<void> = async () => {},
 ): Promise<void> {
   const signal = context.interruptible();
-  const pool = workers > 1 ? workerPool(context, []) : null;
+  const pool = workers > 1 ? pipelinePool(context, []) : null;
   const changesOf = dryRun ? await reader(context) : await rebuilder(context, pool);
   const progress = context.output.progress('looking for users');
   let begun = 0;
@@ -164,7 +164,7 @@ async function reader(context: CommandContext): Promise<ChangesOf> {
   return ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
 }
 
-async function rebuilder(context: CommandContext, pool: WorkerPool | null): Promise<ChangesOf> {
+async function rebuilder(context: CommandContext, pool: PipelinePool | null): Promise<ChangesOf> {
   const store = await context.store();
   const options = await pipelineOptions(context);
   const setCurrentUser = pool === null ? releaseWhenStopped(context, store, options.owner) : () => {};

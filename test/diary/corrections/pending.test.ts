@@ -41,10 +41,8 @@ async function look(uuid: string) {
     summary: await trips.summary(uuid),
     days: await Promise.all(days.slice(0, 5).map((day) => readDays(store, user, { from: day, to: day }, now))),
     sections: await readSections(trips, uuid, { from, to: from + 30 * 86_400 }),
-    trips: await listOf(rowsOf('trips', source as never)),
-    places: await listOf(rowsOf('places', source as never)),
+    rows: await listOf(rowsOf(['trips', 'places', 'locations'], source as never)),
     derived: await listOf(derivedEntries(store, uuid, derivedKeys, { time: 'start_ts', from: -now, to: now })),
-    locations: await listOf(rowsOf('locations', source as never)),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -233,35 +233,93 @@ it('Ctrl-C releases the lease on the user that is being processed', async () => 
   expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/done in|nothing new/)]);
 });
 
-it('a killed export leaves no file under its final name, and the same command then succeeds', async () => {
-  const { address, folder } = await simulated(12);
-  const out = join(folder, 'out');
-  const line = [
-    'export',
-    '--all',
-    '--format',
-    'csv',
-    '--kind',
-    'places',
-    '--kind',
-    'entries',
-    '--out',
-    out,
-    '--store',
-    address,
-  ];
-  const filesOf = async () => (await readdir(out).catch(() => [])).sort();
-  const killed = await start(line);
-  await until(async () => (await filesOf()).some((name) => /^\.entries\.csv\.\w+\.part$/.test(name)));
+/** An export that is killed when two of its people are finished. */
+async function killedExport() {
+  const fresh = await simulated(12);
+  const out = join(fresh.folder, 'out');
+  const line = (to: string, ...more: string[]) => {
+    const kinds = ['places', 'people', 'entries'].flatMap((kind) => ['--kind', kind]);
+    return ['export', '--all', '--format', 'parquet', ...kinds, ...more, '--out', to, '--store', fresh.address];
+  };
+  const finished = async () =>
+    (await readdir(join(out, '.parts')).catch(() => []))
+      .filter((name) => /^[0-9a-f]{32}$/.test(name))
+      .map((name) => join(out, '.parts', name));
+  const killed = await start(line(out, '--workers', '2'));
+  await until(async () => (await finished()).length > 1);
   expect((await killed.kill()).signal).toBe('SIGKILL');
-  const left = await filesOf();
-  expect(left.filter((name) => !name.startsWith('.'))).toEqual([]);
-  expect(left.length).toBeGreaterThan(1);
-  const again = await run(line);
-  expect([again.code, again.stderr]).toEqual([0, '']);
-  expect(await filesOf()).toEqual(
-    [...left, 'codebook.html', 'datapackage.json', ...left.map((name) => `${name.split('.')[1]}.csv`)].sort(),
+  expect(await readdir(out)).toEqual(['.parts']);
+  return { ...fresh, out, line, finished };
+}
+
+/** The checksums of the tables of an export. */
+const sumsIn = async (out: string): Promise<string[]> =>
+  JSON.parse(await readFile(join(out, 'datapackage.json'), 'utf8')).resources.map(({ hash }: { hash: string }) => hash);
+
+it('a killed export leaves no file under its final name, and the same command continues it', async () => {
+  const { out, folder, line } = await killedExport();
+  const again = await run(line(out));
+  expect([again.code, again.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^\d+ users as an interrupted export read them/),
+  ]);
+  expect((await readdir(out)).sort()).toEqual(
+    ['codebook.html', 'datapackage.json', 'entries.parquet', 'people.parquet', 'places.parquet'].sort(),
   );
+  const whole = join(folder, 'whole');
+  expect((await run(line(whole, '--workers', '3'))).code).toBe(0);
+  expect(await sumsIn(out)).toEqual(await sumsIn(whole));
+});
+
+it('an export that continues has the users of now, and reads users again after a day', async () => {
+  const { out, folder, line, finished, run: inProcess } = await killedExport();
+  expect((await inProcess(['erase', '--user', 'sim-p-1@example.org', '--yes'])).code).toBe(0);
+  expect((await inProcess(['users', 'add', 'late@example.org'])).code).toBe(0);
+  for (const path of await finished()) await utimes(path, 1_700_000_000, 1_700_000_000);
+  const [again, whole] = [await run(line(out, '--workers', '2')), await run(line(join(folder, 'whole')))];
+  expect([again.code, again.stderr, whole.code]).toEqual([0, '', 0]);
+  expect(await sumsIn(out)).toEqual(await sumsIn(join(folder, 'whole')));
+});
+
+it('several processes write the bytes of one, also in the order of pseudonyms', async () => {
+  const { address, folder } = await simulated(4);
+  expect((await run(['pipeline', '--all', '--store', address])).code).toBe(0);
+  const key = join(folder, 'key');
+  await writeFile(key, 'a key of more than sixteen characters');
+  const plain = ['parquet', 'emission'].map((format) => ['--format', format]);
+  const hidden = ['--format', 'csv', '--pseudonyms', key, '--coarse', '250m'];
+  for (const [i, flags] of [...plain, hidden].entries()) {
+    const [one, three] = ['1', '3'].map((workers) => join(folder, `by-${workers}-${i}`));
+    for (const [out, workers] of [
+      [one!, '1'],
+      [three!, '3'],
+    ]) {
+      const done = await run(['export', '--all', ...flags, '--workers', workers!, '--out', out!, '--store', address]);
+      expect([done.code, done.stderr]).toEqual([0, '']);
+    }
+    const names = (await readdir(one!)).filter((name) => !/^(datapackage|codebook)/.test(name)); // with the time
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names)
+      expect(await readFile(join(three!, name)), name).toEqual(await readFile(join(one!, name)));
+  }
+});
+
+it('an export ends with the worker that is killed, and continues', async () => {
+  const { address, folder } = await simulated(12);
+  const line = ['export', '--all', '--format', 'csv', '--kind', 'entries', '--workers', '2', '--store', address];
+  const out = join(folder, 'out');
+  const parent = await start([...line, '--out', out]);
+  await until(async () =>
+    (await readdir(join(out, '.parts')).catch(() => [])).some((name) => /^[0-9a-f]{32}$/.test(name)),
+  );
+  const { stdout } = spawnSync('pgrep', ['-P', String(parent.pid)], { encoding: 'utf8' });
+  process.kill(Number(stdout.split('\n')[0]), 'SIGKILL');
+  const { code, stderr } = await parent.exit;
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/users? finished: run the same command again[\s\S]*a worker process ended: SIGKILL/),
+  ]);
+  expect((await run([...line, '--out', out])).stderr).toMatch(/as an interrupted export read/);
 });
 
 const limited = (bytes: number) => ['prlimit', `--fsize=${bytes}:`];
@@ -277,7 +335,7 @@ it.skipIf(!canLimit)(
     const commands = [
       {
         line: ['export', ...ada, '--format', 'csv', '--kind', 'days', '--kind', 'entries', '--out', tables!],
-        file: join(tables!, 'entries.csv'),
+        file: join(tables!, '.parts'),
       },
       { line: ['export', ...ada, '--out', archive!], file: join(archive!, 'entries.jsonl') },
     ];
