@@ -21,7 +21,7 @@ const anchorOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\- _]/gu, '')
     .replaceAll(' ', '-');
 
-it('every link from a page to another leads to a file that is there, and to one of its headings', () => {
+it('every link from a page to another leads to a file that exists, and to one of its headings', () => {
   const texts = new Map(folders.flatMap(pagesIn).map((page) => [page, readFileSync(join(project, page), 'utf8')]));
   const anchors = new Map(
     [...texts].map(([page, text]) => [

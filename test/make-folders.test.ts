@@ -6,7 +6,7 @@ import { makeFolders } from '../src/util/make-folders.ts';
 import { newFolder } from './process/log/support/kit.ts';
 import { isHere } from './support/needs.ts';
 
-it('a folder is made with those above it, private, and is left as it is when it is there', () => {
+it('a folder is made with its parents, private, and an existing folder is not changed', () => {
   const folder = newFolder();
   for (let time = 0; time < 2; time += 1) makeFolders(join(folder, 'a', 'b'));
   expect(statSync(join(folder, 'a', 'b')).mode & 0o777).toBe(0o700);
@@ -19,7 +19,7 @@ it('a folder in a file, or in place of one, is refused', () => {
 });
 
 it.skipIf(!isHere('/proc', existsSync('/proc/self')))(
-  'a folder that its file system refuses is refused at once',
+  'a folder that its file system refuses is refused without another attempt',
   () => {
     expect(() => makeFolders('/proc/none/a')).toThrow('ENOENT');
   },

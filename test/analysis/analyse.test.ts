@@ -152,7 +152,7 @@ describe('a trip too short to keep', () => {
     expect(kept.trip!.start_place.id).not.toBe(records[0]!.trip!.end_place.id);
   });
 
-  it('that led away and back again leaves nothing in the diary', () => {
+  it('that led away and back leaves nothing in the diary', () => {
     const strolls = [6000, 6080, 6060].flatMap((east, i) => stroll(hour + i * 1200, east));
     const records = links({
       locations: [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)],
@@ -245,7 +245,7 @@ describe('untracked time', () => {
   });
 });
 
-describe('looking at the data in stretches', () => {
+describe('an analysis in stretches', () => {
   const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
   const readings = [...by(0), ...by(hour), ...by(2 * hour), motion(4 * hour, 'WALKING')];
 
@@ -256,7 +256,7 @@ describe('looking at the data in stretches', () => {
     expect(until(hour + 1).records).toHaveLength(1);
   });
 
-  it('gives the same links wherever it is cut, once or twice', () => {
+  it('gives the same links for any cuts, one or two', () => {
     const whole = run({ locations, motions: readings }).records;
     const cut = fc.integer({ min: 0, max: 3 * hour });
     fc.assert(

@@ -1,4 +1,4 @@
-// Days that are hard to tell, made up with known truth: what was one journey, what was two, and what was none.
+// Made-up days that are hard to analyse, with a known number of trips: none, one or two.
 
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
@@ -132,7 +132,7 @@ describe('the diary has one trip for', () => {
     expect(trips).toHaveLength(1);
   });
 
-  it('a bus, a wait, and a tram as slow as a bicycle, without a word of the phone', async () => {
+  it('a bus, a wait, and a tram as slow as a bicycle, without motion readings', async () => {
     const tram: Part = { seconds: 600, speed: 4.5, word: null };
     const wait = [walk(240), rest(420)];
     const { trips } = await lived(pushedDay([walk(600), rest(300), drive(1200, 11), ...wait, tram, ...home]));
@@ -140,13 +140,13 @@ describe('the diary has one trip for', () => {
     expect(modes(trips[0])).not.toContain('BICYCLING');
   });
 
-  it('a bicycle that was left at the stop where its rider now alights and unlocks it', async () => {
+  it('a drive to a stop and then a ride on a bicycle that was parked there', async () => {
     const ride: Part = { seconds: 600, speed: 4.5, word: 'cycling' };
     const { trips } = await lived(pushedDay([walk(600), rest(300), drive(1200, 11), rest(90), ride, ...home]));
     expect(trips.flatMap(modes).at(-1)).toBe('BICYCLING');
   });
 
-  it('a platform where the phone feels a vehicle, before the train comes', async () => {
+  it('a platform with readings of a vehicle before the train comes', async () => {
     const platform: Part = { seconds: 420, speed: 0, word: 'automotive' };
     const { trips } = await lived(pushedDay([walk(600), platform, drive(1500, 25), walk(300), ...home]));
     expect(trips).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('the diary has one trip for', () => {
   });
 
   // Known limit: the ways to and from an airport without a wait are part of the flight, see docs/quality.md.
-  it('a flight without a location for hours: by air, and as long as the way', async () => {
+  it('a flight without a location for hours: by air, with the length of the flight', async () => {
     const flown: Part = { ...drive(3 * 3600, 220), silent: true, word: null };
     const { trips } = await lived(pushedDay([drive(900), walk(120), flown, walk(120), drive(900), ...home]));
     expect(trips.flatMap(modes)).toContain('AIR_OR_HSR');
@@ -279,15 +279,15 @@ describe('the diary has one trip for', () => {
     expect((await lived([...day, stray])).trips).toHaveLength(1);
   });
 
-  it('a journey, whatever a clock far ahead adds', async () => {
+  it('a journey, also with entries of a clock far ahead', async () => {
     const plain = pushedDay([drive(1800), ...home]);
     const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
     expect((await lived([...plain, future])).trips).toEqual((await lived(plain)).trips);
   });
 });
 
-describe('the way back', () => {
-  it('of a phone that stays awake between the way there and back is a trip of its own', async () => {
+describe('the return trip', () => {
+  it('of a phone that stays awake between the two trips is a separate trip', async () => {
     const { trips } = await lived(pushedDay([walk(900), rest(900), back(900), ...home]));
     expect(trips).toHaveLength(2);
     expect(Math.abs(since(trips[1]!.start_ts) - 1800)).toBeLessThan(240);
@@ -304,7 +304,7 @@ describe('the way back', () => {
 describe('a day of strolls', () => {
   const atHome = [rest(900), asleep(2 * 3600)];
 
-  it('there and back has one trip for each stroll', async () => {
+  it('has one trip for each stroll there and back', async () => {
     const stroll = [walk(420), back(420), ...atHome];
     const { trips } = await lived(pushedDay([...stroll, ...stroll, ...stroll]));
     expect(trips.map(modes)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
@@ -312,7 +312,7 @@ describe('a day of strolls', () => {
   });
 
   // Known limit: such a stroll is two trips that touch, see docs/quality.md.
-  it('with a pause at each turning point loses nothing of them, and keeps the hours at home free of trips', async () => {
+  it('with a pause at each turning point has all strolls, and no trips in the hours at home', async () => {
     const stroll = [walk(420), rest(120), back(420), ...atHome];
     const { trips } = await lived(pushedDay([...stroll, ...stroll, ...stroll]));
     expect(new Set(trips.flatMap(modes))).toEqual(new Set(['WALKING']));
@@ -329,14 +329,14 @@ describe('a day of strolls', () => {
 });
 
 describe('a user who walks about while waiting', () => {
-  it('is still on the same journey', async () => {
+  it('continues the same journey', async () => {
     const waiting = [rest(420), walk(90), rest(420)];
     const { trips } = await lived(pushedDay([drive(1500), walk(180), ...waiting, drive(1500), ...home]));
     expect(trips).toHaveLength(1);
   });
 });
 
-describe('what an Android phone says of how its user moves', () => {
+describe('a motion reading of an Android phone', () => {
   it('makes a run at three metres a second a section on foot, not one by bicycle', async () => {
     const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
     const { trips } = await lived(pushedDay([walk(300), run, walk(300), ...home]));
@@ -373,7 +373,7 @@ describe('the diary has no trip for', () => {
   });
 });
 
-describe('of a program that sends while its user rests, at any step', () => {
+describe('of a program that sends while its user rests, at any interval', () => {
   it.each([5, 20, 60])('every %s s: a walk is a trip once the user has rested, without a later gap', async (every) => {
     const day = [rest(900), walk(720), rest(1740), back(720), rest(900)];
     const { trips } = await lived(pushedDay(day, { every, readings: false, phone: iphone }));
@@ -403,7 +403,7 @@ describe('the confidence of a mode', () => {
       false,
     ],
     ['0.6 for a bus that nobody waited for', 'BUS', 0.6, rides, true],
-  ] as const)('is at most %s', async (_, mode, most, parts, readings) => {
+  ] as const)('never exceeds %s', async (_, mode, most, parts, readings) => {
     const { trips } = await lived(pushedDay([rest(900), ...parts, ...home], { readings }));
     const found = trips.flatMap(({ sections }) => sections).filter((one) => one.sensed_mode.endsWith(mode));
     const highest = Math.max(...found.map((one) => one.mode_confidence!));

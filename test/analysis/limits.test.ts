@@ -1,4 +1,4 @@
-// What the diary never says, whatever a phone pushed: impossible speeds, and lengths that do not add up.
+// What no diary has, for any entries: impossible speeds, and lengths that do not add up.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
   return limit !== undefined && distance >= 500 && distance > 1.01 * limit * duration;
 };
 
-describe('no section of any life', () => {
+describe('in a random history, no section', () => {
   it('is faster than its mode can be, and sections and stops sum to their trip', async () => {
     await fc.assert(
       fc.asyncProperty(life, async (entries) => {
@@ -54,13 +54,13 @@ const there = (from: number, east: number): Location[] => [
 ];
 
 describe('the length of a trip', () => {
-  it('is the same whether the place before it was reached an hour or a day before', () => {
+  it('is the same for an arrival at its start place an hour or a day before', () => {
     const again = (from: number): Location[] => there(from, 9000 + 600); // noticed 600 m from the place
     const [early, late] = [2 * hour, 26 * hour].map((from) => tripsOf([...there(0, 0), ...again(from)])[1]!);
     expect(early!.distance).toBeCloseTo(late!.distance, 0);
   });
 
-  it('names what no location shows as estimated', () => {
+  it('has the part that no location shows as estimated', () => {
     const [, second] = tripsOf([...there(0, 0), ...there(2 * hour, 9000 + 600)]);
     const estimated = second!.sections.reduce((sum, section) => sum + (section.estimated ?? 0), 0);
     expect(estimated).toBeGreaterThan(500);

@@ -36,14 +36,14 @@ const clean = (...entries: Entry[]) =>
   );
 
 describe('locations', () => {
-  it('of a receiver that does not vouch for them, or that reports 0, 0, are left out', () => {
+  it('that the receiver marks as invalid, or of 0, 0, are left out', () => {
     expect(clean(fix({ reported: { valid: 'false' } }), fix({ reported: { valid: false } }))).toEqual([]);
     expect(clean(fix({ reported: { valid: 'true' } }))).toHaveLength(1);
     expect(clean(fix({ latitude: 0.00009, longitude: -0.00009 }))).toEqual([]);
     expect(clean(fix({ latitude: 0.00009, longitude: 0.0002 }))).toHaveLength(1);
   });
 
-  it('contain the fields that the analysis needs', () => {
+  it('have the fields that the analysis needs', () => {
     expect(clean(fix())).toEqual([
       expect.objectContaining({
         ts,

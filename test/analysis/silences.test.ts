@@ -25,7 +25,7 @@ function signs({ locations = [], motions = [], events = [] }: Partial<Observatio
 const reasons = (of: Partial<Observations>): string[] =>
   findGaps(signs(of), null, everything).silences.map(({ from, to, reason }) => `${from}-${to} ${reason}`);
 
-describe('a time without anything from the phone', () => {
+describe('a time without entries', () => {
   const late = 8 * 3600;
 
   it('is a stay if the phone waited for the user to leave and is still there', () => {
@@ -49,7 +49,7 @@ describe('a time without anything from the phone', () => {
     expect(reasons({ locations: [location(0), location(late, metres)], events })).toEqual([`60-${late} ${reason}`]);
   });
 
-  it('is silent at rest, too, if the phone reports there every few minutes otherwise', () => {
+  it('is a gap also at rest, if the phone usually reports there every few minutes', () => {
     const locations = [0, 1, 2, 3, 4, 5, 100, 101].map((n) => location(n * 5 * minute));
     expect(reasons({ locations, events: [event(0, 'STOPPED_MOVING')] })).toEqual(['1500-30000 silent']);
   });
@@ -65,7 +65,7 @@ describe('a time without anything from the phone', () => {
     expect([reporting(1), reporting(2)]).toEqual([[], [`600-${late} silent`]]);
   });
 
-  it('is silent if the next word of the phone is that it was on the way', () => {
+  it('is a gap if the next event of the phone reports a trip', () => {
     const stopped = { ...event(late + 300, 'STOPPED_MOVING'), state: states.ONGOING_TRIP };
     const events = [event(60, 'STOPPED_MOVING'), stopped];
     expect(reasons({ locations: [location(0), location(late), location(late + 600)], events })).toEqual([
@@ -77,7 +77,7 @@ describe('a time without anything from the phone', () => {
     );
   });
 
-  it('is a stay if the app was opened in the rest, and none if it had not run or the rest lasted for more than a day', () => {
+  it('is a stay if the app was opened meanwhile, and a gap if it had not run or after more than a day', () => {
     const locations = [location(0), location(late + 30)];
     const stopped = event(60, 'STOPPED_MOVING');
     expect(reasons({ locations, events: [stopped, event(120, 'INITIALIZE', 'WAITING_FOR_TRIP_START')] })).toEqual([]);
@@ -87,13 +87,13 @@ describe('a time without anything from the phone', () => {
     expect(reasons({ locations: [location(0), location(86_461)], events: [stopped] })).toEqual(['60-86461 silent']);
   });
 
-  it('is a stay if the phone sent locations on the way only, though its word that it left is missing', () => {
+  it('is a stay if the phone sends locations during trips only, even without the event of leaving', () => {
     const locations = [0, 5, 10, 15, 500].map((n) => location(n * minute));
     const events = [event(0, 'STOPPED_MOVING'), event(15 * minute, 'STOPPED_MOVING', 'ONGOING_TRIP')];
     expect(reasons({ locations, events })).toEqual([]);
   });
 
-  it('of a quarter of an hour is none', () => {
+  it('of 15 minutes is no gap', () => {
     expect(reasons({ locations: [location(0), location(900)] })).toEqual([]);
     expect(reasons({ locations: [location(0), location(901)] })).toEqual(['0-901 silent']);
   });
@@ -110,7 +110,7 @@ describe('a gap between two locations at one place', () => {
     expect([gap(3 * hour, 149), gap(3 * hour, 151), gap(3 * hour + 1, 0)]).toEqual([true, false, false]);
   });
 
-  it('is none of a phone that has one, unless it moved in a gap and reported nothing since', () => {
+  it('is not one of a phone with a state machine, unless it moved in a gap and reported nothing since', () => {
     const events = [event(60, 'EXITED_GEOFENCE')];
     const home = [location(0), location(hour)];
     expect(inferred({ locations: home, events })).toEqual([false]);
@@ -146,14 +146,14 @@ describe('a phone that reports movement but no locations', () => {
   const ends = [location(0), location(4 * hour)];
   const motions = (...parts: Observations['motions'][]): Observations['motions'] => parts.flat();
 
-  it('is not observed from then on up to its next location, if it moved for 5 minutes on end', () => {
+  it('is unobserved from then to its next location, if it moved for 5 minutes without a break', () => {
     const told = motions(rest(600, hour), walk(hour + 300, 300), rest(hour + 900, 4 * hour));
     expect(reasons({ locations: ends, motions: told })).toEqual([`${hour + 300}-${4 * hour} no location`]);
     const exits = [event(hour + 200, 'EXITED_GEOFENCE')];
     expect(reasons({ locations: ends, motions: told, events: exits })).toHaveLength(1);
   });
 
-  it('stays where it is if it moved for less, in pieces, not surely, or between locations', () => {
+  it('is staying if it moved for less, with breaks, with low confidence, or between locations', () => {
     const calm = (moved: Observations['motions']) => motions(rest(600, hour), moved, rest(hour + 900, 4 * hour));
     const pieces = motions(walk(hour + 60, 240), walk(hour + 400, 240));
     const unsure = walk(hour + 60, 600).map((reading) => ({ ...reading, confidence: 60 }));
@@ -163,7 +163,7 @@ describe('a phone that reports movement but no locations', () => {
     expect(reasons({ locations, motions: calm(walk(hour + 60, 480)) })).toEqual([]);
   });
 
-  it('keeps the other reasons of times in between', () => {
+  it('keeps the other reasons of times between them', () => {
     const told = motions(rest(600, hour), walk(hour, 600));
     const events = [event(hour + 700, 'STOP_TRACKING'), event(3 * hour, 'START_TRACKING')];
     const later = rest(3 * hour, 4 * hour);
@@ -210,7 +210,7 @@ it.each([
   ['off', ['STOP_TRACKING', 'TRACKING_STOPPED'], ['60-28800 tracking off']],
   ['unknown', ['BOOTED', 'START_TRACKING'], ['60-28800 silent']],
   ['error', ['TRACKING_ERROR'], ['60-28800 no permission']],
-] as const)('the state of a phone is "%s" after an event that says so', (phone, names, expected) => {
+] as const)('the state of a phone is "%s" after an event with this state', (phone, names, expected) => {
   for (const name of names) {
     const locations = [location(0), location(28_800)];
     expect([name, reasons({ locations, events: [event(60, name)] })]).toEqual([name, expected]);
@@ -220,7 +220,7 @@ it.each([
 
 const seenAfter = (of: Partial<Observations>) => findGaps(signs(of), null, everything).seen;
 
-it('what later gaps depend on is kept with the chain', () => {
+it('the facts that later gaps depend on are stored with the trip chain', () => {
   const motions = [{ ts: 5, type: motionTypes.STILL, confidence: 100 }];
   expect(seenAfter({ motions })).toEqual({ phone: 'unknown', at: null, reports: 0, stay: null, ts: 5 });
   const left = [event(60, 'EXITED_GEOFENCE')];
@@ -263,12 +263,12 @@ it('movement without a location counts if its readings come at most 90 s apart f
   expect(found(readings(74.9, 5))).toEqual([]);
 });
 
-it('silences are the same in one look and from one location to the next', () => {
+it('gaps are the same in one analysis and from one location to the next', () => {
   const names = Object.keys(transitions) as (keyof typeof transitions)[];
   const time = fc.integer({ min: 0, max: 40_000 });
   const made = fc.record({
     locations: fc.array(fc.tuple(time, fc.integer({ min: 0, max: 3000 })), { minLength: 1, maxLength: 30 }),
-    // Readings on end, so that some tell of movement without a location.
+    // Readings in a row, so that some show movement without a location.
     motions: fc.array(fc.tuple(time, fc.integer({ min: 1, max: 8 })), { maxLength: 6 }),
     events: fc.array(fc.tuple(time, fc.constantFrom(...names)), { maxLength: 20 }),
   });

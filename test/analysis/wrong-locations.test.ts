@@ -36,7 +36,7 @@ interface Wrong {
   when: number;
 }
 
-/** At most three minutes, whatever the distance; or farther than anything travels. */
+/** At most three minutes, at any distance; or farther than any means of travel. */
 const wrong: fc.Arbitrary<Wrong> = fc
   .record({
     count: fc.integer({ min: 1, max: 30 }),
@@ -108,7 +108,7 @@ describe('wrong locations in a rest change no trip of', () => {
     );
   });
 
-  it('a phone whose only locations for minutes are a run that begins unreachably far away', () => {
+  it('a phone whose only locations for minutes are a run at an unreachable distance', () => {
     const observed = days[1]![1];
     for (const count of [5, 12, 30]) {
       const [from, to] = [t0 + 2 * hour, t0 + 2 * hour + 25 * count];

@@ -47,7 +47,7 @@ const uuidOf = ({ withStore }: Program, name: string): Promise<string> =>
   withStore(async (store) => (await store.users.byEmail(name))!.uuid);
 
 describe('pipeline', () => {
-  it('reports the stages of all users together, and says plainly when nothing was new', async () => {
+  it('reports the stages of all users together, and reports a run without new entries', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '2', '--from', day, '--seed', 't']);
     const first = await run(['pipeline', '--all']);
@@ -64,7 +64,7 @@ describe('pipeline', () => {
     expect(one.stdout).toMatch(/^sim-t-1@example.org \(.{36}\): nothing new, nothing written\n$/);
   });
 
-  it('ends with who failed, why and what to do; with --quiet it says nothing else', async () => {
+  it('ends with the failed user, the reason and the remedy, and with --quiet prints nothing else', async () => {
     const { run, address, withStore } = await freshProgram();
     await run(['simulate', '--users', '3', '--from', day, '--seed', 't']);
     const [broken] = await withStore((store) => store.users.list({ limit: 1 }));
@@ -158,7 +158,7 @@ describe('diary', () => {
     expect(piped.json()).toEqual(flat);
   });
 
-  it('takes days as people name them, and ranges', async () => {
+  it('accepts names of days, and ranges', async () => {
     const { run } = shared;
     const now = Date.UTC(2024, 2, 13, 12) / 1000;
     const title = async (text: string) => (await run(['diary', '--user', ada, '--day', text], { now })).stdout;
@@ -174,7 +174,7 @@ describe('diary', () => {
       expect([text, (await run(['diary', '--user', ada, '--day', text], { now })).code]).toEqual([text, 2]);
   });
 
-  it('does not write over a file', async () => {
+  it('does not overwrite a file', async () => {
     const { run, folder } = shared;
     const file = join(folder, 'mine.geojson');
     await writeFile(file, 'mine');
@@ -188,7 +188,7 @@ describe('diary', () => {
     ]);
   });
 
-  it('says why a day is empty and what to do', async () => {
+  it('prints why a day is empty and what to do', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'eve']);
     const empty = async (name: string) => (await run(['diary', '--user', name, '--day', day])).stderr;
@@ -207,7 +207,7 @@ describe('diary', () => {
 });
 
 describe('status', () => {
-  it('counts trips of everybody as an export has them, and no movements that are none', async () => {
+  it('counts the trips of all users as an export does, without dropped ones', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'eve']);
     await withStore(async (store) => {
@@ -227,7 +227,7 @@ describe('status', () => {
     expect(eve).toMatchObject({ trips: 0 });
   });
 
-  it('names no place of a user, by name and by UUID', async () => {
+  it('shows no place of a user, by name and by UUID', async () => {
     const { run } = shared;
     const said = await run(['doctor', '--user', ada, '--json']);
     const { user_id: uuid, ...stand } = said.json<Record<string, JsonObject>>();
@@ -245,7 +245,7 @@ describe('status', () => {
       expect(stdout).toMatch(new RegExp(`^ok +${link} `, 'm'));
   });
 
-  it('shows times beyond every calendar as they are', async () => {
+  it('shows times beyond the calendar as numbers', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     await withStore(async (store) => {
@@ -257,7 +257,7 @@ describe('status', () => {
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
 
-  it('says after an upgrade how many people and days the new analysis will derive again, and so does a run before it begins', async () => {
+  it('shows after an upgrade how many people and days the new analysis will derive again, as does a run at its start', async () => {
     const program = await freshProgram();
     const { run, withStore } = program;
     await run(['simulate', '--users', '2', '--days', '2', '--from', '2024-03-01', '--seed', 't']);
@@ -288,7 +288,7 @@ describe('status', () => {
     expect((await run(['status'])).stdout).not.toContain('the analysis changed');
   });
 
-  it('sums up everybody', async () => {
+  it('prints a summary of all users', async () => {
     const all = (await shared.run(['status', '--json'])).json();
     expect(all).toMatchObject({
       people: { all: 2, in_order: 2 },
@@ -306,7 +306,7 @@ const refusedEntry = (writeTs: number): JsonObject => ({
 });
 
 describe('recover-errors', () => {
-  it('ends with 0 without errors, with 3 while some remain, and changes nothing in a dry run', async () => {
+  it('exits with 0 without errors, with 3 while some remain, and changes nothing in a dry run', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
@@ -328,7 +328,7 @@ describe('recover-errors', () => {
     expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*rejected 1/);
   });
 
-  it('retries no error if none has the key or reason asked for, and lists the errors that there are', async () => {
+  it('retries no error if none has the given key or reason, and lists the present errors', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     await withStore(async (store) => {
@@ -343,7 +343,7 @@ describe('recover-errors', () => {
     expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
   });
 
-  it('says how to list what is there if a mistyped flag selects no entry, as errors and export do', async () => {
+  it('names the command that lists the keys if a mistyped flag selects no entry, as errors and export do', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const shown = async (...args: string[]) => {
@@ -361,7 +361,7 @@ describe('recover-errors', () => {
     );
   });
 
-  it('removes errors before a day if asked to, of named users only', async () => {
+  it('removes errors before a day on request, of named users only', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     await withStore(async (store) => {
@@ -377,7 +377,7 @@ describe('recover-errors', () => {
     expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
   });
 
-  it('shows keys that phones made up in one line each, without what would steer a terminal', async () => {
+  it('shows unknown keys of phones in one line each, without control characters', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     await withStore(async (store) => {
@@ -400,7 +400,7 @@ describe('recover-errors', () => {
     }
   });
 
-  it('refuses an empty key or reason, which would choose every error', async () => {
+  it('refuses an empty key or reason, which would select every error', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
     for (const flag of ['--key', '--reason']) {
@@ -456,7 +456,7 @@ it('a preview of a rebuild lists changed days in a file, and refuses one that ex
   expect(await run(preview)).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
 });
 
-it('what is done when the signal comes ends with 0', async () => {
+it('a command that is complete when the signal comes exits with 0', async () => {
   const onOutput = () => process.emit('SIGTERM', 'SIGTERM');
   for (const command of [
     ['backup', join(shared.folder, 'done')],
@@ -488,7 +488,7 @@ it('rebuild of an unchanged diary changes nothing', async () => {
 });
 
 describe('export', () => {
-  it('has every error, however many pages the store answers in, and leaves nothing half written', async () => {
+  it('has every error, for any number of reads, and leaves no partial file', async () => {
     const { run, folder, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const unusable = Array.from({ length: 2101 }, (_, n) => ({
@@ -507,7 +507,7 @@ describe('export', () => {
     expect((await readdir(out)).filter((name) => /part|draft|tmp/.test(name))).toEqual([]);
   });
 
-  it('names the flag that is missing where a format is given without a folder, or tables are asked for without both', async () => {
+  it('names the missing flag for a format without a folder, or tables without both', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const refusal = async (...flags: string[]) =>
@@ -552,7 +552,7 @@ describe('export', () => {
     expect((await stat(join(out, 'entries.jsonl'))).mode & 0o77).toBe(0);
   });
 
-  it('chooses by key and local day, both days included', async () => {
+  it('selects by key and local day, both days included', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--days', '3', '--from', day, '--seed', 't']);
     const entries = async (...flags: string[]) => {
@@ -588,7 +588,7 @@ describe('export', () => {
     ]);
   });
 
-  it('exports a user without anything, and refuses orders that make no sense', async () => {
+  it('exports a user without data, and refuses contradicting flags', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'eve']);
     expect((await run(['export', '--user', 'eve', '--trips'])).json()).toEqual({
@@ -607,7 +607,7 @@ interface ErasureReceipt {
   logs: { lines: number; left: unknown[] };
 }
 
-it('explain says from when on a day is a draft, and what makes it final', async () => {
+it('explain shows from when on a day is a draft, and what makes it final', async () => {
   const { run } = await freshProgram();
   await run(['simulate', '--users', '1', '--days', '2', '--from', '2024-03-01', '--seed', 'r']);
   await run(['pipeline', '--all']);
@@ -619,7 +619,7 @@ it('explain says from when on a day is a draft, and what makes it final', async 
 });
 
 describe('erase', () => {
-  it('takes the members of a study, several users, and the names in a file, and leaves all others', async () => {
+  it('erases the members of a study, several users, or the names in a file, and no others', async () => {
     const program = await freshProgram();
     const { run, folder, withStore } = program;
     await run(['study', 'create', 'sunny']);
@@ -656,7 +656,7 @@ describe('erase', () => {
     expect(json<ErasureReceipt>().users.map(({ user_email }) => user_email)).toEqual(['ada', 'cem']);
   });
 
-  it('removes everything of one user, proves it, and leaves the others alone', async () => {
+  it('removes all data of one user, proves it, and changes no other user', async () => {
     const program = await prepared();
     const { run, withStore } = program;
     const [uuid, other] = [await uuidOf(program, ada), await uuidOf(program, ben)];
@@ -681,7 +681,7 @@ describe('erase', () => {
     expect(receipt.logs.left).toEqual([]);
   });
 
-  it('asks before: without a terminal it needs --yes', async () => {
+  it('asks for confirmation, and without a terminal needs --yes', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const { code, stderr } = await run(['erase', '--user', 'ada']);
@@ -689,7 +689,7 @@ describe('erase', () => {
     expect(await withStore((store) => store.users.byEmail('ada'))).not.toBeNull();
   });
 
-  it('wants the name typed: another text erases nothing, the name erases', async () => {
+  it('erases only if the typed text is the name', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const { uuid } = (await withStore((store) => store.users.byEmail('ada')))!;
@@ -714,7 +714,7 @@ describe('erase', () => {
     expect((await program.withStore((store) => store.counts(uuid))).trips).toBeGreaterThan(0);
   });
 
-  it('continues at once after an erasure that was killed; until then status names the user', async () => {
+  it('completes an erasure that was killed, and until then status names the user', async () => {
     const program = await freshProgram();
     const { user_id: uuid } = (await program.run(['users', 'add', 'ada', '--json'])).json<{ user_id: string }>();
     await program.withStore((store) => store.leases.acquire(uuid, 'erase', 300));
@@ -757,7 +757,7 @@ describe('backup', () => {
     expect(await diary(copy)).toBe(await diary());
   });
 
-  it('refuses a folder with something in it, a store that is not there, and MongoDB', async () => {
+  it('refuses a folder with files in it, a missing store, and MongoDB', async () => {
     const { run, folder } = shared;
     const full = join(folder, 'full');
     await mkdir(full);
@@ -770,7 +770,7 @@ describe('backup', () => {
 });
 
 describe('simulate', () => {
-  it('pushes the same again without adding anything', async () => {
+  it('pushes the same entries again without adding any', async () => {
     const { run } = await freshProgram();
     const args = 'simulate --users 2 --days 2 --seed x --platform ios --json --from'.split(' ').concat(day);
     const first = (await run(args)).json<{ to: string; users: { platform: string; entries: number; new: number }[] }>();
@@ -793,7 +793,7 @@ describe('simulate', () => {
 });
 
 describe('config', () => {
-  it('names variables that look like settings and are none', async () => {
+  it('names variables that look like settings and are not', async () => {
     const { run } = await freshProgram();
     const env = { MOBILITY_WORKRES: '3', MOBILITY_DEBUG: '', MOBILITY_WORKERS: '3' };
     expect((await run(['config'], { env })).stderr).toBe('not settings, ignored: MOBILITY_WORKRES\n');

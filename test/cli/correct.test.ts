@@ -56,7 +56,7 @@ describe('mobility correct', () => {
       (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2), '--name', 'Office'],
     ],
     ['set-aside', () => []],
-  ])('%s: a dry run says what it does, and undoing it leaves the day of before', async (what, flagsOf) => {
+  ])('%s: a dry run shows the effect, and the undo restores the day', async (what, flagsOf) => {
     const before = await diary();
     const other = await diary('sim-ada-2@example.org');
     const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
@@ -112,7 +112,7 @@ describe('mobility correct', () => {
     expect(correction.end_ts).toBe(now + stated);
   });
 
-  it('says that a time without entries of the source has no effect', async () => {
+  it('reports that a time without entries of the source has no effect', async () => {
     const dry = async (...flags: string[]) => {
       const { stdout } = await program.run(['correct', 'set-aside', ...user, ...flags, '--dry-run']);
       return stdout.trimEnd().split('\n').at(-1);
@@ -159,7 +159,7 @@ describe('mobility correct', () => {
     }
   });
 
-  it('set-aside --token takes out what was pushed with that token only', async () => {
+  it('set-aside --token excludes only entries that were pushed with that token', async () => {
     const ids: string[] = [];
     for (const at of [now, now + 1]) {
       const { json } = await program.run(['users', 'token', user[1]!, '--json'], { now: at });
@@ -188,7 +188,7 @@ describe('mobility correct', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${ids[0]}, ${ids[1]}`)]);
   });
 
-  it('what was stated moves with the user: by export and import, by a migration; recovery keeps it, and an erasure takes it', async () => {
+  it('corrections are kept by export and import, migration and recovery, and removed by an erasure', async () => {
     const at = (ts: number) => ['--day', day, '--at', clock(ts)];
     const { before: trips } = await correct('place-name', ...at(1), '--name', 'x', '--dry-run');
     await correct('mode', ...at(trips[0].sections[0].start_ts + 60), '--mode', 'tram', '--by', 'helen');

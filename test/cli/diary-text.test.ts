@@ -106,7 +106,7 @@ it('a place that the user returns to keeps its letter, and a stay its length', (
   expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
-it('a stay says how much of it was not observed, and where two trips touch there is no place', () => {
+it('a stay shows its unobserved part, and two trips without time between them have no place', () => {
   const records = [
     record(noon, noon + 600, [home, work]),
     record(noon + 7800, noon + 8400, [work, home]),
@@ -191,7 +191,7 @@ it('each part of the bar has the character and colour of its mode; a wait has no
   expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');
 });
 
-it('a day of which nothing is final yet says so', () => {
+it('a day without any final part is marked as such', () => {
   const trips = [record(noon, noon + 600, [home, work])];
   expect(text(trips)).toMatch(/draft: later entries may change it$/);
   expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; later parts are a draft$/);
@@ -202,7 +202,7 @@ it('trips too short to keep are not counted as trips', () => {
   expect(text([dropped])).toMatch(/^ada {2}2024-03-12: no trips {2}UTC\n/);
 });
 
-it('modes read as words', () => {
+it('modes are printed as words', () => {
   expect(['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'].map(modeText)).toEqual([
     'bicycling',
     'vehicle',

@@ -1,4 +1,4 @@
-// docs/cli.md and docs/configuration.md say what the program says.
+// docs/cli.md and docs/configuration.md agree with the program.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -22,11 +22,11 @@ function program(): Promise<CommandUnknownOpts> {
   );
 }
 
-it('docs/cli.md says of every command what the command says: `npm run docs` writes it', async () => {
+it('docs/cli.md has the help of every command: `npm run docs` writes it', async () => {
   expect(cliPage(page('cli'), await program())).toBe(page('cli'));
 });
 
-it('docs/cli.md has the fields of what commands print with --json', async () => {
+it('docs/cli.md has the fields that commands print with --json', async () => {
   const { run } = await freshProgram();
   const from = '2024-03-12';
   const lines: Record<string, string[]> = {

@@ -1,4 +1,4 @@
-// What commands about many people say after Ctrl-C, and what they leave.
+// The output and the files of commands for many people after Ctrl-C.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -26,12 +26,12 @@ async function interrupted(...args: string[]): Promise<Said> {
   return said;
 }
 
-it('retain and rebuild say how many of the users are done', async () => {
+it('retain and rebuild report how many of the users are done', async () => {
   for (const args of [['retain', '--older-than', '30d', '--what', 'raw', '--yes'], ['rebuild']])
     expect((await interrupted(...args, '--all')).stderr).toMatch(/interrupted after [0-2] of 3 users/);
 });
 
-it('export says how far it came, and leaves no folder without finished users', async () => {
+it('export reports its progress, and leaves no folder without finished users', async () => {
   const out = join(program.folder, 'out', 'deep');
   expect((await interrupted('export', '--all', '--out', out)).stderr).toMatch(/interrupted after [0-2] of 3 users/);
   expect(existsSync(out)).toBe(false);
@@ -40,7 +40,7 @@ it('export says how far it came, and leaves no folder without finished users', a
   expect([existsSync(out), /run the same command again/.test(tables.stderr)]).toEqual([done !== '0', done !== '0']);
 });
 
-it('import says how many of the sources are done', async () => {
+it('import reports how many of the sources are done', async () => {
   const sources = ['garmin.gpx', 'garmin.tcx'].map(
     (name) => new URL(`../fixtures/recordings/${name}`, import.meta.url).pathname,
   );

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { tokenHash } from '../../src/model/user.ts';
 import { freshProgram } from './kit.ts';
 
-it('a sheet for each person opens their days once and names no token; if its files cannot be written, no token stays', async () => {
+it('each invitation sheet has a sign-in link and no token, and no token remains if its files cannot be written', async () => {
   const program = await freshProgram();
   const env = { MOBILITY_PUBLIC_URL: 'https://mobility.example.org' };
   const run = (...args: string[]) => program.run(args, { env });
@@ -35,7 +35,7 @@ it('a sheet for each person opens their days once and names no token; if its fil
   expect((await run('users', 'list', '--json')).json<{ users: unknown[] }>().users).toHaveLength(3);
 });
 
-it('the link of a study leads to its page where the address of the server is known', async () => {
+it('the link of a study leads to its page if the address of the server is known', async () => {
   const program = await freshProgram();
   await program.run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
   const link = async (...args: string[]) =>

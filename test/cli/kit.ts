@@ -1,4 +1,4 @@
-// Runs command lines in process, on a store of their own, and keeps what they say.
+// Runs command lines in process, on a temporary store, and keeps their output.
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';

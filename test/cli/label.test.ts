@@ -1,4 +1,4 @@
-// `mobility label`: an operator says something about a trip, and it shows wherever trips do.
+// `mobility label`: an operator labels a trip, and the label is shown with the trip.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -21,7 +21,7 @@ async function withTwoTrips() {
   return { ...program, label };
 }
 
-it('names a trip, shows in the diary as text and as GeoJSON, and the last one counts, whenever the pipeline runs', async () => {
+it('labels a trip, in the diary as text and as GeoJSON, and the last label counts, before and after a run', async () => {
   const { run, label, folder } = await withTwoTrips();
   const first = await label(1_720_000_000, '--mode', 'Shared Ride', '--purpose', 'work');
   expect([first.code, first.stdout]).toEqual([
@@ -45,7 +45,7 @@ it('names a trip, shows in the diary as text and as GeoJSON, and the last one co
   expect([named.length > 0, named.length < features.length]).toEqual([true, true]);
 });
 
-it('refuses a trip that is not there, and a label without words', async () => {
+it('refuses an unknown trip, and an empty label', async () => {
   const { run, label } = await withTwoTrips();
   const none = await run(['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus']);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('expected the id of a trip of ada')]);

@@ -33,7 +33,7 @@ interface Result {
   err: string;
 }
 
-/** Runs the program; `whileRunning` is given what it has said so far. */
+/** Runs the program; `whileRunning` gets its output so far. */
 async function mobility(args: string[], whileRunning?: (said: Result) => Promise<void>): Promise<Result> {
   const said: Result = { code: -1, out: '', err: '' };
   const sink = (name: 'out' | 'err') => ({
@@ -117,7 +117,7 @@ function writeDay(): void {
 }
 
 describe('mobility logs', () => {
-  it('shows calls with time, status, duration, user and result, and says what it skipped', async () => {
+  it('shows calls with time, status, duration, user and result, and reports what it skipped', async () => {
     writeDay();
     const result = await mobility(['logs']);
     expect(result.code).toBe(0);
@@ -171,7 +171,7 @@ describe('mobility logs', () => {
       ['w1-2', 'w1-3'],
     ],
     [['calls', '--failed', '--path', '/nothing'], []],
-  ])('%j shows the calls asked for', async (flags, threads) => {
+  ])('%j shows the selected calls', async (flags, threads) => {
     writeDay();
     const result = await mobility(['logs', ...flags, '--json']);
     expect(result.code).toBe(0);
@@ -223,7 +223,7 @@ describe('mobility logs', () => {
     expect(records(await mobility(['logs', '--dir', other, '--json']))).toHaveLength(1);
   });
 
-  it('reads the folder that is named', async () => {
+  it('reads the named folder', async () => {
     const other = join(folder, 'copied');
     mkdirSync(other);
     writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
@@ -231,7 +231,7 @@ describe('mobility logs', () => {
     expect(records(await mobility(['logs', '--log-dir', other, '--json']))).toHaveLength(1);
   });
 
-  it('says what to do when there is no folder, and names wrong values', async () => {
+  it('prints what to do without a folder, and names wrong values', async () => {
     const missing = await mobility(['logs', '--dir', join(folder, 'none')]);
     expect(missing.code).toBe(1);
     expect(missing.out).toBe('');
@@ -250,7 +250,7 @@ describe('mobility logs', () => {
 });
 
 it.each([['logs'], ['logs', 'put'], ['logs', 'errors']])(
-  '%s %s names a range of time that is empty, and takes a single day',
+  '%s %s refuses an empty range of time, and accepts a single day',
   async (...command) => {
     writeDay();
     for (const [since, until] of [
@@ -268,7 +268,7 @@ it.each([['logs'], ['logs', 'put'], ['logs', 'errors']])(
   },
 );
 
-it('reads a time that clocks show twice as the first of both', async () => {
+it('reads a time that occurs twice as the first of both', async () => {
   const time = '2026-10-25T02:30'; // Europe/Berlin turns the clock back at 01:00 UTC
   const { err } = await mobility(['logs', '--since', time, '--until', time]);
   expect(err).toContain('found 2026-10-25T00:30:00.000Z and 2026-10-25T00:30:00.000Z');
@@ -322,7 +322,7 @@ describe('mobility logs put', () => {
 });
 
 describe('mobility logs errors', () => {
-  it('shows warnings and errors as the log has them, and calls without an end', async () => {
+  it('shows warnings and errors as in the log, and calls without an end', async () => {
     writeDay();
     const result = await mobility(['logs', 'errors']);
     expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
@@ -344,11 +344,11 @@ describe('mobility logs errors', () => {
 });
 
 describe('mobility logs --follow', () => {
-  it('shows calls as they end, until Ctrl-C, which is its proper end', async () => {
+  it('shows calls as they end, until Ctrl-C, and exits with 0', async () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, call(noon, 'w1-1'));
     const result = await mobility(['logs', '--follow', '--json'], async (said) => {
-      // The command says nowhere that it has begun: calls come until it shows one.
+      // The command does not report that it has begun: calls come until it shows one.
       let next = 2;
       await until(() => {
         if (said.out === '') appendFileSync(file, call(noon + next, `w1-${next++}`));

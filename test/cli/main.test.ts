@@ -44,7 +44,7 @@ describe('exit codes', () => {
     }
   });
 
-  it('2 for everything that the caller has to write differently', async () => {
+  it('2 for every usage error', async () => {
     const folder = await tempFolder();
     const lines = [
       ['frobnicate'],
@@ -66,7 +66,7 @@ describe('exit codes', () => {
     }
   });
 
-  it('says an error as JSON with --json, also one about the command line', async () => {
+  it('prints an error as JSON with --json, also one about the command line', async () => {
     for (const args of [['frobnicate'], ['pipeline'], ['diary', '--user', 'ada', '--day', '2024-02-30']]) {
       const { stdout, stderr } = await run([...args, '--json']);
       expect(stdout).toBe('');
@@ -154,7 +154,7 @@ it('a command that only reads does not make a store', async () => {
   expect(existsSync(address)).toBe(false);
 });
 
-it('an empty store address is refused as such, by commands that read and by those that create', async () => {
+it('an empty store address is refused, by commands that read and by commands that create', async () => {
   for (const args of [['status'], ['users', 'add', 'ada']]) {
     const { code, stderr } = await run(args, { env: { MOBILITY_STORE: '' } });
     expect([code, stderr]).toEqual([2, expect.stringContaining('as the address of a store, found ""')]);
@@ -184,7 +184,7 @@ it('--quiet leaves results and errors, and no notes', async () => {
   expect((await run(['diary', '--user', 'eve', '--quiet'])).stderr).toMatch(/MOBILITY_USER_UNKNOWN/);
 });
 
-it('simulated people do not come among others unasked, and are taken out again', async () => {
+it('simulated people are added to a store with other people only on request, and can be removed', async () => {
   const { run } = await freshProgram();
   await run(['users', 'add', 'ada']);
   const args = ['simulate', '--users', '2', '--from', '2024-03-12'];
@@ -201,7 +201,7 @@ it('simulated people do not come among others unasked, and are taken out again',
   ]);
 });
 
-it('a command ends quietly when the reader of its output goes away', async () => {
+it('a command ends without a message when the reader of its output closes the pipe', async () => {
   const { run } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12']);
   const args = ['export', '--user', 'sim-demo-1@example.org', '--entries'];

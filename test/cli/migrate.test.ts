@@ -20,7 +20,7 @@ const names = ['ada@example.org', 'ben@example.org'];
 const [ada] = names;
 const now = (): number => 1_720_000_000;
 
-/** Registers somebody with rows of every kind, moved and waiting. */
+/** Registers a user with rows of every kind, moved and pending. */
 async function fillUser(store: Store, name: string): Promise<void> {
   const { uuid } = (await store.users.register(name, { now: 1.25, study: 'sunny' })).user;
   await store.tokens.add({ hash: `${name} 1`, user_id: uuid, created_ts: 1.5, expires_ts: null });
@@ -52,7 +52,7 @@ function everybodyAt(address: string): Promise<string[]> {
 }
 
 describe('migrate', () => {
-  it('copies everything of everybody to a store that it creates, and leaves the source as it was', async () => {
+  it('copies all data of all users to a store that it creates, and does not change the source', async () => {
     const { run, address, target } = await withPeople();
     const before = await everybodyAt(address);
     const { code, stdout, stderr } = await run(['migrate', '--from', address, '--to', `sqlite:${target}`]);
@@ -87,7 +87,7 @@ describe('migrate', () => {
     }
   });
 
-  it('takes the store of the settings for the side that is not given', async () => {
+  it('uses the store of the settings for the side that is not given', async () => {
     const { run, address, target } = await withPeople();
     const sides = { from: address, to: target };
     expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({ ...sides, equal: true });
@@ -192,7 +192,7 @@ describe('migrate', () => {
     [['--from', 'nowhere', '--to', 'elsewhere'], 'expected a store in nowhere'],
     [['--from', './same', '--to', 'sqlite:same/../same'], 'expected two stores'],
     [['--to', 'mongodb://u:secret@h/d', '--from', 'mongodb://u:secret@h/d'], 'expected two stores'],
-  ])('with %j says that this cannot be, with 2, and makes nothing', async (args, message) => {
+  ])('with %j is a usage error, and makes nothing', async (args, message) => {
     const { folder, run, address } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const { code, stdout, stderr } = await run(['migrate', ...args]);
@@ -216,7 +216,7 @@ describe('an interrupted migrate', () => {
     });
   });
 
-  it('before any of its writes leaves users whom the store does not admit, and the repetition completes them', async () => {
+  it('before any of its writes leaves users that are not admitted, and the repetition completes them', async () => {
     const { run, address, folder } = await withPeople();
     const expected = await everybodyAt(address);
     let arriving = 0;
@@ -237,7 +237,7 @@ describe('an interrupted migrate', () => {
     expect(arriving).toBeGreaterThan(3);
   });
 
-  it('in place of other data leaves a user whom the store does not admit, too', async () => {
+  it('in place of other data also leaves a user who is not admitted', async () => {
     const { run, address, target } = await withPeople();
     await run(['migrate', '--to', target]);
     for (const name of names) await run(['users', 'token', name, '--store', target]);
@@ -292,13 +292,13 @@ function copyUntil(from: string, to: string, at: number, more = {}): Promise<boo
 
 const days = pushesOf('ada', 'ios', 2).flat();
 
-/** What somebody did: pushed a part of two days, some of it with other content, or had the pipeline run. */
+/** An action of a user: a push of a part of two days, some with other content, or a run of the pipeline. */
 const life = fc.array(
   fc.oneof(fc.record({ from: fc.nat({ max: days.length }), content: fc.nat({ max: 1 }) }), fc.constant('run' as const)),
   { maxLength: 4 },
 );
 
-it('a user becomes as at the source, whatever the target had', async () => {
+it('a user becomes as at the source, for any data at the target', async () => {
   const folder = await tempFolder();
   const sides = [join(folder, 'from'), join(folder, 'to')] as const;
   const stores = await Promise.all(sides.map((side) => openStore(side)));

@@ -1,4 +1,4 @@
-// What commands say and where.
+// The output of commands: results, notes, progress and errors.
 import { expect, it } from 'vitest';
 import { counted, createOutput, OutputClosed, type Sink, table } from '../../src/cli/output.ts';
 
@@ -57,7 +57,7 @@ it('progress is shown on a terminal only', () => {
   expect(stderr.text).toBe('');
 });
 
-it('a progress that ends at once shows no spinner on a terminal either', async () => {
+it('a very short progress shows no spinner on a terminal', async () => {
   const { out, stderr } = output({ tty: true });
   out.progress('working');
   out.endProgress();
@@ -106,7 +106,7 @@ it('columns of a table are as wide as their widest cell', () => {
   expect(table(rows, [1])).toBe('a     22  é😀\nlong   1');
 });
 
-it('what a phone wrote steers no terminal, reorders no text and forges no row; our own marks work', async () => {
+it('texts of phones cannot control a terminal, reorder text or forge a row, and formatting of the program works', async () => {
   const evil = 'x\u001b]0;title\u0007\u202e\u009b2J\rforged';
   const visible = String.raw`x\u001b]0;title\u0007\u202e\u009b2J`;
   expect(table([[`${evil}\nrow`, 'b']])).toBe(`${visible} forged row  b`);
@@ -119,7 +119,7 @@ it('what a phone wrote steers no terminal, reorders no text and forges no row; o
   expect(JSON.parse(programs.stdout.text)).toEqual({ reason: evil });
 });
 
-it('counts read well', () => {
+it('counts have the right plural', () => {
   expect([counted(0, 'trip'), counted(1, 'trip'), counted(1234, 'entry', 'entries')]).toEqual([
     '0 trips',
     '1 trip',

@@ -32,7 +32,7 @@ const simulated = async (): Promise<Program> => {
 const daysOf = async ({ run }: Program, from = '2024-03-01'): Promise<string> =>
   (await run(['days', ...ada, '--day', `${from}..2024-03-31`, '--json'], { now })).stdout;
 
-it('raw: what was sensed is gone from every file, and the days are the same whatever comes later', async () => {
+it('raw: sensed data are removed from every file, and later entries do not change the days', async () => {
   const program = await simulated();
   const { run, withStore, address } = program;
   const before = await daysOf(program);
@@ -80,7 +80,7 @@ it('raw: what was sensed is gone from every file, and the days are the same what
   expect(await daysOf(program)).toBe(before);
 });
 
-it('raw: days whose raw data are gone change by what their person states, and by no new word of an operator', async () => {
+it('raw: days without raw data change by corrections of their person, not by new ones of an operator', async () => {
   const program = await simulated();
   const { run } = program;
   const correct = (what: string, date: string, ...more: string[]) =>
@@ -102,7 +102,7 @@ it('raw: days whose raw data are gone change by what their person states, and by
   expect((await correct('set-aside', '2024-03-25', '--by', 'helen')).code).toBe(0);
 });
 
-it('both: old trips are gone with their labels, and their time is taken out; the audit log shows it', async () => {
+it('both: old trips are removed with their labels, their time is excluded, and the audit log records it', async () => {
   const program = await simulated();
   const { run, withStore } = program;
   expect((await run(['correct', 'at-home', ...ada, '--day', '2024-03-06'], { now })).code).toBe(0);
@@ -133,7 +133,7 @@ it('both: old trips are gone with their labels, and their time is taken out; the
   expect((await run(['retain', '--all', '--older-than', '3d', '--what', 'raw', '--yes'])).code).toBe(2);
 });
 
-it('a call that was killed at any write is finished by the next, with the same diary', async () => {
+it('a call that was killed at any write is completed by the next, with the same diary', async () => {
   const life = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const options = { before: t0 + 5 * day, what: 'both', log: memoryLog(), now: () => now } as const;
   const outcomes: string[] = [];
@@ -215,7 +215,7 @@ it('a user whom a run holds is named, the others are processed, and the log has 
   expect(texts.join('')).toContain(`Removed ${count} old rows of 1 user`);
 });
 
-it('later days are the same in any order of what comes after, and as if nothing had been removed', async () => {
+it('later days are the same in any order of later entries, and as without the removal', async () => {
   const life = Array.from({ length: 9 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
     const store = await newStore();
@@ -239,7 +239,7 @@ it('later days are the same in any order of what comes after, and as if nothing 
   );
 });
 
-it('of a user without later data, everything is removed, and a phone that returns continues as if there had been none', async () => {
+it('all data of a user without later data are removed, and a returning phone gives the same days as without removal', async () => {
   const life = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const back = [60, 61].flatMap((i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const outcome = async (what: 'raw' | 'both' | null): Promise<string> => {

@@ -15,7 +15,7 @@ it('init creates an embedded store and can be repeated', async () => {
   expect((await run(['status'])).code).toBe(0);
 });
 
-it('check names the user, the row and the cure of damage, and ends with 3', async () => {
+it('check names the user, the row and the remedy of damage, and exits with 3', async () => {
   const { run, folder } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12']);
   await run(['pipeline', '--all']);
@@ -54,7 +54,7 @@ it('check of one user reads their rows only; leaving rows out needs a user', asy
   });
 });
 
-it('check reads on behind a page that SQLite cannot read, and names the table', async () => {
+it('check continues after a page that SQLite cannot read, and names the table', async () => {
   const { run, folder } = await freshProgram();
   await run(['simulate', '--users', '2', '--from', '2024-03-12', '--days', '2']);
   await run(['pipeline', '--all']);

@@ -22,7 +22,7 @@ interface Made {
   settings: Record<string, string>;
 }
 
-/** What `study config` decides, whatever a file says. */
+/** The values that `study config` sets, for any file. */
 const changed = {
   url_abbreviation: 'sunny',
   version: expect.any(Number),
@@ -31,7 +31,7 @@ const changed = {
 };
 
 describe('tokens', () => {
-  it('of people expire after a year, of other apps and imported ones never; a flag says otherwise', async () => {
+  it('of people expire after a year, of other apps and imported ones never, unless a flag sets it', async () => {
     const { run, folder, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const file = join(folder, 'people.csv');
@@ -59,7 +59,7 @@ describe('tokens', () => {
     expect((await run(['users', 'token', 'ada', '--import', 'short'])).code).toBe(2);
   });
 
-  it('are replaced with an overlap, listed by an id that opens nothing, and revoked one by one', async () => {
+  it('are replaced with an overlap, listed by an id that is no token, and revoked one by one', async () => {
     const { run, withStore } = await freshProgram();
     const { user_id: uuid } = (await run(['users', 'add', 'ada', '--json'])).json<{ user_id: string }>();
     const old = (await run(['users', 'token', 'ada', '--json'])).json<Made>();
@@ -82,7 +82,7 @@ describe('tokens', () => {
     expect((await run(['users', 'token', 'ada', '--overlap', '7'])).code).toBe(2);
   });
 
-  it('are listed with the phone that pushed with each', async () => {
+  it('are listed with the phone that used each', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const ids: string[] = [];
@@ -139,7 +139,7 @@ describe('tokens', () => {
 });
 
 describe('studies', () => {
-  it('are made, shown, closed and opened, and have a link for each part', async () => {
+  it('are made, shown, closed and opened, and have a link for each subgroup', async () => {
     const { run } = await freshProgram();
     expect((await run(['study', 'create', 'No Name'])).code).toBe(2);
     expect((await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east'])).code).toBe(0);
@@ -157,7 +157,7 @@ describe('studies', () => {
     expect((await run(['study', 'show', 'nothing'])).stderr).toContain('mobility study list');
   });
 
-  it('hand out tokens that open accounts of their part, which is a filter', async () => {
+  it('give tokens for accounts of their subgroup, which is a filter', async () => {
     const { run, folder, withStore } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east', '--list']);
     const made = (await run(['study', 'tokens', 'sunny', '--subgroup', 'west', '--count', '3', '--json'])).json<{
@@ -209,7 +209,7 @@ describe('studies', () => {
     expect((await run(['users', 'list', '--study', 'sunny'])).code).toBe(0);
   });
 
-  it('that are created again say what changes: who can join, and a configuration that is out of date', async () => {
+  it('that are created again report the changes: who can join, and an outdated configuration', async () => {
     const { run } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--list']);
     await run(['study', 'config', 'sunny', '--server', 'https://a.example']);

@@ -98,7 +98,7 @@ function longShape(): GtfsTexts {
   };
 }
 
-it('transit check lists feeds that ended, what they lack, and stops where no person was', async () => {
+it('transit check lists expired feeds, their missing parts, and stops that no person was near', async () => {
   const { run, folder, withStore } = await freshProgram();
   await run(['users', 'add', 'ada']);
   await withStore(async (store) => put(store, (await store.users.byEmail('ada'))!.uuid, ride));

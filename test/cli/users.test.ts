@@ -26,7 +26,7 @@ describe('users add', () => {
     ]);
   });
 
-  it('gives the UUID asked for, in any case, and refuses one that is taken', async () => {
+  it('gives the requested UUID, in any case, and refuses one in use', async () => {
     const { run } = await freshProgram();
     expect((await run(['users', 'add', 'ada', '--uuid', uuid.toUpperCase()])).stdout).toBe(`${uuid}  ada\n`);
     const { code, stderr } = await run(['users', 'add', 'ben', '--uuid', uuid]);
@@ -180,7 +180,7 @@ describe('users list', () => {
     expect(stdout).toMatch(/sim-s-1@example.org +in order +- +2024-07-03 09:46 +0 s ago +0 s ago +\d{3} +0 +0\n/);
   });
 
-  it('and what else has times names their zone', async () => {
+  it('names the zone of times, as do other commands', async () => {
     const { run } = await freshProgram();
     for (const line of ['users add ada', 'users token ada', 'study create sunny', 'managers add helen --operator'])
       await run(line.split(' '));
@@ -201,7 +201,7 @@ describe('users list', () => {
     expect((await run(['status'])).stdout).toContain('1 asked to be erased: mobility users list --asked-erasure');
   });
 
-  it('finds users who have been silent for some days', async () => {
+  it('finds users without calls for some days', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
     await run(['users', 'add', 'ada']);

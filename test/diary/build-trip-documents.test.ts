@@ -1,4 +1,4 @@
-// Days as they come from the store: what follows each trip, whatever the days asked for, and the incidents on the way.
+// Days from the store: the place after each trip, for any requested days, and the incidents during trips.
 import { describe, expect, it } from 'vitest';
 import { readTripsOfDay, readTripsOfDays } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
@@ -31,7 +31,7 @@ describe('the trips of a day', () => {
     expect(await readTripsOfDay(store, await newUser(store), '2023-11-14')).toEqual([]);
   });
 
-  it('are the same whether the day is asked for alone or among others', async () => {
+  it('are the same whether the day is requested alone or with others', async () => {
     const user = await newUser(store);
     await chainAfter(
       store,
@@ -56,7 +56,7 @@ describe('the trips of a day', () => {
     });
   });
 
-  it('end at a place that the user left unseen: it has an exit when untracked time began', async () => {
+  it('end at a place that has an exit at the begin of untracked time after it', async () => {
     const user = await newUser(store);
     const chain = await chainAfter(store, user, [
       ...pushedRide(android, 0, 0),
@@ -98,7 +98,7 @@ describe('incidents', () => {
   const stressed = (seconds: number, stress: number, marked: number): Entry =>
     pushedIncident(android, seconds, 3000, stress, marked);
 
-  it('of the time of the trip are shown by their own time, both ends included', async () => {
+  it('within the time of the trip are shown, both ends included', async () => {
     const user = await newUser(store);
     const [link] = await chainAfter(store, user, [
       ...pushedRide(android, 0, 0),
@@ -121,7 +121,7 @@ describe('incidents', () => {
     expect(await shown()).toEqual([80, 20]);
   });
 
-  it('that no converter has looked at yet cannot break a day', async () => {
+  it('with unchecked data do not prevent the answer for a day', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, pushedRide(android, 0, 0));
     const strange = [

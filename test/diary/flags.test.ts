@@ -25,7 +25,7 @@ function trip(metres: number, more: Partial<Section> = {}, evidence: Partial<Tri
 const flagsIn = (of: Trip, clues = known, labels?: Labels) =>
   flagTrip(of, clues, labels).map(({ flag, id }) => `${id} ${flag}`);
 
-it('a section is flagged that is too fast for its mode, mostly estimated, or known by one location', () => {
+it('a section is flagged if it is too fast for its mode, mostly estimated, or has one location only', () => {
   expect(flagsIn(trip(800))).toEqual([]);
   expect(flagsIn(trip(2401))).toEqual(['s too_fast']);
   expect(flagsIn(trip(2401, { sensed_mode: 'PredictedModeTypes.BICYCLING' }))).toEqual([]);
@@ -36,7 +36,7 @@ it('a section is flagged that is too fast for its mode, mostly estimated, or kno
   expect(flagsIn(trip(800), { ...known, locations: [300, 900] })).toEqual(['s one_location']);
 });
 
-it('a trip is flagged where locations were left out, and where the person named another mode', () => {
+it('a trip is flagged if locations were left out, or if the person named another mode', () => {
   const evidence = { evidence: { left_out: { spikes: 1 } } as unknown as NonNullable<Trip['evidence']> };
   expect(flagsIn(trip(800, {}, evidence))).toEqual(['t jump_left_out']);
   const say = (label: string, mode: string): string[] => {
@@ -59,14 +59,14 @@ it('a day without trips and a stay are flagged if only one location shows them',
   expect(flagNames(flagStay({ id: 'p', from: 4000, to: 4800 }, one))).toEqual([]);
 });
 
-it('a mark goes to every day, stay and section that it touches', () => {
+it('a flag of a time applies to every day, stay and section that overlaps it', () => {
   const clues: FlagInputs = { locations: [0, 300, 600], marks: [{ flag: 'clock_moved', from: 590, to: 700 }] };
   expect(flagsIn(trip(800), clues)).toEqual(['s clock_moved']);
   expect(flagNames(flagDay({ from: 700, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual(['clock_moved']);
   expect(flagNames(flagDay({ from: 701, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual([]);
 });
 
-it('two sources that tell of different places within a minute disagree, and in a fast train they do not', async () => {
+it('two sources disagree if they report different places within a minute, except in a fast train', async () => {
   const userId = await newUser(store);
   const far = [60, 120].map((s) => pushedFix(iphone, s, 5000));
   await put(store, userId, [...pushedMove(android, { from: 0, to: 120 }), ...far, pushedFix(iphone, 3000, 2500)]);
@@ -76,7 +76,7 @@ it('two sources that tell of different places within a minute disagree, and in a
   expect(marks).toEqual([{ flag: 'sources_disagree', from: t0 + 30, to: t0 + 120 }]);
 });
 
-it('entries that were written after they were received say when the clock was wrong, also once they were moved', async () => {
+it('entries with a write time after their receipt show when the clock was wrong, pending or moved', async () => {
   const userId = await newUser(store);
   const ahead = 7200;
   const waits = pushedTransition(android, 0, 'STOPPED_MOVING');
@@ -93,7 +93,7 @@ it('entries that were written after they were received say when the clock was wr
   expect(days.map(({ flagged }) => flagNames(flagged))).toEqual([['clock_moved']]);
 });
 
-it('days reach from the first to the last of which something is known, and say what else explains a silence', async () => {
+it('days reach from the first to the last with data, and have further reasons for a gap', async () => {
   const userId = await newUser(store);
   const day = 86_400;
   await put(
@@ -118,7 +118,7 @@ it('days reach from the first to the last of which something is known, and say w
   }
 });
 
-it('excluded time has no flags, whatever was recorded in it', () => {
+it('excluded time has no flags, for any data in it', () => {
   const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: t0 + 90_000 } as const;
   const source = { links: [], observed: { from: t0 - 90_000, silences: [], seen }, zone: 'UTC' };
   const at = new Date(t0 * 1000).toISOString().slice(0, 10);

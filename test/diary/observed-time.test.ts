@@ -39,7 +39,7 @@ describe('a day', () => {
     ]);
   });
 
-  it('is unobserved where the clock of the phone was wrong, though nothing else says that it was silent', () => {
+  it('is unobserved where the clock of the phone was wrong, without another sign of a gap', () => {
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
     const causes = [{ from: noon, to: noon + 600, reason: 'clock wrong' as const }];
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin', causes }, '2024-03-12', '2024-03-12');
@@ -50,7 +50,7 @@ describe('a day', () => {
     ]);
   });
 
-  it('says how much of the stay was inferred, and how far the user moved unobserved', () => {
+  it('has the inferred part of the stay, and the distance that the user moved unobserved', () => {
     const silences: Silence[] = [
       { from: noon, to: noon + 3600, reason: 'silent', inferred: true },
       { from: noon + 7200, to: noon + 9000, reason: 'moved', moved_m: 5000 },

@@ -1,4 +1,4 @@
-// The places of a life: one id each, whatever has arrived of it and in which order, and the home among them.
+// The places of a user: one id each, for any data so far and in any order, and which of them is home.
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -50,7 +50,7 @@ const orders: ((count: number, seed: string) => number[])[] = [
   },
 ];
 
-it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much of the life has arrived', () => {
+it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for any part of the data', () => {
   let [right, all, homes] = [0, 0, 0];
   for (let n = 0; n < 30; n += 1) {
     const seed = `life ${n}`;
@@ -89,7 +89,7 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
   expect(homes).toBeGreaterThanOrEqual(29);
 });
 
-it('places that were kept up to a day keep their ids, and the stays after it join them', () => {
+it('places that were stored up to a day keep their ids, and later stays join them', () => {
   let [right, all] = [0, 0];
   for (let n = 0; n < 30; n += 1) {
     const life = lifeOf(`life ${n}`).map(({ stay }) => stay);
@@ -115,20 +115,20 @@ it('places that were kept up to a day keep their ids, and the stays after it joi
   expect(right / all).toBeGreaterThan(0.999);
 });
 
-it('the guessed home is shown to the person only', () => {
+it('the guessed home is shown to its owner only', () => {
   const life = lifeOf('guess').map(({ stay }) => stay);
   const places = groupPlaces('a', life);
   const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
   expect(looks).toEqual(['home', 'place']);
 });
 
-/** Everything that is said of places and stays. */
+/** All that is known about places and stays. */
 const saidOf = (places: Places, stays: readonly LocatedStay[]): unknown => [
   places.all,
   stays.map(({ at }) => places.of(at).id),
 ];
 
-it('the order of stays changes nothing, also where the day changes; another person has other ids', () => {
+it('the order of stays has no effect, also at a change of the day, and another person has other ids', () => {
   const life = lifeOf('order').map(({ stay: { at, ...stay } }): LocatedStay => {
     const longitude = at[0] - lifeOrigin + 180;
     return { ...stay, at: [longitude > 180 ? longitude - 360 : longitude, at[1]] };
@@ -147,7 +147,7 @@ it('the order of stays changes nothing, also where the day changes; another pers
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 
-it('a place keeps its letter on every day, gets the name that a person gave it, and has one id in exports', async () => {
+it('a place keeps its letter on every day, has the name from a correction, and has one id in exports', async () => {
   const { run, folder } = await freshProgram();
   const user = 'sim-spot-1@example.org';
   await run(words('simulate --users 1 --days 4 --from 2024-03-11 --seed spot --platform android'));
@@ -190,5 +190,5 @@ it('a place keeps its letter on every day, gets the name that a person gave it, 
   const exactIds = new Set(exact.locations.map(({ location_id }) => location_id));
   expect(coarse.locations.some(({ location_id }) => exactIds.has(location_id))).toBe(false);
   const spots = new Set(coarse.places.map(({ geometry }) => JSON.stringify(geometry)));
-  expect(coarse.locations.length).toBeLessThanOrEqual(spots.size); // no cell is told apart
+  expect(coarse.locations.length).toBeLessThanOrEqual(spots.size); // cells are not distinguished
 });

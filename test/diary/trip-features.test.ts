@@ -25,7 +25,7 @@ const point = (coordinates: readonly number[]) => ({ type: 'Point', coordinates 
 const hex = expect.stringMatching(/^[0-9a-f]{24}$/);
 
 describe('a trip', () => {
-  it('says how much of its length no location shows, and so do its sections', () => {
+  it('has the part of its length that no location shows, and so have its sections', () => {
     const sections = toWork.sections.map((section, i) => ({ ...section, estimated: i === 0 ? 120.5 : 0 }));
     const { properties, features: parts } = features({ ...toWork, sections });
     expect(properties.estimated).toBe(120.5);
@@ -53,7 +53,7 @@ describe('a trip', () => {
     });
   });
 
-  it('says when its zone was guessed', () => {
+  it('is marked if its zone was guessed', () => {
     expect(features({ ...toWork, zone_guessed: true }).properties.time_zone_guessed).toBe(true);
   });
 
@@ -77,7 +77,7 @@ describe('a trip', () => {
 });
 
 describe('places', () => {
-  it('the very first has no time of entry, no duration and no ending trip', () => {
+  it('the first one has no time of entry, no duration and no ending trip', () => {
     const [start] = features(toWork).features;
     expect(start).toEqual({
       type: 'Feature',
@@ -123,7 +123,7 @@ describe('places', () => {
     );
   });
 
-  it('one that the user left unseen has an exit but no starting trip', () => {
+  it('one before untracked time has an exit but no starting trip', () => {
     const end = features(toHome, { exit_ts: toHome.end_ts + 5, starting_trip: null }).features[1] as Feature;
     expect(end.properties).toMatchObject({ exit_ts: toHome.end_ts + 5, duration: 5 });
     expect(end.properties).not.toHaveProperty('starting_trip');
@@ -277,7 +277,7 @@ describe('incidents', () => {
     expect(shown(elsewhere)[0]).toMatchObject({ properties: { fmt_time: formatTime(t0 + 300, 'Asia/Tokyo') } });
   });
 
-  it('without a location that reads as one are left out', () => {
+  it('without a valid location are left out', () => {
     const incident = pushedIncident(android, 300, 360, 70);
     for (const loc of [
       null,

@@ -1,4 +1,4 @@
-// An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the
+// An evaluation client with its own keys, shaped like MobilityNet's: it reads the same before and after the
 // pipeline.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';

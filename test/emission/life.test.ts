@@ -70,13 +70,13 @@ describe.each([
   served([...subgroups]);
   live(platform);
 });
-describeOnServers('a life on MongoDB', (server) => {
+describeOnServers('the history of a phone on MongoDB', (server) => {
   served(['west'], () => openOn(server()));
   live('android');
 });
 
 function live(platform: 'android' | 'ios'): void {
-  it('drafts become trips with modes, lines and lengths; labels, surveys and notes stay for good', async () => {
+  it('drafts become trips with modes, lines and lengths, and labels, surveys and notes are kept', async () => {
     clock = midnight + 23 * 3600;
     const app = await joined();
     await app.register();

@@ -135,7 +135,7 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       await call('/profile/update', { update_doc: fields });
       return profile;
     },
-    /** The phone senses, or its user says something. */
+    /** The phone senses, or its user enters something. */
     record: (more: readonly PhoneRow[]) => {
       rows = [...rows, ...more];
     },

@@ -71,7 +71,7 @@ it('suggests the labels that the user gave to similar trips, in composite and co
     expect(data.expectation).toEqual({ to_label: p < 0.95 });
     expect(data.user_input).toEqual({});
   }
-  // What the user said themselves is not asked again.
+  // The user's own labels are not requested again.
   for (const { data } of composite.filter((trip) => !isOfLastDay(trip))) {
     expect([data.user_input, data.inferred_labels]).toEqual([wordsOf({ data }), []]);
   }

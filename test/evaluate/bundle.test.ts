@@ -51,7 +51,7 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
   expect((await run([...args, '--verify'], { now })).stdout).toContain('same  times within 0.0 s');
 });
 
-it('a case carries the evidence of transit feeds without names, and gives the same line where no feed is', async () => {
+it('a case has the evidence of transit feeds without names, and gives the same line without a feed', async () => {
   const { run, folder, withStore } = await freshProgram();
   await run(['users', 'add', 'ada']);
   await withStore(async (store) => {
@@ -87,7 +87,7 @@ const known = new Set(
   ${zone}`),
 );
 
-it('nothing of the person passes: far away, other dates, known fields and words only, the clock as it went', () => {
+it('a case has nothing personal: another place, other dates, known fields and texts only, the same clock', () => {
   const platforms = fc.constantFrom('android' as const, 'ios' as const);
   fc.assert(
     fc.property(platforms, fc.string({ minLength: 1 }), fc.integer(), (platform, secret, seed) => {
@@ -137,7 +137,7 @@ it('nothing of the person passes: far away, other dates, known fields and words 
 
 const withoutTrips = { day, range: dayRange(day, zone), trips: [], transit: null, now: 1_720_000_000 };
 
-it('leaves out locations that the receiver calls not valid, and keeps the time when OwnTracks sent a ping', () => {
+it('leaves out locations that the receiver marks as invalid, and keeps the time when OwnTracks sent a ping', () => {
   const at = (i: number, reported: JsonObject): Entry => ({
     metadata: { key: 'background/location', platform: 'other', write_ts: 1_711_900_000 + i, time_zone: zone },
     data: { ts: 1_711_900_000 + i, ...home, accuracy: 5, reported },

@@ -76,7 +76,7 @@ it('a trip cut at a long wait is two pieces, of which neither alone is the journ
   expect(cut).toMatchObject({ f1_split: 1, mode: 1 });
 });
 
-it('mobility evaluate finds the trips of made-up days, and says what is wrong with a folder or a model', async () => {
+it('mobility evaluate finds the trips of made-up days, and reports the problem of a folder or a model', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-evaluate-'));
   try {
     for (const [i, platform] of (['android', 'ios'] as const).entries()) {
@@ -104,7 +104,7 @@ it('mobility evaluate finds the trips of made-up days, and says what is wrong wi
   }
 });
 
-it('mobility evaluate --labels counts by mode how often the diary says what users say, and how sure that share is', async () => {
+it('mobility evaluate --labels counts by mode how often the diary agrees with labels, and how certain that share is', async () => {
   const noon = Date.parse('2016-05-17T12:00:00Z') / 1000;
   const trips = ['CAR', 'CAR', 'WALKING', 'BUS'].map((mode, i) => madeTrip(noon + i * 7200, [{ mode }]));
   const { run: call, withStore } = await freshProgram();

@@ -195,7 +195,7 @@ describe.each([100, 250])('a coarse export with cells of %d m', (size) => {
   });
 });
 
-it('shows nothing within one and a half cells of a stay, on no trip of the person', async () => {
+it('shows no location within one and a half cells of a stay, on any trip of the person', async () => {
   const { places, points } = await exported('hidden', '--coarse', '200m');
   const cells = grouped(places, ({ user_id }) => user_id!);
   const near = points.filter((row) => cells.get(row.user_id!)!.some((place) => far(spotOf(row, place)) < 299));
@@ -219,7 +219,7 @@ function mostVisited(): { latitude: number; rows: number[] } {
   return { rows, latitude: median(rows.map((i) => Number(/ (-?[\d.]+)/.exec(coordinates(exact[i]!))![1]))) };
 }
 
-it('times, lengths and durations end where the visible way ends', async () => {
+it('times, lengths and durations end at the end of the visible path', async () => {
   const { trips, places, points } = await exported('times', '--coarse', '100m');
   const pointsOf = grouped(points, ({ trip_id }) => trip_id!);
   for (const trip of trips) {
@@ -247,7 +247,7 @@ it('times, lengths and durations end where the visible way ends', async () => {
   expect(hidden.filter(({ started_at }) => !/:00:00(\.000)?Z/.test(started_at!) && !ends.has(started_at!))).toEqual([]);
 });
 
-it('the manifest says what is protected and what is not', async () => {
+it('the manifest states what is protected and what is not', async () => {
   await exported('manifest', '--coarse', '250m');
   const { treatment } = JSON.parse(await readFile(join(program.folder, 'manifest', 'datapackage.json'), 'utf8'));
   expect(treatment).toMatchObject({ coarse: 250, pseudonyms: false });
@@ -255,7 +255,7 @@ it('the manifest says what is protected and what is not', async () => {
   expect(treatment.not_protected.join()).toMatch(/names and UUIDs.*few people live.*more than 375 m.*other data/);
 });
 
-it('ids say nothing about the exact times from which those of the store are made', async () => {
+it('ids reveal nothing about the exact times that the ids of the store are made of', async () => {
   const { trips } = await exported('ids', '--coarse', '100m');
   const known = new Set(exact.flatMap((row) => [row.place_id, row.starting_trip_id, row.ending_trip_id]));
   expect(trips.filter(({ trip_id, start_place_id: id }) => known.has(trip_id) || known.has(id))).toEqual([]);

@@ -1,4 +1,4 @@
-// Entries of an export: each identity once, whatever happens meanwhile.
+// Entries of an export: each identity once, despite moves and puts meanwhile.
 import { expect, it } from 'vitest';
 import { entryRows } from '../../src/export/entry-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
@@ -38,7 +38,7 @@ it.each([
   ['timeseries', 1],
   ['timeseries', 2],
 ] as const)(
-  'an export has each entry once, though a run moves pending entries before %s is read (read %i)',
+  'an export has each entry once while a run moves pending entries before %s is read (read %i)',
   async (place, nth) => {
     const store = await newStore();
     const { user } = await store.users.register('ada', { now: 1 });

@@ -55,7 +55,7 @@ describe('flat GeoJSON', () => {
     }
   });
 
-  it('leaves its input as it was', () => {
+  it('does not change its input', () => {
     const copy = structuredClone(both);
     toFlatGeoJson(both);
     expect(both).toEqual(copy);
@@ -124,7 +124,7 @@ describe('a line over the antimeridian', () => {
     expect(numbers).not.toContain('null');
   });
 
-  it('is not cut where it only goes far', () => {
+  it('is not cut if it is only long', () => {
     expect(over(-80, 80).type).toBe('LineString');
   });
 });

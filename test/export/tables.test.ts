@@ -99,7 +99,7 @@ it('a label names its trip, the last label of a trip is in the trips, and a labe
     [trip.trip_id, 'bus'],
     [trip.trip_id, 'tram'],
     ['', 'boat'],
-    ['', 'raft'], // which says no time
+    ['', 'raft'], // without a time
   ]);
   const named = (await csv('said-trips/trips.csv')).filter(({ mode_confirmed }) => mode_confirmed !== '');
   expect(named.map(({ trip_id, mode_confirmed }) => [trip_id, mode_confirmed])).toEqual([[trip.trip_id, 'tram']]);
@@ -209,7 +209,7 @@ async function entriesIn(path: string, format: string): Promise<Record<string, u
   return parse(text, { columns: true, cast: (value) => (value === '' ? null : value) });
 }
 
-it('check-geojson finds nothing wrong in any GeoJSON that the program writes', async () => {
+it('check-geojson finds no error in any GeoJSON that the program writes', async () => {
   const result = await run(['export', '--all', '--format', 'geojson', '--out', out('maps')], { env });
   expect(result, result.stderr).toMatchObject({ code: 0 });
   const kinds = ['trips', 'sections', 'places', 'points'];
@@ -224,7 +224,7 @@ it('check-geojson finds nothing wrong in any GeoJSON that the program writes', a
   expect(() => check(texts[0]!.replace('LineString', 'Line'))).toThrow();
 });
 
-it('pseudonyms hide names and UUIDs, are the same for the same key, and have nothing in common for another', async () => {
+it('pseudonyms hide names and UUIDs, are the same for the same key, and are unrelated for another', async () => {
   await writeFile(out('key'), 'a key of more than sixteen characters');
   await writeFile(out('other-key'), 'another key of more than sixteen characters');
   for (const [name, key] of Object.entries({ p1: 'key', p2: 'key', other: 'other-key' })) {
@@ -250,7 +250,7 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and have not
   expect(await run(['export', '--all', ...raw], { env })).toMatchObject({ code: 2 });
 });
 
-it('under pseudonyms no id is one that the UUID gives away, and the tables join as before', async () => {
+it('with pseudonyms no id can be derived from the UUID, and the tables can be joined as before', async () => {
   const key = 'a key of more than sixteen characters';
   await writeFile(out('key-of-ids'), key);
   const flags = ['--format', 'csv', '--pseudonyms', out('key-of-ids'), '--out', out('ids')];
@@ -325,7 +325,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
 }
 
-it('flags that do not go together are refused, and the error says what to do', async () => {
+it('contradicting flags are refused, and the error states what to do', async () => {
   const refusals = [
     ['--all', '--format', 'gpx', '--kind', 'trips', '--out', out('no')],
     ['--all', '--format', 'geojson', '--names', 'trackintel', '--out', out('no')],
@@ -347,7 +347,7 @@ it('an export into the folder of another one is refused before it writes a file'
   expect(await readdir(out('csv'))).toEqual(before);
 });
 
-it('text that a spreadsheet would run as a formula is disarmed', async () => {
+it('text that a spreadsheet would run as a formula is escaped', async () => {
   const { writer, text } = memoryWriter();
   const table = csvWriter(writer, [
     { name: 'a', type: 'text', meaning: '' },
@@ -364,7 +364,7 @@ it('a name cannot break out of a GPX file', async () => {
   expect(text()).toContain('<name>&lt;/name&gt;&amp;\uFFFD&quot; s</name>');
 });
 
-it('geometry and time have the forms that other programs read', () => {
+it('geometry and time have formats that other programs read', () => {
   expect(wkt({ type: 'LineString', coordinates: [[18.06, 59.33]] })).toBe('LINESTRING (18.06 59.33, 18.06 59.33)');
   const bytes = Buffer.from(wkb({ type: 'Point', coordinates: [18.06, -59.33] }));
   expect([bytes.readUInt8(0), bytes.readUInt32LE(1), bytes.readDoubleLE(5), bytes.readDoubleLE(13)]).toEqual([
@@ -485,7 +485,7 @@ const usedFixes = async (name: string): Promise<Moved> =>
       ]),
   );
 
-it('a ride has the same points, times and speeds in Dawarich, GeoPulse and GPSBabel, there and back', async () => {
+it('a trip has the same points, times and speeds in Dawarich, GeoPulse and GPSBabel, exported and imported', async () => {
   const [{ user_name: user } = {}] = await csv('csv/trips.csv');
   const exported = ['export', '--user', user!, '--format', 'csv'];
   expect(await run([...exported, '--kind', 'fixes', '--out', out('own')], { env })).toMatchObject({ code: 0 });
@@ -505,7 +505,7 @@ it('a ride has the same points, times and speeds in Dawarich, GeoPulse and GPSBa
   }
 });
 
-it('people, stops, fixes and the codebook describe the same study', async () => {
+it('people, stops, locations and the codebook describe the same study', async () => {
   const flags = ['people', 'stops', 'fixes', 'trips', 'days', 'locations'].flatMap((kind) => ['--kind', kind]);
   const done = await run(['export', '--all', '--format', 'csv', ...flags, '--out', out('research')], { env });
   expect(done, done.stderr).toMatchObject({ code: 0 });

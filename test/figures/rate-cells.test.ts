@@ -47,7 +47,7 @@ it('trips on a weekday are divided by the observed days of that weekday', () => 
   expect(rateCells([person(4, 1, 'Monday')], 'weekday').map(({ trips_per_day }) => trips_per_day![0])).toEqual([8, 4]);
 });
 
-it('nobody observed has no rate, and the same figures have the same intervals', () => {
+it('a cell without observed people has no rate, and equal figures have equal intervals', () => {
   expect(rateCells([], 'mode')).toEqual([
     { cell: 'all', people: 0, trips_per_day: null, km_per_day: null, share_of_km: null },
   ]);
@@ -55,7 +55,7 @@ it('nobody observed has no rate, and the same figures have the same intervals', 
   expect(rateCells(people, 'mode')).toEqual(rateCells(people, 'mode'));
 });
 
-it('report --exact takes weights by name or pseudonym, and says who has none', async () => {
+it('report --exact accepts weights by name or pseudonym, and names people without one', async () => {
   const { run, folder } = await freshProgram();
   await run(['simulate', '--users', '3', '--days', '2', '--seed', 'weights', '--from', '2024-03-11']);
   await run(['pipeline', '--all']);

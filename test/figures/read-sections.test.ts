@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('sections of a range', () => {
-  it('all are found, however many pages their trips fill', async () => {
+  it('all are found, for any number of reads of trips', async () => {
     const times = Array.from({ length: 450 }, (_, i) => start + i * hour);
     const user = await newUser(...times.map((ts): Parameters<typeof madeTrip> => [ts, [{ mode: 'CAR' }]]));
     expect(starts(await readSections(store.trips, user, { from: start, to: times.at(-1)! + 1 }))).toEqual(times);

@@ -1,4 +1,4 @@
-// Figures over a study give nobody away: neither one of them, nor the difference of two.
+// Figures over a study reveal no person: neither one figure nor the difference of two.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ it('no figure covers fewer than the least number of people, and neither does the
       for (const { cell } of cells) expect(peopleIn(study, new Set([cell]))).toBeGreaterThanOrEqual(least);
       const untold = new Set([...names].filter((name) => !cells.some(({ cell }) => cell === name)));
       expect(untold.size).toBe(withheld);
-      // All minus what is shown is hidden: it stands for nobody, or for enough, or nothing is shown beside it.
+      // All minus what is shown is hidden: it covers no person, or enough, or nothing is shown beside it.
       if (all !== null && cells.length > 0 && untold.size > 0)
         expect(peopleIn(study, untold)).toBeGreaterThanOrEqual(least);
       if (rest !== null) expect(peopleIn(study, untold)).toBeGreaterThanOrEqual(least);
@@ -97,7 +97,7 @@ it('an attacker who has the report with and without a person learns little more 
   }
 });
 
-it('asking again, in another order or under another name has the same answer: there is nothing to average', () => {
+it('repeated requests, in another order or under another name, have the same answer, so averaging reveals nothing', () => {
   const study = busyStudy(9, 3);
   const asked = { by: 'mode', least, occasion: '2024-03' } as const;
   const backwards = new Map([...study].reverse());
@@ -156,7 +156,7 @@ describe('the observed days of a month', () => {
       }),
     );
 
-  it('are those of everybody, also of people without a trip, and figures for each follow from what is published', () => {
+  it('cover all people, also without a trip, and figures per person follow from published ones', () => {
     const observed = observedBy(Array(40).fill(20));
     const { all, cells, observed_days: days } = disclose(busyStudy(12, 1), { ...asked, observed });
     expect(Math.abs(days! - 800)).toBeLessThanOrEqual(20 + 10); // one person, and rounding
@@ -191,12 +191,12 @@ describe('the observed days of a month', () => {
     expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
   });
 
-  it('count all weekdays that are not shown for the rest', () => {
+  it('count all weekdays that are not shown separately for the rest', () => {
     const study = busyStudy(12, 1, ['Monday']);
     const weekends = [...study.values()].slice(0, 8);
     for (const [i, tally] of weekends.entries())
       add(tally, i < 4 ? 'Saturday' : 'Sunday', { trips: 5, metres: 5000, seconds: 900 });
-    const observed = observedBy(Array(12).fill(4), 1, Array(12).fill(2)); // nobody on Saturdays
+    const observed = observedBy(Array(12).fill(4), 1, Array(12).fill(2)); // no person on Saturdays
     const { cells, rest } = disclose(study, { ...onMondays, observed });
     expect(cells.map(({ cell }) => cell)).toEqual(['Monday']);
     expect(Math.abs(rest!.observed_days! - 12 * 2)).toBeLessThanOrEqual(2 + 1);
@@ -232,7 +232,7 @@ it('a trip counts to the mode of each section, and to the hour, weekday, zone an
   expect(cellsOf('cell')).toEqual({ '52.50 13.40': 1, '52.50 13.53': 1 });
 });
 
-it('a figure is shown where one person contributes just half, and the rest sums up what is withheld', () => {
+it('a figure is shown if one person contributes exactly half, and the rest is the sum of the withheld figures', () => {
   const study = new Map<string, PersonTally>();
   for (let i = 0; i < 10; i++) {
     const tally: PersonTally = new Map();
@@ -272,7 +272,7 @@ it('months are whole and never overlap, and settle on the seventh day after thei
   expect(['2023-12-07', '2023-12-08'].map((today) => isSettled('2023-11', today))).toEqual([false, true]);
 });
 
-it('reports a month of everybody as a table and as CSV, and too few people as nothing', async () => {
+it('reports a month of all people as a table and as CSV, and nothing for too few people', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-report-'));
   try {
     const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
@@ -300,7 +300,7 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     expect(page.stdout).toContain('<th scope="row">on foot</th>');
     expect(page.stdout).toMatch(/[\d.]+ person-days observed, [\d.]+ km per day on average\./);
     expect(page.stdout).toContain('Too few people to show any figures.'); // February
-    // All is the same by whatever it is split, and counts a trip of three modes once.
+    // The total is the same for any division, and counts a trip of three modes once.
     const alls = await Promise.all(
       ['mode', 'hour', 'weekday', 'zone', 'cell'].map(
         async (by) =>

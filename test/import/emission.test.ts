@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe('import of an e-mission database', () => {
-  it('keeps names and UUIDs, and counts entries stored, doubled and left behind', async () => {
+  it('keeps names and UUIDs, and counts entries that are stored, duplicate and skipped', async () => {
     const { code, json, stderr } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
     expect([code, stderr]).toEqual([0, 'next: mobility pipeline --all\n']);
     const pushed = madeUp.people.reduce((sum, one) => sum + one.pushed.length, 0);
@@ -32,7 +32,7 @@ describe('import of an e-mission database', () => {
       for (const { uuid, user_email, platform, pushed } of madeUp.people) {
         expect(await store.users.byUuid(uuid)).toMatchObject({ user_email });
         expect(await store.profiles.get(uuid)).toEqual({ curr_platform: platform, mpg_array: [32] });
-        // The made-up server received everything when the last entry was written: its object ids say so.
+        // The made-up server received everything when the last entry was written, by the times in its object ids.
         const { received_ts } = await store.usercache.find(uuid, { time: 'write_ts', limit: 1 });
         expect(received_ts).toEqual([Math.floor(pushed.at(-1)!.metadata.write_ts)]);
       }
@@ -65,7 +65,7 @@ describe('import of an e-mission database', () => {
     expect(await withoutTimesOfRuns(dumped)).toBe(before);
   });
 
-  it('imports one person only if asked, and reports a name that does not occur', async () => {
+  it('imports one person on request, and reports a name that does not occur', async () => {
     const { folder, run, withStore } = await freshProgram();
     await writeDump(madeUp, join(folder, 'dump'));
     expect((await run(['import', join(folder, 'dump'), '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
@@ -90,7 +90,7 @@ describe('import of an e-mission database', () => {
   });
 });
 
-it('a dump and its JSON give one and the same store', async () => {
+it('a dump and its JSON give the same store', async () => {
   const [fromDump, fromJson] = [await freshProgram(), await freshProgram()];
   await writeDump(madeUp, join(fromDump.folder, 'in'));
   await writeJson(madeUp, join(fromJson.folder, 'in'));

@@ -116,7 +116,7 @@ it.each([
   expect((await read(text)).entries.map(entryText)).toEqual([rowText]);
 });
 
-it('TCX: trackpoints with a position; points with a heart rate only are left behind', async () => {
+it('TCX: trackpoints with a position, without points with a heart rate only', async () => {
   const point = (inner: string) => `<Trackpoint><Time>2024-03-12T08:00:00.500Z</Time>${inner}</Trackpoint>`;
   const { format, entries, left } =
     await read(`<TrainingCenterDatabase><Activities><Activity Sport="Biking"><Lap><Track>
@@ -129,7 +129,7 @@ it('TCX: trackpoints with a position; points with a heart rate only are left beh
   ]);
 });
 
-it('KML: tracks point by point, placemarks at their begin and end', async () => {
+it('KML: each point of tracks, and placemarks at their begin and end', async () => {
   const { format, entries, unread } = await read(`<kml xmlns:gx="g"><Document>
     <Placemark><gx:Track><when>2024-03-12T08:00:00Z</when><when>2024-03-12T08:00:10Z</when>
       <gx:coord>13.4 52.5 30</gx:coord><gx:coord>13.5 52.6 31</gx:coord></gx:Track></Placemark>
@@ -226,7 +226,7 @@ it('Google Timeline of iPhones: a list, with geo: places and minutes', async () 
   ]);
 });
 
-it('Records.json of Takeout: fixes and activities, with times of both kinds and numbers that ran over', async () => {
+it('Records.json of Takeout: locations and activities, with both kinds of times and overflowed numbers', async () => {
   const { format, entries, unread } = await read(
     JSON.stringify({
       locations: [
@@ -279,7 +279,7 @@ it('OwnTracks and Overland: the same entries as their endpoints make', async () 
   );
 });
 
-it('GeoLife: trajectories in metres and GMT, and labels as the participant’s own word', async () => {
+it('GeoLife: trajectories in metres and GMT, and labels as user input', async () => {
   const header =
     'Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n0,2,255,My Track,0,0,2,8421376\r\n0\r\n';
   const plt = await read(
@@ -299,7 +299,7 @@ it('GeoLife: trajectories in metres and GMT, and labels as the participant’s o
   expect(labels.unread).toEqual(['expected start, end and mode at line 3, found something else']);
 });
 
-it('two fixes of one second stay two, and each keeps its identity however often it comes', async () => {
+it('two locations of one second remain two, and each keeps its identity in any order', async () => {
   const point = (lat: number) => `<trkpt lat="${lat}" lon="13.4"><time>2024-03-12T08:00:00Z</time></trkpt>`;
   const file = (points: string) => `<gpx creator="x"><trk><trkseg>${points}</trkseg></trk></gpx>`;
   const written = async (points: string) => (await read(file(points))).entries.map(({ metadata }) => metadata.write_ts);
@@ -321,7 +321,7 @@ it.each([
   ['a file that is cut', gpx.slice(0, 500)],
   ['a packed file that is cut', gzipSync(gpx.repeat(50)).subarray(0, 300)],
   ['tags that do not match', '<gpx><trk></gpx>'],
-])('XML with %s is broken, and says where', async (_, content) => {
+])('XML with %s is refused with the position', async (_, content) => {
   const { broken } = await read(content, 'x.gpx', 'gpx');
   expect(broken).toMatch(/^(expected XML on line \d+|cannot be read to its end)/);
   expect(broken).toMatch(/everything before (it|that point) was read$/);
@@ -340,7 +340,7 @@ it.each([
     'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)',
   ],
   ['<html><body>Log in</body></html>', 'something else'],
-  // Near misses: what has the marks of a format and none of its content is nobody's.
+  // Near misses: files with the names of a format and none of its content.
   ['[{"startTime":"2024-03-12T08:00:00Z","activity":"lunch"}]', 'JSON with the names startTime, activity, in which'],
   [
     '[{"metadata":{"name":"a pod"},"data":{"ca.crt":"x"}}]',
@@ -359,6 +359,6 @@ it.each([
     '{"locations":[{"lat":52.5,"lng":13.4}],"motion":true}',
     'JSON with the names locations, lat, lng, motion, in which',
   ],
-])('%j is refused with what it is', async (content, found) => {
+])('%j is refused with a description of what was found', async (content, found) => {
   await expect(read(content)).rejects.toThrow(`found ${found}`);
 });

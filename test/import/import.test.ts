@@ -33,7 +33,7 @@ async function longFile({ folder }: Program): Promise<string> {
   return path;
 }
 
-describe('an import that does not come to its end', () => {
+describe('an incomplete import', () => {
   async function afterTrouble(trouble: (store: Store, path: string) => Promise<void>): Promise<void> {
     const [troubled, smooth] = [await freshProgram(), await freshProgram()];
     await troubled.withStore(async (store) => trouble(store, await longFile(troubled)));
@@ -46,7 +46,7 @@ describe('an import that does not come to its end', () => {
     expect(users(await withoutTimesOfRuns(troubled))).toBe(users(await withoutTimesOfRuns(smooth)));
   }
 
-  it('since the store fails, is repeated', async () => {
+  it('because the store fails, is repeated', async () => {
     await afterTrouble(async (store, path) => {
       let puts = 0;
       const usercache: Store['usercache'] = Object.create(store.usercache, {
@@ -64,7 +64,7 @@ describe('an import that does not come to its end', () => {
     });
   });
 
-  it('because it is interrupted, says so and can be repeated', async () => {
+  it('because it is interrupted, reports it and can be repeated', async () => {
     await afterTrouble(async (store, path) => {
       const abort = new AbortController();
       const { parts } = await findParts([path]);
@@ -179,7 +179,7 @@ it('a dry run shows what an import would do, and changes nothing, even without a
   expect(second.json()).toMatchObject({ stored: 0, known: real.json().stored, doubled: real.json().doubled });
 });
 
-describe('whose it is', () => {
+describe('the owner of a file', () => {
   it('must be given for files that do not name a user, and must be registered', async () => {
     const { folder, run } = await freshProgram();
     await writeFile(join(folder, 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
@@ -196,7 +196,7 @@ describe('whose it is', () => {
     expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);
   });
 
-  it('is one person: entries of two people are never mixed', async () => {
+  it('is one person: entries of two people are not mixed', async () => {
     const { folder, run, withStore } = await freshProgram();
     const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
     await writeFile(join(folder, 'two.jsonl'), `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`);
@@ -223,7 +223,7 @@ describe('whose it is', () => {
   });
 });
 
-it('known, doubled and new entries are counted apart, and --create registers the owner with the first entry', async () => {
+it('known, duplicate and new entries are counted separately, and --create registers the owner with the first entry', async () => {
   const { folder, run } = await freshProgram();
   const path = join(folder, 'a.csv');
   const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;
@@ -242,7 +242,7 @@ it('known, doubled and new entries are counted apart, and --create registers the
   expect((await run(['import', path, '--create'])).stderr).toMatch(/expected --create together with --user NAME/);
 });
 
-it('an own export with errors, imported twice, ends with 0 the second time: they are known', async () => {
+it('an own export with errors, imported twice, exits with 0 the second time, since they are known', async () => {
   const [from, to] = [await freshProgram(), await freshProgram()];
   await writeFile(
     join(from.folder, 'a.jsonl'),
@@ -278,7 +278,7 @@ it('an unreadable document does not affect the others', async () => {
   expect([code, json()]).toMatchObject([3, { read: 3, stored: 1, set_aside: 2 }]);
 });
 
-it('a damaged line of an own export is a problem of its own, and the other lines are imported', async () => {
+it('a damaged line of an own export is one problem, and the other lines are imported', async () => {
   const { folder, run } = await freshProgram();
   await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));
   const lines = ['null', '{"metadata":', JSON.stringify(entry(1))];
@@ -289,7 +289,7 @@ it('a damaged line of an own export is a problem of its own, and the other lines
   expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
 });
 
-it('a document of an own export is taken only if all its fields are there, and its user must have a UUID and a name', async () => {
+it('a document of an own export is accepted only with all its fields, and its user must have a UUID and a name', async () => {
   const { folder, run, withStore } = await freshProgram();
   const path = join(folder, 'user.json');
   await writeFile(join(folder, 'entries.jsonl'), '');
@@ -314,7 +314,7 @@ it('a document of an own export is taken only if all its fields are there, and i
   await withStore(async (store) => expect(await store.documents.keys(uuid)).toEqual(['analysis/made']));
 });
 
-it('a source whose entries are known or doubled in part has no problem, and five of many problems are named', async () => {
+it('a source with known or duplicate entries has no problem, and five of many problems are named', async () => {
   const { folder, run } = await freshProgram();
   const path = join(folder, 'a.jsonl');
   const problemsOf = async (...lines: string[]): Promise<string[]> => {
@@ -334,7 +334,7 @@ it('a source whose entries are known or doubled in part has no problem, and five
   ]);
 });
 
-it('a rejected entry of an own export is taken only if all its fields are there', async () => {
+it('a rejected entry of an own export is accepted only with all its fields', async () => {
   const { folder, run, withStore } = await freshProgram();
   await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));
   await writeFile(join(folder, 'entries.jsonl'), '');
@@ -355,7 +355,7 @@ it('a rejected entry of an own export is taken only if all its fields are there'
   await withStore(async (store) => expect((await store.counts(uuid)).errors).toBe(1));
 });
 
-it('a store that fails ends the import, also an import of a source without bytes', async () => {
+it('a store that fails ends the import, also of a source without bytes', async () => {
   const store = await newStore();
   const full = new MobilityError('MOBILITY_STORE_FULL', 'the disk is full');
   const users = Object.create(store.users, { byUuid: { value: () => Promise.reject(full) } });
@@ -383,7 +383,7 @@ it('a store that fails ends the import, also an import of a source without bytes
   expect(shares).toEqual([1]);
 });
 
-it('folders are read once, whatever links are in them, and unknown files are named', async () => {
+it('folders are read once, with any links in them, and unknown files are named', async () => {
   const { folder, run } = await freshProgram();
   await run(['users', 'add', 'ada']);
   await mkdir(join(folder, 'in', 'deeper'), { recursive: true });
@@ -433,7 +433,7 @@ describe('a source', () => {
     ],
     ['empty.gpx', '<gpx><trk/></gpx>', /expected points of a track, found none/],
     ['other.json', '[{"when_":1,"north":2}]', /JSON with the names when_, north.*--columns/],
-  ])('that stores nothing fails and says why: %s', async (name, content, reason) => {
+  ])('that stores nothing fails with the reason: %s', async (name, content, reason) => {
     const { code, stderr } = await importFile(name, content);
     expect([code === 0, stderr]).toEqual([false, expect.stringMatching(reason)]);
   });
@@ -464,7 +464,7 @@ it('--help and an unknown --format name every format of the table', async () => 
   for (const text of [stdout.replace(/\s+/g, ' '), stderr]) expect(text).toContain(formatNames.join(', '));
 });
 
-it('the ride of a single GPX file is in the diary: the import says that the recording ends', async () => {
+it('the trip of a single GPX file is in the diary, since the import adds the end of the recording', async () => {
   const { folder, run } = await freshProgram();
   await run(['users', 'add', 'ada']);
   const speeds = [...Array(60).fill(1.3), ...Array(90).fill(12), ...Array(30).fill(1.3)]; // m/s, each for 10 s
@@ -484,7 +484,7 @@ it('the ride of a single GPX file is in the diary: the import says that the reco
   expect(diary.stdout).toMatch(/1 trip, 1[12]\.\d km/);
 });
 
-it('a time of hundreds of digits is no time: the import ends, and the sound rows are read', async () => {
+it('a time of hundreds of digits is invalid, and the valid rows are imported', async () => {
   const { run, folder } = await freshProgram();
   await run(['users', 'add', 'ada']);
   const path = join(folder, 'long.csv');

@@ -17,7 +17,7 @@ async function elementsOf(text: string, size = 64): Promise<JsonElement[]> {
 
 const parsed = ({ member, text }: JsonElement): [string | null, JsonValue] => [member, JSON.parse(text!) as JsonValue];
 
-it('a list gives its elements, an object its members and the elements of its lists, whatever is in them', async () => {
+it('a list gives its elements, and an object its members and the elements of its lists, for any values', async () => {
   const value = fc.jsonValue({ maxDepth: 4, noUnicodeString: false }) as fc.Arbitrary<JsonValue>;
   const file = fc.oneof(fc.array(value), fc.dictionary(fc.string(), value));
   const indent = fc.constantFrom(undefined, 1, '\t');
@@ -35,7 +35,7 @@ it('a list gives its elements, an object its members and the elements of its lis
   );
 });
 
-it('a file that ends early gives the elements before, and the error says where it ends', async () => {
+it('a truncated file gives the elements before its end, and the error has the position', async () => {
   const found: JsonElement[] = [];
   const reading = (async () => {
     for await (const one of jsonElements(chunksOf('{"a":[1,{"b":2},{"c":', 5))) found.push(one);
@@ -50,11 +50,11 @@ it.each([
   ['{"a" 1}', /expected a colon at byte 5/],
   ['{1:2}', /expected a name in quotes at byte 1/],
   ['[1] [2]', /expected the end of the file at byte 4/],
-])('%j is refused with the place', async (text, message) => {
+])('%j is refused with the position', async (text, message) => {
   await expect(elementsOf(text)).rejects.toThrow(message);
 });
 
-it('an element that is not JSON, too long or too deep is reported, and the next ones follow', async () => {
+it('an element that is not JSON, too long or too deep is reported, and the next ones are read', async () => {
   const long = `"${'x'.repeat(maxElementBytes)}"`;
   const deep = '['.repeat(600) + ']'.repeat(600);
   const found = await elementsOf(`[{"a":nonsense},${long},${deep},4]`, 65_536);

@@ -8,7 +8,7 @@ import { freshProgram, type Program } from '../cli/kit.ts';
 
 const day = '2024-03-12';
 
-/** Exports somebody into a new folder; every file by name. */
+/** Exports a user into a new folder, and returns every file by name. */
 async function exported({ run, folder }: Program, user: string): Promise<Record<string, string>> {
   const out = await mkdtemp(join(folder, 'out-'));
   expect((await run(['export', '--user', user, '--out', out])).code).toBe(0);
@@ -55,14 +55,17 @@ it('an imported user is exported byte for byte', async () => {
   await roundTrip(from, 'ada');
 });
 
-it.each(['android', 'ios'] as const)('days of %s come back byte for byte', async (platform) => {
-  const from = await freshProgram();
-  await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
-  await from.run(['pipeline', '--all']);
-  await roundTrip(from, 'sim-r-1@example.org');
-});
+it.each(['android', 'ios'] as const)(
+  'days of %s are the same after export and import, byte for byte',
+  async (platform) => {
+    const from = await freshProgram();
+    await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
+    await from.run(['pipeline', '--all']);
+    await roundTrip(from, 'sim-r-1@example.org');
+  },
+);
 
-it('an import changes nothing that is here: fields of the profile, and an entry that was recovered', async () => {
+it('an import does not change present fields of the profile, nor an entry that was recovered', async () => {
   const uuid = '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11';
   const metadata = { key: keys.location, write_ts: 1.7e9, platform: 'android' };
   const folders = await Promise.all(
@@ -89,7 +92,7 @@ it('an import changes nothing that is here: fields of the profile, and an entry 
   });
 });
 
-it('what was exported for e-mission comes back as the same diary, with pending and rejected entries', async () => {
+it('an export for e-mission is imported as the same diary, with pending and rejected entries', async () => {
   const from = await freshProgram();
   await from.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'e']);
   await from.run(['pipeline', '--all']);

@@ -14,7 +14,7 @@ async function imported(archive: Buffer) {
   return { code, stderr, ...(code === 0 || code === 3 ? json() : {}) };
 }
 
-it('reads the files of an archive, also where their sizes take 64 bits, and says which it skips', async () => {
+it('reads the files of an archive, also with 64-bit sizes, and reports which it skips', async () => {
   const files = [
     { name: 'deep/a.csv', content: Buffer.from(csv) },
     { name: 'b.csv', content: Buffer.from(csv.replace('08:00', '08:01')), zip64: true },
@@ -26,14 +26,14 @@ it('reads the files of an archive, also where their sizes take 64 bits, and says
   expect(report.stderr).toMatch(/a.zip\/photo.jpg: unknown format, skipped/);
 });
 
-it('rejects only the file whose name leads out of the archive', async () => {
+it('rejects only a file whose name leads out of the archive', async () => {
   const names = ['../a.csv', 'b.csv'];
   const report = await imported(zip(...names.map((name) => ({ name, content: Buffer.from(csv) }))));
   expect(report).toMatchObject({ code: 3, stored: 2 });
   expect(report.stderr).toMatch(/expected file names within the archive/);
 });
 
-it('of a file with a wrong checksum, rows before the last stay stored, and the import says that it is broken', async () => {
+it('a file with a wrong checksum is reported, and its rows before the last remain stored', async () => {
   const rows = Array.from({ length: 4000 }, (_, i) => `${1_710_230_400 + i},38.5,-7.9\n`).join('');
   const content = Buffer.from(`time,lat,lon\n${rows}`);
   const report = await imported(zip({ name: 'a.csv', content, says: { crc: 1 } }));

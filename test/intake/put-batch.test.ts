@@ -1,4 +1,4 @@
-// The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and reported.
+// The only way into the store: a pushed value of any form becomes an entry or is rejected, is counted and reported.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
 import { createLineLog, type Lines } from '../../src/log/line-log.ts';
@@ -40,7 +40,7 @@ it('objects and JSON texts, with or without a platform, are stored alike, and in
   expect(errors.map((row) => row.entry)).toContain('no JSON at all {');
 });
 
-it('a JSON text with half a character comes back as it is', async () => {
+it('a JSON text with half a character is stored unchanged', async () => {
   const texts = ['\ud83d', 'x\udc00', '😀'];
   await putBatch(
     user,
@@ -53,7 +53,7 @@ it('a JSON text with half a character comes back as it is', async () => {
   expect((await stored()).map(({ data }) => data.text)).toEqual(texts);
 });
 
-it('lists, generators and streams of more than a transaction takes are stored in parts, counted once and noted once', async () => {
+it('lists, generators and streams of more than one transaction are stored in parts, counted once and recorded once', async () => {
   const parts: [entries: number, unusable: number, isWithReceipts: boolean][] = [];
   let notes = 0;
   const counting: Pick<Store, 'usercache'> = {
@@ -113,7 +113,7 @@ it('logs the result of each entry, and records the last put in the profile', asy
   });
 });
 
-it('a put of which a part fails is not recorded in the profile, whether it is the first part or the last', async () => {
+it('a put with a failed part is not recorded in the profile, for the first part and the last', async () => {
   await putBatch(user, [entry(1)], { store, now });
   const before = await store.profiles.get(user);
   for (const failing of [1, 2]) {
@@ -130,7 +130,7 @@ it('a put of which a part fails is not recorded in the profile, whether it is th
   }
 });
 
-it('the lines of a large put are made when it has its answer', async () => {
+it('the log lines of a large put are formatted after its answer', async () => {
   const lines: Lines[] = [];
   const log = createLineLog({ level: 'debug', threadId: 'p', zone: 'UTC', now, emit: (one) => lines.push(one) });
   const built = vi.spyOn(line, 'entryStored');
@@ -144,12 +144,12 @@ it('the lines of a large put are made when it has its answer', async () => {
   );
 });
 
-it('an empty batch is a put of nothing', async () => {
+it('an empty batch is a put without entries', async () => {
   expect(await putBatch(user, [], { store, now })).toEqual({ inserted: 0, updated: 0, rejected: 0 });
   expect(await store.profiles.get(user)).toEqual({ last_put_ts: now() });
 });
 
-it('many values without a key leave a hundred lines and their number; every value with a key has its line', async () => {
+it('values without a key are logged in a hundred lines and a count, and every value with a key in a line', async () => {
   const lines: string[] = [];
   const emit = (text: Lines): unknown => lines.push(...text.text().trimEnd().split('\n'));
   const log = createLineLog({ level: 'debug', threadId: 'p', zone: 'UTC', now, emit });

@@ -78,11 +78,11 @@ describe('invalid entries', () => {
     expect(value).toStrictEqual(before);
   });
 
-  it('is shown for every reason', () => {
+  it('occur for every reason', () => {
     expect([...new Set(unusable.map(([reason]) => reason))].sort()).toEqual(Object.keys(unusableReasons).sort());
   });
 
-  it('does not touch its neighbours, and both keep their order', () => {
+  it('do not affect their neighbours, and the order is kept', () => {
     const pushed = [good({ write_ts: 1 }), null, good({ write_ts: 2 }), {}, good({ write_ts: 3 })];
     const { entries, unusable: out } = takeAll(pushed);
     expect(entries.map((entry) => entry.metadata.write_ts)).toEqual([1, 2, 3]);
@@ -152,13 +152,13 @@ describe('milliseconds', () => {
     expect(value).toStrictEqual(before);
   });
 
-  it('make -0 and 0 one time', () => {
+  it('make -0 and 0 the same time', () => {
     expect(Object.is(times(-0)[0], 0)).toBe(true);
   });
 });
 
-describe('anything at all', () => {
-  it('is either an entry or rejected, unchanged, and nothing is lost', () => {
+describe('any value', () => {
+  it('is either an entry or rejected unchanged, and nothing is lost', () => {
     const metadata = fc.record(
       {
         key: fc.oneof(fc.string(), fc.jsonValue()),

@@ -130,7 +130,7 @@ describe('a call', () => {
 });
 
 describe('the memory', () => {
-  it('stays bounded when no call ever ends', () => {
+  it('is bounded if no call ends', () => {
     const tracker = new CallTracker();
     let done = 0;
     for (let n = 0; n < 12_000; n += 1) done += tracker.add(said(`w1-${n}`, line.startCall('GET', '/x'))).done.length;
@@ -138,7 +138,7 @@ describe('the memory', () => {
     expect(done).toBe(2000);
   });
 
-  it('of one call stays bounded however much it warns', () => {
+  it('of one call is bounded for any number of warnings', () => {
     const tracker = new CallTracker();
     tracker.add(said('w1-1', line.startCall('GET', '/x')));
     for (let n = 0; n < 100; n += 1) tracker.add(said('w1-1', `note ${n}`, { level: 'WARNING' }));

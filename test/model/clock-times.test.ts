@@ -39,7 +39,7 @@ it('finds the first time at which clocks show this, and counts days with a time,
   );
 });
 
-it('takes clocks that no clock shows for none, and answers for two thousand years as for a day', () => {
+it('finds no time for clock times that never occur, in two thousand years as in a day', () => {
   const ages = { from: -62_000_000_000, to: 1_700_000_000 };
   for (const clock of ['99:99', '24:00', '12:60', '1:00', '']) expect(firstTimeShowing(clock, ages, 'UTC')).toBe(null);
   expect(firstTimeShowing('00:01', ages, 'Europe/Berlin')).toBeLessThan(ages.from + 86_400);

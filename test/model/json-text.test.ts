@@ -5,7 +5,7 @@ import type { JsonValue } from '../../src/model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../src/model/json-text.ts';
 
 describe('jsonText', () => {
-  it('gives back any JSON value, -0 included', () => {
+  it('preserves any JSON value, -0 included', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.parse(jsonText(value as JsonValue))).toStrictEqual(value);
@@ -43,7 +43,7 @@ describe('jsonText', () => {
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 describe('escapeText', () => {
-  it('keeps different texts different and gives them back', () => {
+  it('keeps different texts different and restores them', () => {
     const unit = fc.oneof(fc.constantFrom('\0', '\\', 'u', '0', '\ud800', '\udc00', 'a', '😀'), fc.string());
     fc.assert(
       fc.property(fc.array(unit), (units) => {

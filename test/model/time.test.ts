@@ -38,7 +38,7 @@ const formatters = new Map(
   ]),
 );
 
-/** Local fields by the runtime, and what they say of the offset. */
+/** Local fields by the runtime, and the offset that follows from them. */
 function reference(ts: number, zone: string) {
   const whole = Math.floor(ts);
   const text = formatters.get(zone)!.format(whole * 1000);
@@ -209,12 +209,12 @@ describe('time zones', () => {
     },
   );
 
-  it('keep working while thousands of unknown ones are asked for', () => {
+  it('keep working while thousands of unknown ones are requested', () => {
     for (let i = 0; i < 5000; i++) expect(isTimeZone(`No/Zone${i}`)).toBe(false);
     expect(formatTime(1463502000, 'Asia/Kolkata')).toBe('2016-05-17T21:50:00+05:30');
   });
 
-  it('keep their offsets right beyond what is cached', () => {
+  it('have the right offsets beyond the cached ones', () => {
     for (let i = 0; i < 30_000; i++) zoneOffset('Asia/Kolkata', i * 900);
     fc.assert(fc.property(anyTime, anyZone, expectAgreement), { numRuns: 100 });
   });

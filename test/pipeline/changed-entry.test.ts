@@ -30,7 +30,7 @@ const history: Entry[] = [
   pushedFix(android, begin + 8 * hour, 10_000),
 ];
 
-/** Restarts of which the phone tells only later, during the first two hours; one at the moment of the arrival. */
+/** Restarts that the phone reports only later, during the first two hours; one at the moment of the arrival. */
 const late: Entry[] = [500, 600, 900, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
 
 /** The chain after this push, and after an analysis of everything. */
@@ -46,7 +46,7 @@ async function chains(
   return { after, anew: JSON.stringify(await chainOf(store, user), null, 1) };
 }
 
-it('a changed location, wherever it lies, changes all that follows from it', async () => {
+it('a changed location at any time changes everything that depends on it', async () => {
   const user = await newUser(store);
   await put(store, user, history);
   await pipeline(store, user, { segmenter });
@@ -93,7 +93,7 @@ it('the first filtered location changes the days that had other locations only',
   expect(await chainOf(store, user)).toEqual([]);
 });
 
-/** Hours whose trips also follow from the motion readings of the hour before, which `needsFrom` says. */
+/** Hours whose trips also follow from the motion readings of the hour before, as `needsFrom` states. */
 const lookingBack: Segmenter = {
   version: 'looking back 1',
   segment: (stretch, resume, stay) => {
@@ -120,7 +120,7 @@ it('a reading that comes late changes the trip after the one in which it lies, i
   expect(second!.trip!.source).toBe('0 readings before');
 });
 
-it('a location of a phone that comes late takes the place of another source near it', async () => {
+it('a late location of a phone replaces locations of another source near it', async () => {
   const user = await newUser(store);
   const other: Entry[] = history.map((entry) => ({
     ...entry,

@@ -67,7 +67,7 @@ describe('a day that claims to be', () => {
     expect(new Set(diaries).size).toBe(1);
   });
 
-  it('less than a day ahead is believed', async () => {
+  it('less than a day ahead is accepted', async () => {
     const user = await newUser(store);
     await put(store, user, commute(0), at(-0.4));
     await pipeline(store, user, { now: () => at(-0.4) });

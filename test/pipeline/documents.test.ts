@@ -77,12 +77,12 @@ describe('the window', () => {
     expect(oldest!.data).toHaveLength(2);
   });
 
-  it('of somebody at rest stays with their last week, also when weeks pass', async () => {
+  it('of a user at rest remains at their last week, also after weeks', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(3)]);
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
-    // Strolls around the house go on, and complete data with them.
+    // Strolls around the house continue, and complete data with them.
     for (const d of [6, 9, 11, 40]) {
       await put(store, user, stroll(d * day));
       await pipeline(store, user);
@@ -101,7 +101,7 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 
-  it('counts days where the user was last, and a day more: they may have come west over the date line', async () => {
+  it('counts days in the last zone of the user, and one more, since they may have crossed the date line westwards', async () => {
     const user = await newUser(store);
     const [auckland, honolulu] = ['Pacific/Auckland', 'Pacific/Honolulu'].map(
       (zone): Phone => ({ platform: 'android', zone }),
@@ -244,7 +244,7 @@ describe('a document', () => {
   });
 });
 
-describe('documents of trips that all went', () => {
+describe('documents of removed trips', () => {
   const incomplete = { complete_until: null, complete_lost: false, documents_due: false };
   const locations = (entries: Entry[], data: object): Entry[] =>
     entries
@@ -262,7 +262,7 @@ describe('documents of trips that all went', () => {
     expect(await keysOf(user)).toEqual([]);
   });
 
-  it('disappear when nothing is complete any more', async () => {
+  it('disappear when no trip is complete', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'config/consent', write_ts: 1, data: {} });
     await put(store, user, commute(0));

@@ -40,7 +40,7 @@ async function daysOf(store: Store, uuid: string) {
 describe('the last trip of a person who removes the app', () => {
   const store = useStore();
 
-  it('is a draft in days and exports, and in no chain and no document', async () => {
+  it('is a draft in days and exports, and not in the trip chain or in documents', async () => {
     const uuid = await newUser(store);
     await put(store, uuid, [...home, ...ride]);
     await pipeline(store, uuid);

@@ -40,7 +40,7 @@ async function earliestRead(store: Store, userId: string): Promise<number> {
   return Math.min(...times);
 }
 
-it('a look at the places reads trips of the last weeks only, also after late data and names', async () => {
+it('reading the places reads trips of the last weeks only, also after late data and names', async () => {
   const store = await newStore();
   const user = await newUser(store);
   await putDays(store, user, '2024-01-10', 2);
@@ -73,7 +73,7 @@ it('a look at the places reads trips of the last weeks only, also after late dat
   expect(await shown(store, user)).toEqual(await shownFromAll(store, user));
 });
 
-it('nothing of the kept places is left where days were removed or the user was erased', async () => {
+it('stored places are removed with their days or their user', async () => {
   const store = await newStore();
   const user = await newUser(store);
   await putDays(store, user, '2024-01-10', 1);

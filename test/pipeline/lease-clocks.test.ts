@@ -1,4 +1,4 @@
-// Leases under clocks that jump either way: nobody is stuck, whatever the clock said when a lease was taken.
+// Leases under clocks that jump either way: no user is blocked, for any clock at the time of the lease.
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
@@ -26,19 +26,22 @@ async function withClock(): Promise<{ store: Store; user: string; clock: { ts: n
 
 const options = (more: Partial<AllOptions> = {}): AllOptions => ({ log: silentLog, now: () => today, ...more });
 
-it.each([day, year])('a run killed under a clock %d s ahead holds no user once the clock is right', async (ahead) => {
-  const { store, user, clock } = await withClock();
-  clock.ts += ahead;
-  await store.leases.acquire(user, 'dead', term);
-  clock.ts -= ahead;
-  expect(await store.leases.get(user)).toBeNull();
-  const onWait = (): never => {
-    throw new Error('expected nobody to wait for');
-  };
-  expect(await runAll(store, options({ onWait }))).toMatchObject({ done: 1, busy: 0 });
-});
+it.each([day, year])(
+  'a run killed under a clock %d s ahead blocks no user after the clock is corrected',
+  async (ahead) => {
+    const { store, user, clock } = await withClock();
+    clock.ts += ahead;
+    await store.leases.acquire(user, 'dead', term);
+    clock.ts -= ahead;
+    expect(await store.leases.get(user)).toBeNull();
+    const onWait = (): never => {
+      throw new Error('expected nobody to wait for');
+    };
+    expect(await runAll(store, options({ onWait }))).toMatchObject({ done: 1, busy: 0 });
+  },
+);
 
-it('a living run whose clock goes back by a day is fenced off by the one that takes over', async () => {
+it('a running run whose clock goes back by a day cannot write after another run has the lease', async () => {
   const { store, user, clock } = await withClock();
   const first = await store.leases.acquire(user, 'first', term);
   clock.ts -= day;
@@ -48,7 +51,7 @@ it('a living run whose clock goes back by a day is fenced off by the one that ta
   expect(await store.leases.acquire(user, 'first', term)).toEqual({ heldBy: second.lease });
 });
 
-it('a clock that is corrected by a moment ends no lease', async () => {
+it('a small correction of the clock ends no lease', async () => {
   const { store, user, clock } = await withClock();
   const first = await store.leases.acquire(user, 'first', term);
   clock.ts -= clockSlack - 1;
@@ -77,7 +80,7 @@ it('after any jumps of the clock, the lease of a dead owner ends after one term 
   );
 });
 
-it('a user in living hands is waited for one lease at most, though the clock of this host is a year behind', async () => {
+it('a run waits at most one lease for a user of another run, even if the clock of this host is a year behind', async () => {
   const { store, user } = await withClock();
   await store.leases.acquire(user, 'works', term);
   const waits: [string | undefined, number][] = [];
@@ -107,7 +110,7 @@ it('a user whose run ends within a moment is processed soon, and no wait is repo
   expect(waited).toBeLessThan(0.2);
 });
 
-it('waiting ends at once when the run is stopped', async () => {
+it('waiting ends when the run is stopped', async () => {
   const { store, user } = await withClock();
   await store.leases.acquire(user, 'works', term);
   const stop = new AbortController();
@@ -118,7 +121,7 @@ it('waiting ends at once when the run is stopped', async () => {
   expect(await runAll(store, options({ wait, signal: stop.signal }))).toMatchObject({ done: 0, busy: 1 });
 });
 
-it('a run that waits for many users listens to its signal once', async () => {
+it('a run that waits for many users adds one listener to its signal', async () => {
   const { store, clock } = await withClock();
   const users = await Promise.all(Array.from({ length: 12 }, () => newUser(store)));
   for (const user of users) {

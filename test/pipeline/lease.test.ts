@@ -29,7 +29,7 @@ it('a lease outlives its term while it is held', async () => {
   expect(await store.leases.acquire(user, 'other', 1)).toMatchObject({ lease: { owner: 'other' } });
 });
 
-it('the second owner learns who holds the lease', async () => {
+it('the second owner gets the name of the holder', async () => {
   const user = await newUser(store);
   const held = await hold(user);
   expect(await holdLease(store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });
@@ -64,7 +64,7 @@ it('a renewal that finds the lease lost is the last, and one that fails otherwis
   expect(renew).toHaveBeenCalledTimes(2);
 });
 
-it('work under a lease begins only if nobody else works, and gives it back however it ends', async () => {
+it('work under a lease begins only if no other owner has it, and releases it at any end', async () => {
   const user = await newUser(store);
   const options = { owner: 'first', leaseSeconds: 60 };
   const failing = withLease(store, user, options, async (held) => {

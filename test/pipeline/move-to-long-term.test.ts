@@ -11,7 +11,7 @@ const store = useStore();
 const battery = (phone: Phone, seconds: number, data = {}): Entry =>
   pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });
 describe('the move', () => {
-  it('takes entries as they came, also with unknown keys, and continues after one that it rejects', async () => {
+  it('moves entries unchanged, also with unknown keys, and continues after one that it rejects', async () => {
     const user = await newUser(store);
     const [good, bad] = [battery(android, 1), battery(android, 2, { battery_status: 'full' })];
     const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
@@ -34,7 +34,7 @@ describe('the move', () => {
     expect(await store.errors.list(user, { limit: 10 })).toMatchObject([{ reason: 'wrong_type', tries: 1 }]);
   });
 
-  it('of entries so large that a page holds few of them moves all, in one run', async () => {
+  it('of large entries, of which one read returns few, moves all in one run', async () => {
     const user = await newUser(store);
     const note = 'x'.repeat(300_000);
     const large = Array.from({ length: 60 }, (_, i) =>
@@ -46,7 +46,7 @@ describe('the move', () => {
     expect(await store.usercache.count(user)).toBe(0);
   });
 
-  it('of an entry pushed again with a content that fails takes its earlier conversion out', async () => {
+  it('of an entry pushed again with a content that does not convert removes the earlier content', async () => {
     const user = await newUser(store);
     await put(store, user, [battery(android, 1)]);
     await pipeline(store, user);
@@ -100,7 +100,7 @@ describe('the zone of entries that name none', () => {
     expect(report.stages[1]!.counts).toEqual({});
   });
 
-  it('is nothing to those that name their own', async () => {
+  it('does not apply to entries that name their own', async () => {
     const user = await newUser(store);
     await put(store, user, pushedRide(android, 0, 0));
     await pipeline(store, user);
@@ -110,7 +110,7 @@ describe('the zone of entries that name none', () => {
   });
 });
 
-describe('which locations count', () => {
+describe('the locations that count', () => {
   const unfiltered = (entries: Entry[]): Entry[] =>
     entries.map((e) =>
       e.metadata.key === 'background/filtered_location'
@@ -118,7 +118,7 @@ describe('which locations count', () => {
         : e,
     );
 
-  it('all, where the phone never filters; only the filtered ones from the first of these on', async () => {
+  it('are all of a phone that never filters, and from the first filtered one on only filtered ones', async () => {
     const user = await newUser(store);
     const all = unfiltered([...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)]);
     await put(store, user, all);
@@ -133,7 +133,7 @@ describe('which locations count', () => {
     expect((await derived(store, user)).documents).toHaveLength(1);
   });
 
-  it('all again, once the last filtered one is gone', async () => {
+  it('are all again when the last filtered one is removed', async () => {
     const user = await newUser(store);
     await put(store, user, [...unfiltered(pushedRide(android, 0, 0)), pushedFix(android, 90_000, 0)]);
     await pipeline(store, user);

@@ -33,8 +33,8 @@ async function files(): Promise<[name: string, content: string][]> {
   return (await Promise.all(read)).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-describe('a run without anything new', () => {
-  it('says so, and writes nothing at all', async () => {
+describe('a run without new entries', () => {
+  it('reports it, and writes nothing', async () => {
     const user = await newUser(store);
     await put(store, user, [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 3 }, 2)].flat());
     expect((await pipeline(store, user)).status).toBe('done');
@@ -50,7 +50,7 @@ describe('a run without anything new', () => {
     expect((await pipeline(store, await newUser(store))).status).toBe('nothing_new');
   });
 
-  it('but with everything pushed again changes neither the timeseries nor the diary', async () => {
+  it('but with all entries pushed again changes neither the timeseries nor the diary', async () => {
     const user = await newUser(store);
     await put(store, user, history(3));
     await pipeline(store, user);
@@ -87,7 +87,7 @@ describe('the cost of a run', () => {
     expect(long).toMatchObject({ links: 3, added: 2, removed: 0, changed: 1 });
   });
 
-  it('of an entry in the middle that changed does not depend on the days after: it ends where all is as it was', async () => {
+  it('of a changed entry in the middle does not depend on later days: it stops where links are unchanged', async () => {
     const late = [pushedFix(android, 2 * day + 300, 3000, 0, { altitude: 90 })];
     const short = await analysed(12, late);
     const long = await analysed(30, late);
@@ -150,7 +150,7 @@ describe('the cost of a run', () => {
   });
 });
 
-describe('links that stay the same', () => {
+describe('unchanged links', () => {
   it('keep their ids and contents when a day is inserted before them', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(5), ...commute(6)]);

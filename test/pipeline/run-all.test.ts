@@ -65,7 +65,7 @@ it('a run with several users in parallel begins no user after the store became u
   expect(met).toEqual(users.slice(0, 2));
 });
 
-it('after a stop no other user is begun, and the next run does the rest', async () => {
+it('after a stop no other user is begun, and the next run processes the others', async () => {
   const { store, users } = await threeUsers();
   const stop = new AbortController();
   expect(await run(store, { signal: stop.signal, onUser: () => stop.abort() })).toEqual(users.slice(0, 1));
@@ -84,7 +84,7 @@ it('trips of an older analysis are derived again, though no user has new entries
   expect(await run(store)).toEqual([]);
 });
 
-it('people with new data come before those whose analysis is old, of whom a round begins as many as its time allows', async () => {
+it('people with new data come first, then people with an old analysis, as many as fit into the time of a round', async () => {
   const { store, users } = await threeUsers();
   await run(store);
   for (const user of users) {

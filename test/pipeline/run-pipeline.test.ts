@@ -1,4 +1,4 @@
-// One user through the pipeline and all users through it: leases, failures, and what the reports say.
+// One user through the pipeline and all users through it: leases, failures and reports.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
@@ -50,7 +50,7 @@ describe('a run', () => {
     expect(await store.pipeline.get(user)).toMatchObject({ changed: null, documents_due: false, last_error: null });
   });
 
-  it('gives the lease back', async () => {
+  it('releases the lease', async () => {
     const user = await userWithDay();
     await runPipeline(store, user, options());
     expect(await store.leases.get(user)).toBeNull();
@@ -67,7 +67,7 @@ describe('a run', () => {
 });
 
 describe('two runs on one user', () => {
-  it('at once: one works and the other says so', async () => {
+  it('at the same time: one works and the other reports that it is busy', async () => {
     const user = await userWithDay();
     const reports = await Promise.all([
       runPipeline(store, user, options({ owner: 'anna' })),

@@ -47,7 +47,7 @@ async function chainFrom(store: Store, entries: readonly Entry[], uuid?: string)
   return chainAfter(store, uuid ?? (await newUser(store)), entries);
 }
 
-describe('what is read at a time', () => {
+describe('each read of locations', () => {
   const store = useStore();
   const start = 1_700_000_000;
   const phoneAt = (ts: number): Entry => ({
@@ -75,7 +75,7 @@ describe('what is read at a time', () => {
     return parts;
   };
 
-  it('is bounded, though another app fills every gap of the phone', async () => {
+  it('is bounded, even if another app fills every gap of the phone', async () => {
     const uuid = await newUser(store);
     const phone = Array.from({ length: 30 }, (_, i) => phoneAt(start + i * 4000));
     const other = Array.from({ length: 2000 }, (_, i) => otherAt(start + i * 60, 'gpx'));
@@ -86,7 +86,7 @@ describe('what is read at a time', () => {
     expect(parts.flat()).toEqual((await partsOf(uuid, 100_000)).flat());
   });
 
-  it('comes to the same locations, whatever its size', async () => {
+  it('gives the same locations for any size', async () => {
     const at = fc.integer({ min: 0, max: 20_000 });
     const times = fc.uniqueArray(at, { maxLength: 60 });
     await fc.assert(
@@ -123,7 +123,7 @@ describe('sources that overlap', () => {
     expect(kept.entries.filter(({ metadata }) => metadata.platform === 'other')).toHaveLength(other.length);
   });
 
-  it('where the phone was off another app fills the gap', async () => {
+  it('another app fills the gap while the phone was off', async () => {
     const alone = tripsOf(await chainFrom(store, day));
     const noon = alone[1]!.end_ts + 60;
     const morning = day.filter(({ metadata }) => metadata.write_ts < noon);
@@ -159,7 +159,7 @@ describe('sources that overlap', () => {
   });
 });
 
-describe('choosing', () => {
+describe('the choice of a source', () => {
   const at = (ts: number): Location => ({
     ts,
     latitude: 0,

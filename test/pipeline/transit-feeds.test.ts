@@ -47,7 +47,7 @@ it('a feed that is added later changes only the days of people near its stops', 
   expect(await round(store)).toMatchObject({ done: 0, nothing_new: 2 });
 });
 
-it('a run of one person notices a feed, and whoever comes after the feed has the same days', async () => {
+it('a run of one person applies a new feed, and people who join later get the same days', async () => {
   const store = await newStore();
   const first = await newUser(store);
   await put(store, first, ride);
@@ -84,7 +84,7 @@ it('a feed whose stops are across the border of a cell, or that has the agency o
   expect(await round(store)).toMatchObject({ done: 1 });
 });
 
-it('the days depend on the feeds, not on when they and the data came', async () => {
+it('the days depend on the feeds, not on the order of feeds and data', async () => {
   const [first, last, whole] = [ride.slice(0, 200), ride.slice(200), ride];
   const city = { agency: townFeed().agency!.replace('Town', 'City') };
   const found = new Set<string>();

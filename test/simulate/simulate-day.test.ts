@@ -1,4 +1,4 @@
-// Simulated days: whether they look like those of real phones, and come out the same every time.
+// Simulated days: similar to days of real phones, and the same every time.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
@@ -71,7 +71,7 @@ describe.each(platforms)('a simulated %s day', (platform) => {
     expect([starts, ends]).toEqual([5, 5]);
   });
 
-  it('keeps its fixes near where the person was', () => {
+  it('keeps its locations near the position of the person', () => {
     const plan = planDay({ day: tuesday, seed: 'ada' });
     const stays = plan.steps.filter((step) => step.kind === 'stay');
     const fixes = ofKey(simulateDay({ platform, day: tuesday, seed: 'ada' }), keys.filteredLocation);
@@ -97,7 +97,7 @@ describe.each(platforms)('a simulated %s day', (platform) => {
   });
 });
 
-it('an Android phone takes a fix about every 30 seconds of a trip, and pushes in the order of writing', () => {
+it('an Android phone records a location about every 30 seconds of a trip, and pushes in the order of writing', () => {
   const entries = simulateDay({ platform: 'android', day: tuesday, seed: 'ada' });
   const ts = times(ofKey(entries, keys.location));
   const gaps = ts.slice(1).map((t, i) => t - ts[i]!);
@@ -120,7 +120,7 @@ it('an Android phone keeps on for about five minutes after it arrived', () => {
   expect(stopped.metadata.write_ts - work.from).toBeLessThan(480);
 });
 
-it('an iPhone takes a fix about every 50 metres, and no fix while it rests', () => {
+it('an iPhone records a location about every 50 metres, and none while it rests', () => {
   const fixes = ofKey(simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' }), keys.filteredLocation);
   const steps = fixes.slice(1).map((fix, i) => metres(fixes[i]!, fix));
   expect(steps.filter((step) => step > 35 && step < 90).length).toBeGreaterThan(0.9 * steps.length);
@@ -129,7 +129,7 @@ it('an iPhone takes a fix about every 50 metres, and no fix while it rests', () 
   expect(fixes.every((fix) => fix.data.filter === 'distance' && fix.metadata.plugin === 'none')).toBe(true);
 });
 
-it('an iPhone appends its motion activities after all other entries, with exactly the flags it knows', () => {
+it('an iPhone appends its motion activities after all other entries, with exactly its flags', () => {
   const entries = simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' });
   const first = entries.findIndex((e) => e.metadata.key === keys.motionActivity);
   const motion = entries.slice(first);
@@ -139,7 +139,7 @@ it('an iPhone appends its motion activities after all other entries, with exactl
   for (const { data } of motion) expect(Object.keys(data)).toEqual(names);
 });
 
-it('a home of one own is where the day begins and ends', () => {
+it('a day begins and ends at the given home', () => {
   const home: [number, number] = [25.74, 66.5];
   const plan = planDay({ day: tuesday, seed: 1, home, zone: 'Europe/Helsinki' });
   const [first, last] = [plan.steps[0]!, plan.steps.at(-1)!];

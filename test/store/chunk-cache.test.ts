@@ -25,7 +25,7 @@ it('drops chunks within a minute of their last use: another process may have era
   expect(reads).toBe(1);
 });
 
-it('a read of some fields has no others, and a later read of the same chunk has all', async () => {
+it('a read of some fields returns no others, and a later read of the same chunk can return all', async () => {
   const data = { ts: 1, latitude: 48.5, altitude: 300 };
   const metadata = { key: 'background/location', write_ts: 1, platform: 'android', origin: { program: 'gpx' } };
   const list: StoredEntry[] = [{ entry: { metadata, data }, write_ts: 1, ts: 1, received_ts: 2 }];

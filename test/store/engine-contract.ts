@@ -1,4 +1,4 @@
-// The contract of the engines: what every `Engine` does, whatever database keeps its rows.
+// The contract of the engines: the behaviour of every `Engine`, for any database.
 import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -136,7 +136,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     const byBytes = (a: string, b: string): number =>
       Buffer.compare(Buffer.from(escapeText(a)), Buffer.from(escapeText(b)));
 
-    it('keeps texts of any characters, orders them by their bytes and finds ranges of them', async () => {
+    it('keeps texts of any characters, orders them by their bytes and finds them by range', async () => {
       const user = newUser();
       const all = oddTexts.map((key) => documentOf(user, key));
       await put(engine, user, documents, all);
@@ -161,7 +161,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
 
     const numbers = [-Infinity, -Number.MAX_VALUE, -2.5, -1, 0, 0.1, 1, 2 ** 31, 2 ** 53, 2 ** 63, 1e308, Infinity];
 
-    it('keeps numbers to the last bit, orders them and finds ranges of them', async () => {
+    it('keeps numbers to the last bit, orders them and finds them by range', async () => {
       const user = newUser();
       const all = numbers.map((chain_ts) => tripOf(user, chain_ts, { start_ts: 1 / 3, end_ts: 5e-324 }));
       await put(engine, user, trips, [...all].reverse());
@@ -180,7 +180,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       }
     });
 
-    it('finds null by null, sorts it first, and finds it in no range', async () => {
+    it('finds null by null, sorts it first, and does not find it by range', async () => {
       const user = newUser();
       const all = [null, -5, 0, 7].map((write_ts, i) => errorOf(user, `${i}`, write_ts));
       await put(engine, user, errors, all);
@@ -204,7 +204,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       expect(found).toEqual(expected.map((row) => ({ chain_ts: row.chain_ts, day: row.day, sum: sumOf(trips, row) })));
     });
 
-    it('counts rows and adds up columns, in which null counts nothing', async () => {
+    it('counts rows and sums columns, where null counts as zero', async () => {
       const user = newUser();
       await put(
         engine,
@@ -287,7 +287,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       same(await find(engine, trips, { where: { user } }), [tripOf(user, 1)]);
     });
 
-    it('reads one snapshot, whatever another process writes meanwhile', async () => {
+    it('reads one snapshot, despite writes of other processes', async () => {
       const user = newUser();
       await put(engine, user, trips, [tripOf(user, 1)]);
       await put(engine, user, documents, [documentOf(user, 'old')]);
@@ -306,7 +306,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       expect(await engine.read((rows) => rows.total(documents, { user }))).toBe(1 + writes);
     });
 
-    it('does the writes of a user one after another, in every process', async () => {
+    it('runs the writes of a user one after another, over all processes', async () => {
       const user = newUser();
       await put(engine, user, accounts, [accountOf(user, 0)]);
       // Each write reads rows that the others write, and writes rows that no other writes.
@@ -319,7 +319,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(100);
     });
 
-    it('does a write again that another write left without its unique name', async () => {
+    it('repeats a write that another write left without its unique name', async () => {
       const register = (by: Engine, name: string): Promise<string> =>
         by.write(null, async (rows) => {
           const taken = await rows.total(people, { user_email: name });
@@ -354,7 +354,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       await fresh.dispose();
     });
 
-    it('has a clock that other engines share, answers a ping, and says what it takes on disk', async () => {
+    it('has a clock that other engines share, answers a ping, and reports its size on disk', async () => {
       const before = await other.now();
       const now = await engine.now();
       expect(now).toBeGreaterThan(before - 1); // each engine asked the server for itself

@@ -22,7 +22,7 @@ import { watch } from './watch.ts';
 export interface TestServer {
   /** The address of a database on it. */
   address(database: string): string;
-  /** A database nobody else has. */
+  /** A database for one test. */
   newAddress(): string;
   /** The process behind it; null for a server that the tests did not start. */
   control: Control | null;
@@ -135,7 +135,7 @@ export async function openOn(server: TestServer, options: MongoOptions = {}): Pr
   };
 }
 
-/** Runs `work` with a store of its own, which is removed afterwards. */
+/** Runs `work` with a new store, which is removed afterwards. */
 export async function withStore(
   server: TestServer,
   work: (store: Store, opened: OpenedOnServer) => Promise<void>,
@@ -149,7 +149,7 @@ export async function withStore(
   }
 }
 
-/** Runs `work` with the address of a database that nobody else has, which is dropped afterwards. */
+/** Runs `work` with the address of a new database, which is dropped afterwards. */
 export async function withDatabaseOn<T>(server: TestServer, work: (address: string) => Promise<T>): Promise<T> {
   const address = server.newAddress();
   try {
@@ -188,7 +188,7 @@ async function startServer(durable: boolean): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
   const port = await freePort();
   let child = await launch(folder, port, durable);
-  // The driver looks at once whether a server that failed is back: this one does not tell by itself, as MongoDB does.
+  // The driver checks immediately whether a failed server is available: this one does not announce it, as MongoDB does.
   const parameters = '?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10&replicaSet=secantus';
   const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
   return {

@@ -24,7 +24,7 @@ interface Message {
   error?: { message: string };
 }
 
-/** A page in a browser of its own. */
+/** A page in a new browser. */
 export interface BrowserPage {
   /** Opens an address; resolves when it is loaded. */
   open(url: string): Promise<void>;

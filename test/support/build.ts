@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const builds = join(project, 'node_modules', '.cache', 'mobility');
 const oldBuild = 86_400_000; // ms
-/** A folder that whoever starts the tests has just built from these sources: it is taken as it is. */
+/** A folder that was built from these sources before the tests: it is used unchanged. */
 const builtBefore = process.env.MOBILITY_TEST_DIST;
 
 let building: Promise<string> | undefined;
@@ -30,7 +30,7 @@ async function findOrBuild(): Promise<string> {
   await mkdir(builds, { recursive: true });
   await removeOldBuilds();
   const draft = await mkdtemp(join(builds, 'draft-'));
-  await chmod(draft, 0o755); // for tests that run the program as somebody else
+  await chmod(draft, 0o755); // for tests that run the program as another user
   const dist = join(draft, 'dist');
   if (builtBefore === undefined) await compile(dist);
   else await cp(join(project, builtBefore), dist, { recursive: true });

@@ -15,7 +15,7 @@ const earliest = 631_200_000;
 const kinds = Object.keys(correctionKinds).filter((kind) => kind !== 'undo');
 
 /**
- * Some corrections of the time of these entries, and the undoing of some of them, each with a `write_ts` of its own.
+ * Some corrections of the time of these entries, and the undoing of some of them, each with a different `write_ts`.
  */
 export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> {
   const times = entries.map(({ data, metadata }) => (typeof data.ts === 'number' ? data.ts : metadata.write_ts));
@@ -51,7 +51,7 @@ export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> 
   );
 }
 
-/** The entries as phones push them of which each has a token of its own. */
+/** The entries as pushed by phones with different tokens. */
 export function withTokens(entries: readonly Entry[]): Entry[] {
   return entries.map(({ metadata, data }) => ({
     metadata: { ...metadata, token_id: `of ${metadata.platform}` },

@@ -6,7 +6,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from '../../src/pipeline/run-pipeline.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
 
-/** When entries of tests are received and analysed unless they say otherwise: no clock of a phone is ahead of it. */
+/** The default time of receipt and analysis in tests: no clock of a phone is ahead of it. */
 const later = 4_000_000_000;
 
 /** A log that keeps its lines. */

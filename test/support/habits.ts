@@ -1,4 +1,4 @@
-// Invented people with habits: where they go, by what, why, and what they say about it. For tests of suggestions.
+// Invented people with habits: their places, modes, purposes and labels. For tests of suggestions.
 import type { LabelledTraits, LabelSet } from '../../src/diary/labels/suggest.ts';
 import type { Position } from '../../src/model/trip.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';

@@ -1,5 +1,5 @@
-// Invented lives for properties: what phones pushed of it, with everything that made trouble elsewhere, and ways to
-// deliver it.
+// Random histories for properties: the entries of phones, with known problems of real data, and deliveries of them:
+// orders, batches and runs.
 import fc from 'fast-check';
 import type { Entry } from '../../src/model/entry.ts';
 import { identityOf, identityText } from '../../src/model/entry.ts';
@@ -17,7 +17,7 @@ import {
 } from './pushes.ts';
 import { share } from './sample.ts';
 
-/** How often a property is tried: `usual` times, or as often as `MOBILITY_TEST_RUNS` says. */
+/** How often a property is tried: `usual` times, or as often as `MOBILITY_TEST_RUNS` states. */
 export function runs(usual: number): { numRuns: number } {
   return { numRuns: Number(process.env.MOBILITY_TEST_RUNS ?? share(usual)) };
 }
@@ -25,7 +25,7 @@ export function runs(usual: number): { numRuns: number } {
 const hour = 3600;
 const day = 24 * hour;
 
-/** Something that happens to a phone at `from`, at `east` metres; it ends at another place and time. */
+/** An episode of a phone that begins at `from`, at `east` metres, and ends at another place and time. */
 interface Episode {
   what:
     | 'ride'
@@ -127,13 +127,13 @@ function tell(teller: Teller, { what, phone: platform, zone, pause, west, stoppe
     add([pushedTransition(phone, from, 'BOOTED', 'START')]);
     teller.now = from;
   } else if (what === 'off' || what === 'visit') {
-    // Only iPhones tell of visits.
+    // Only iPhones report visits.
     const event = (of: Phone, name: 'STOP_TRACKING' | 'VISIT_ENDED') =>
       pushedTransition(of, from, name, 'WAITING_FOR_TRIP_START');
     add([what === 'off' ? event(phone, 'STOP_TRACKING') : event({ platform: 'ios', zone }, 'VISIT_ENDED')]);
     teller.now = from;
   } else if (what === 'twice') {
-    // The phone sends again what it sent, as another entry, and measured otherwise.
+    // The phone sends the same location again, as another entry with another accuracy.
     const recent = teller.entries.slice(-20).filter((e) => e.metadata.key === keys.filteredLocation);
     add(
       recent.map(({ metadata, data }, i) => ({
@@ -159,7 +159,7 @@ const batteryOf = ({ platform }: Phone) =>
     ? { battery_level_ratio: 0.5, battery_status: 1, ts: 1 }
     : { battery_level_pct: 50, battery_status: 3, ts: 1 };
 
-/** Entries of a life, one per identity. */
+/** Entries of a random history, one per identity. */
 export function lifeOf(episodes: readonly Episode[]): Entry[] {
   const teller: Teller = { entries: [], now: 0, east: 0 };
   for (const one of episodes) {
@@ -177,7 +177,7 @@ function meanwhile({ clock, unsure }: Episode, { metadata, data }: Entry): Entry
   return { metadata: { ...metadata, write_ts: metadata.write_ts + clock }, data: { ...data, ...ts, ...accuracy } };
 }
 
-/** Phones with tracking always on send no filtered locations; some only begin to at some time. */
+/** Phones with tracking always on send no filtered locations; some begin to send them later. */
 function fromUnfiltered(entries: Entry[], until: number): Entry[] {
   return entries.map((entry, i) =>
     entry.metadata.key === keys.filteredLocation && i < until * entries.length
@@ -191,7 +191,7 @@ export function lastOfEach(entries: readonly Entry[]): Entry[] {
   return [...new Map(entries.map((entry) => [identityText(identityOf(entry)), entry])).values()];
 }
 
-/** The entries of an invented life. */
+/** The entries of a random history. */
 export const life: fc.Arbitrary<Entry[]> = fc
   .tuple(
     fc.oneof(fc.array(episode, { minLength: 1, maxLength: 3 }), fc.array(episode, { minLength: 3, maxLength: 12 })),
@@ -199,7 +199,7 @@ export const life: fc.Arbitrary<Entry[]> = fc
   )
   .map(([episodes, unfiltered]) => fromUnfiltered(lifeOf(episodes), unfiltered));
 
-/** An earlier content of an identity, wrong in one way or another; the last content repairs it. */
+/** An earlier content of an identity, wrong in some way; the last content corrects it. */
 function earlier(entry: Entry, kind: number): Entry {
   const { metadata, data } = entry;
   const ts = typeof data.ts === 'number' ? data.ts : metadata.write_ts;
@@ -249,7 +249,7 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
       const chance = seededRandom(seed).next;
       const listed = ordered(entries, order, chance);
       const place = new Map(listed.map((entry, i) => [entry, i]));
-      // Positions are real numbers: what is to come before or after an entry gets one smaller or larger than its own.
+      // Positions are real numbers: an entry before or after another one gets a smaller or larger position.
       const queue = listed.map((entry, i) => ({ entry, at: i }));
       for (const { at, kind, many } of wrong)
         for (const entry of entries.slice(at, at + many))

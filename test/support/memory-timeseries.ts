@@ -1,4 +1,4 @@
-// The part of a timeseries that the analysis reads, in memory: quick enough for thousands of lives.
+// The part of a timeseries that the analysis reads, in memory: quick enough for thousands of histories.
 import { convert } from '../../src/intake/converters/convert.ts';
 import { dataTime, type Entry } from '../../src/model/entry.ts';
 import { isTimeZone } from '../../src/model/time.ts';

@@ -52,7 +52,7 @@ export interface Move {
   speed?: number;
 }
 
-/** Locations of somebody who moves east at one speed. */
+/** Locations of a user who moves east at one speed. */
 export function moving(move: Move, more: Partial<Location> = {}): Location[] {
   const { from, to, every = 30, east = 0, north = 0, speed = 0 } = move;
   const found: Location[] = [];

@@ -14,7 +14,7 @@ export const greyPixel = Buffer.from(
   'base64',
 );
 
-/** The bytes of a file with these tiles. `leaves`: each has a directory of its own. */
+/** The bytes of a file with these tiles. `leaves`: each tile has its own directory. */
 export function pmtiles(
   tiles: readonly TileRun[],
   { leaves = false, minZoom = 0, maxZoom = 18, attribution = '<a href="x">&copy; Nobody</a>', kind = 2 } = {},

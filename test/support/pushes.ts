@@ -34,7 +34,7 @@ export function pushedFix(phone: Phone, seconds: number, east: number, north = 0
   });
 }
 
-/** Filtered locations of somebody who moves east at one speed; of an iPhone every 60 s, else every 30 s. */
+/** Filtered locations of a user who moves east at one speed; of an iPhone every 60 s, else every 30 s. */
 export function pushedMove(phone: Phone, move: Move): Entry[] {
   const { from, to, east = 0, north = 0, speed = 0 } = move;
   const every = move.every ?? (phone.platform === 'ios' ? 60 : 30);

@@ -1,4 +1,4 @@
-// A store to test with: embedded, in a folder of its own that goes away with it.
+// A store to test with: embedded, in a temporary folder that is removed with it.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ export async function newStore(options: { now?: () => number } = {}): Promise<St
 
 let users = 0;
 
-/** Registers somebody and returns their UUID. */
+/** Registers a user and returns their UUID. */
 export async function newUser(store: Store, uuid = newUuid()): Promise<string> {
   users += 1;
   const { user } = await store.users.register(`somebody-${users}@example.org`, { uuid, now: 1_700_000_000 });
@@ -60,7 +60,7 @@ export async function waitingOf(store: Store, userId: string): Promise<Entry[]> 
   return (await store.usercache.find(userId, { time: 'write_ts', limit: 100_000 })).entries;
 }
 
-/** Takes the lease on a user; throws if somebody else has it. */
+/** Takes the lease on a user; throws if another owner has it. */
 export async function leaseOn(store: Store, userId: string, owner = 'test', seconds = 600): Promise<Lease> {
   const taken = await store.leases.acquire(userId, owner, seconds);
   if ('lease' in taken) return taken.lease;

@@ -1,4 +1,4 @@
-// What files still say of somebody: texts, texts in compressed data, and pieces of compressed data.
+// Traces of a user in files: texts, texts in compressed data, and pieces of compressed data.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
@@ -19,7 +19,7 @@ async function filesIn(folder: string): Promise<Map<string, Buffer>> {
   return files;
 }
 
-/** Which of `texts` stand in the files of a folder. */
+/** Which of `texts` are in the files of a folder. */
 export async function textsIn(folder: string, texts: readonly string[]): Promise<string[]> {
   const hits: string[] = [];
   for (const [name, bytes] of await filesIn(folder)) {
@@ -31,7 +31,7 @@ export async function textsIn(folder: string, texts: readonly string[]): Promise
 /** How packed texts begin: with the size of the window. */
 const window = packText('a')[0]! & 15;
 
-/** Which of `texts` stand in compressed data that begins anywhere in the files of a folder. */
+/** Which of `texts` are in compressed data that begins anywhere in the files of a folder. */
 export async function packedTextsIn(folder: string, texts: readonly string[]): Promise<string[]> {
   const hits = new Set<string>();
   const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
@@ -69,7 +69,7 @@ export function piecesOf(folder: string, user?: string): Set<string> {
   return pieces;
 }
 
-/** How many of `pieces` stand in each file of a folder that has some. */
+/** How many of `pieces` are in each file of a folder that has some. */
 export async function piecesIn(folder: string, pieces: ReadonlySet<string>): Promise<string[]> {
   const hits: string[] = [];
   for (const [name, bytes] of await filesIn(folder)) {

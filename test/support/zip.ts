@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 interface Packed {
   name: string;
   content: Buffer;
-  /** Overrides what the directory says of it. */
+  /** Overrides its entry in the directory. */
   says?: { size?: number; offset?: number; flags?: number; method?: number; crc?: number };
   zip64?: boolean;
 }

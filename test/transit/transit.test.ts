@@ -1,4 +1,4 @@
-// Transit feeds: what an index keeps of one, and what it says of rides.
+// Transit feeds: the contents of an index, and the lines that it finds for legs.
 import { expect, it } from 'vitest';
 import { readFeed } from '../../src/import/add-feed.ts';
 import { buildIndex } from '../../src/transit/build-index.ts';
@@ -10,7 +10,7 @@ import { indexOf, place, rideAlong, tablesOf, townFeed } from './town.ts';
 const noon: LocalTime = () => ({ day: '2024-03-08', hour: 12, weekday: 4 });
 const network = async (): Promise<TransitNetwork> => new TransitNetwork([await indexOf('a')]);
 
-it('an index has the stops, patterns, times and hours of the feed, and its text gives it back', async () => {
+it('an index has the stops, patterns, times and hours of the feed, and can be read from its text', async () => {
   const index = await indexOf('a');
   expect(index).toMatchObject({ agencies: ['Town Transit'], first_day: '2024-01-01', last_day: '2024-12-31' });
   expect(index.routes.map(({ short_name, kind }) => [short_name, kind])).toEqual([
@@ -30,7 +30,7 @@ it('an index has the stops, patterns, times and hours of the feed, and its text 
   expect(formatIndex(parseIndex(formatIndex(index)))).toBe(formatIndex(index));
 });
 
-it('a ride along a line is its line, one across the town or too fast is not', async () => {
+it('a leg along a line is found as its line, and one across the town or too fast is not', async () => {
   const town = await network();
   const bus = matchRide(
     rideAlong(
@@ -85,7 +85,7 @@ it('a ride along a line is its line, one across the town or too fast is not', as
   ).toEqual(noEvidence);
 });
 
-it('a ride against the direction of a line is not that line', async () => {
+it('a leg against the direction of a line is not found as that line', async () => {
   expect(
     matchRide(
       rideAlong(
@@ -101,7 +101,7 @@ it('a ride against the direction of a line is not that line', async () => {
   ).toBeLessThanOrEqual(0);
 });
 
-it('a line that does not run at this hour loses to nothing', async () => {
+it('a line that does not run at this hour is less likely than no line', async () => {
   const night: LocalTime = () => ({ day: '2024-03-08', hour: 3, weekday: 4 });
   expect(
     matchRide(
@@ -151,7 +151,7 @@ it('of several feeds of an agency only the one nearest by date counts', async ()
   ]);
 });
 
-it('tolerates what real feeds have: stations, gaps in times, times after midnight, dates instead of a calendar', async () => {
+it('accepts features of real feeds: stations, gaps in times, times after midnight, dates instead of a calendar', async () => {
   const changes = {
     stops:
       'stop_id,stop_name,stop_lat,stop_lon,location_type,parent_station\nS,Central,45,7,1,\np,Platform 1,,,0,S\nq,End,45.01,7,0,\nm,Middle,45.005,7,0,\n',
@@ -177,7 +177,7 @@ it.each([
   ['no trips', { trips: 'route_id,service_id,trip_id\n' }, /trips in trips\.txt/],
   ['only lifts', { routes: 'route_id,route_type\n1,6\n' }, /trains, buses or ferries/],
   ['no days', { calendar: '' }, /days of service/],
-])('refuses a feed with %s, with a sentence', async (_, changes, message) => {
+])('refuses a feed with %s, with the reason', async (_, changes, message) => {
   await expect(buildIndex('x', tablesOf(townFeed(changes)))).rejects.toThrow(message);
 });
 

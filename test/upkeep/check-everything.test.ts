@@ -6,7 +6,7 @@ import { useStore } from '../support/store.ts';
 
 const store = useStore();
 
-it('names erasures and copies that did not end, not zero people who are behind', async () => {
+it('names incomplete erasures and copies, and does not report zero people behind', async () => {
   const settings = { ...config, store: store.address, logDir: '/nowhere', readyDiskMiB: 0 };
   const host = { config: () => settings as never, env: {}, zone: 'UTC', now: () => 1_700_000_000 };
   const unfinished = async () => [{ user_id: 'a', stage: 'erasing' as const }];

@@ -15,7 +15,7 @@ async function zonesAt(date: string): Promise<string> {
   return `${ok} ${text} ${next}`;
 }
 
-it('says that time zone data are old half a year after their year, and what to do, without an alarm', async () => {
+it('reports old time zone data half a year after their year, with the remedy, and not as a fault', async () => {
   expect(await zonesAt(`${year + 1}-06-20T00:00:00Z`)).not.toContain('old');
   expect(await zonesAt(`${year + 1}-07-10T00:00:00Z`)).toMatch(/^true .*are old.*newer Node.*rebuild --all --zone/);
 });

@@ -53,7 +53,7 @@ it('reports nothing if nothing has changed', async () => {
   expect(report).toMatchObject({ status: 'done', changes: [] });
 });
 
-it('names the trips that came, went and changed, and leaves the diary as if it had always been so', async () => {
+it('names added, removed and changed trips, and gives the same diary as a first analysis', async () => {
   const user = await userWithDays();
   const expected = await derived(store, user);
   await tamper(user, ([first, second, third, ...rest]) => [
@@ -71,7 +71,7 @@ it('names the trips that came, went and changed, and leaves the diary as if it h
   expect(await derived(store, user)).toEqual(expected);
 });
 
-it('that died between two stretches is continued by the next run', async () => {
+it('that was killed between two stretches is continued by the next run', async () => {
   const user = await userWithDays();
   const expected = await derived(store, user);
   await tamper(user, (chain) => chain.map((link) => ({ ...link, trip: { ...link.trip!, distance: 1 } })));
@@ -118,7 +118,7 @@ it('a preview reports what the rebuild then does, and writes nothing', async () 
   expect(await previewRebuild(store, user, options)).toEqual([]);
 });
 
-it('a preview says exactly what a rebuild with another version then does, and leaves every row of the store as it was', async () => {
+it('a preview reports exactly what a rebuild with another version then does, and changes no row of the store', async () => {
   const versions = [shippedSegmenter, hourlySegmenter, segmenterWith({ full: shippedModels.sparse })];
   expect(new Set(versions.map(({ version }) => version)).size).toBe(3);
   const seen = { added: 0, removed: 0, changed: 0 };
@@ -198,7 +198,7 @@ function digestOf({ address }: Store): Promise<string> {
   });
 }
 
-it('sums changes by day and mode, and names the days of which most changed', () => {
+it('sums changes by day and mode, and names the days with the most changes', () => {
   const car = { car: { distance_m: 4000, duration_s: 600 } };
   const bus = { bus: { distance_m: 4100, duration_s: 600 } };
   const change = { what: 'changed', day: '2024-03-12', start_ts: 0, end_ts: 600, before: car, after: bus } as const;

@@ -25,7 +25,7 @@ async function setAside(user: string, entries: readonly Entry[]): Promise<void> 
 }
 
 describe('recovery', () => {
-  it('puts back entries that now convert, once, and the next run adds them to the diary', async () => {
+  it('recovers entries that now convert, once, and the next run adds them to the diary', async () => {
     const day = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
     const other = await newUser(store);
     await chainAfter(store, other, day);
@@ -47,7 +47,7 @@ describe('recovery', () => {
     expect(await derived(store, user)).toEqual(expected);
   });
 
-  it('leaves entries that still fail where they are, and names them with the reason', async () => {
+  it('keeps entries that still do not convert as errors, and names them with the reason', async () => {
     const user = await newUser(store);
     await setAside(user, [unknown(1), unknown(2), ...pushedRide(android, 0, 0).slice(0, 3)]);
     const report = await recoverErrors(store, user, options);
@@ -70,7 +70,7 @@ describe('recovery', () => {
     expect((await store.counts(user)).timeseries).toBe(1);
   });
 
-  it('finds recoverable entries behind errors so large that they fill pages', async () => {
+  it('finds recoverable entries after errors so large that one read returns few', async () => {
     const user = await newUser(store);
     const large = Array.from({ length: 18 }, (_, i) =>
       pushed(android, 'background/activity', i, { text: 'x'.repeat(3_000_000) }),
@@ -95,7 +95,7 @@ describe('recovery', () => {
       ...times(ts),
     });
 
-    it('puts back the content that arrived last', async () => {
+    it('recovers the content that arrived last', async () => {
       const user = await newUser(store);
       const rows = [unnamed('a', study('old'), 10), unnamed('b', study('new'), 20), unnamed('c', study('older'), 5)];
       await store.errors.put(user, rows);
@@ -103,7 +103,7 @@ describe('recovery', () => {
       expect(await timeseriesOf(store, user)).toEqual([study('new')]);
     });
 
-    it('removes those that are older than what was accepted meanwhile', async () => {
+    it('removes errors that are older than entries accepted meanwhile', async () => {
       const user = await newUser(store);
       await store.errors.put(user, [unnamed('a', study('old'), 10)]);
       await put(store, user, [study('new')], 20);
@@ -112,7 +112,7 @@ describe('recovery', () => {
       expect(await timeseriesOf(store, user)).toEqual([study('new')]);
     });
 
-    it('leaves those that may be newer or older than what was accepted, and names them', async () => {
+    it('keeps errors that may be newer or older than the accepted entry, and names them', async () => {
       const user = await newUser(store);
       await put(store, user, [study('accepted')], 10);
       await pipeline(store, user);

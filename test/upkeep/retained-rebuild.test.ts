@@ -60,7 +60,7 @@ it('no run, rebuild, new version or second call changes a day', async () => {
   expect(await shown()).toEqual(before);
 });
 
-it('entries that come late change no day', async () => {
+it('late entries change no day', async () => {
   const { store, life, shown, before } = await retainedDays();
   const late = life[1]!.filter((_, i) => i % 3 > 0);
   await put(store, user, late);

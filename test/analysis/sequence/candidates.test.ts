@@ -64,7 +64,7 @@ describe('the search for candidates with time sampling', () => {
     expect(open).toBe(1261);
   });
 
-  it('begins a trip at once with a location 100 m away', () => {
+  it('begins a trip with the first location 100 m away', () => {
     expect(segment({ locations: [...ride, ...standing(630, 900), at(930, 6101)] }).open).toBe(930);
   });
 

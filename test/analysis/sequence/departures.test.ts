@@ -34,13 +34,13 @@ describe('an Android phone', () => {
   const startWith = (...events: AnalyseInput['events']): number =>
     since(lastTrip({ locations, motions: riding, events }).start_ts);
 
-  it('that slept until its geofence woke it departed two to three minutes earlier', () => {
+  it('that slept until its geofence woke it: the user departed two to three minutes earlier', () => {
     const start = startWith(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'));
     expect(start).toBeGreaterThan(hour - 40 - 180);
     expect(start).toBeLessThan(hour - 40 - 120);
   });
 
-  it('that no geofence woke departed without that delay', () => {
+  it('that no geofence woke: the user departed without that delay', () => {
     const rule = (...events: AnalyseInput['events']) =>
       lastTrip({ locations, motions: riding, events }).evidence!.start;
     expect(rule()).toBe('movement');
@@ -54,7 +54,7 @@ describe('an Android phone', () => {
     expect(startWith(on, exit)).toBeGreaterThanOrEqual(hour - 20);
   });
 
-  it('that was switched off and on at a place shows where its user was when its geofence woke it', () => {
+  it('that was switched off and on at a place shows the place of its user when its geofence woke it', () => {
     const before = ride(0, 0);
     const events = [event(hour, 'BOOTED'), event(4 * hour - 5, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
     const trip = lastTrip({
@@ -67,10 +67,10 @@ describe('an Android phone', () => {
   });
 });
 
-describe('a short way of which a phone recorded the end alone', () => {
+describe('a short trip with a recorded end only', () => {
   const here = moving({ from: 0, to: 600 });
 
-  it('is a walk of 145 m where an Android phone read walking, and none where it read rest', () => {
+  it('is a walk of 145 m if an Android phone read walking, and no trip if it read rest', () => {
     const there = moving({ from: hour, to: hour + 600, east: 145 });
     const events = [event(700, 'STOPPED_MOVING'), event(hour - 10, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
     const locations = [...here, ...there, at(3 * hour, 145)];
@@ -82,7 +82,7 @@ describe('a short way of which a phone recorded the end alone', () => {
     expect(trips('STILL')).toEqual([]);
   });
 
-  it('is a drive of 600 m where an iPhone read it, from a single location', () => {
+  it('is a drive of 600 m if an iPhone read it, from a single location', () => {
     const readings = [motion(0, 'STILL'), motion(hour - 80, 'IN_VEHICLE'), motion(hour - 5, 'STILL')];
     const locations = [iosAt(0, 0), iosAt(hour, 600), iosAt(2 * hour, 600)];
     const [trip] = tripsOf({ locations, motions: readings });
@@ -95,7 +95,7 @@ describe('an iPhone', () => {
   const drive = (from: number, east: number): Location[] =>
     Array.from({ length: 25 }, (_, i) => iosAt(from + 30 * i, east + 400 * i));
   const later = iosAt(9 * hour, 10_000);
-  /** On foot from `from` on, then nothing told, then in a car; the first location comes at `hour`. */
+  /** On foot from `from` on, then no entries, then in a car; the first location comes at `hour`. */
   const readings = (from: number, more: readonly ReturnType<typeof motion>[] = []) =>
     [
       motion(from, 'WALKING'),
@@ -111,12 +111,12 @@ describe('an iPhone', () => {
     expect(Math.abs(startWith(readings(hour - 14 * minute)) - (hour - 14 * minute))).toBeLessThan(45);
   });
 
-  it('that rested before the ride had not departed yet', () => {
+  it('that rested before the drive had not departed before it', () => {
     const rested = [motion(hour - 8 * minute, 'STILL'), motion(hour - 6 * minute, 'UNKNOWN')];
     expect(startWith(readings(hour - 14 * minute, rested))).toBeGreaterThan(hour - 6 * minute);
   });
 
-  it('that reported motion all the time did not lose its user, who is next seen four kilometres away', () => {
+  it('with motion readings between two trips has no untracked time, although it is next seen four kilometres away', () => {
     const first = drive(0, 0);
     const again = drive(4 * hour, 9600 + 4000);
     const walked = [motion(4 * hour - 14 * minute, 'WALKING'), motion(4 * hour - 5 * minute, 'IN_VEHICLE')];
@@ -129,7 +129,7 @@ describe('an iPhone', () => {
   });
 });
 
-describe('between two rides', () => {
+describe('between two legs in vehicles', () => {
   const silence = { from: 900, to: 900 + 70 * minute };
   const parted = [
     ...moving({ from: 0, to: 900, speed: 20 }),
@@ -137,7 +137,7 @@ describe('between two rides', () => {
     ...moving({ from: silence.to + 930, to: silence.to + 1500, east: 88_000 }),
   ];
 
-  it('a silence with motion readings of a vehicle is not a stop', () => {
+  it('a gap with motion readings of a vehicle is not a stop', () => {
     const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
     const trip = lastTrip({ locations: parted, motions: felt });
     expect(trip.stops.every((stop) => stop.exit_ts - stop.enter_ts < 60)).toBe(true);

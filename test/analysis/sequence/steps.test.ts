@@ -57,7 +57,7 @@ describe('the decoder', () => {
   });
 });
 
-/** A leg of ten minutes by a mode, with figures that all but tell it. */
+/** A leg of ten minutes by a mode, with figures that are typical of it. */
 const legBy = (mode: (typeof modes)[number], wait: number): LegEvidence => ({
   state: cellStates.motor,
   start: 0,
@@ -80,7 +80,7 @@ const legBy = (mode: (typeof modes)[number], wait: number): LegEvidence => ({
 describe('the conditional random field', () => {
   const { crf } = shippedModels;
 
-  it('is what summing over every choice gives', () => {
+  it('equals the sum over every choice', () => {
     const legs = [
       legBy('CAR', 0),
       { ...legBy('BUS', 240), before: 0, near: 0.7, parked: 0.4 },
@@ -107,21 +107,21 @@ describe('the conditional random field', () => {
     });
   });
 
-  it('takes a wait at a stop for a bus or train', () => {
+  it('reads a wait at a stop as a sign of a bus or train', () => {
     const chance = (leg: LegEvidence): number[] => forwardBackward([leg], crf).single[0]!;
     const [, , car, ...others] = chance(legBy('BUS', 300));
     expect(others[0]! + others[1]!).toBeGreaterThan(car!);
     expect(chance(legBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
   });
 
-  it('does not take a drive along a bus line, without a wait, for a ride by bus', () => {
+  it('does not read a drive along a bus line without a wait as a bus', () => {
     const transit = [{ bus: 3, train: 0, lines: [] }];
     const chance = (wait: number): number => forwardBackward([legBy('CAR', wait)], crf, { transit }).single[0]![3]!;
     expect(chance(0)).toBeLessThan(0.5);
     expect(chance(180)).toBeGreaterThan(0.9);
   });
 
-  it('says no mode that is too slow for the leg', () => {
+  it('gives no mode that is too slow for the leg', () => {
     const fast = { ...legBy('CAR', 0), possible: [false, false, true, true, true] };
     expect(forwardBackward([fast], crf).single[0]!.slice(0, 2)).toEqual([0, 0]);
   });
@@ -218,7 +218,7 @@ describe('the features', () => {
     fc.integer({ min: 0, max: 100 }),
   );
 
-  it('of a cell are the same, whatever other cells are asked for', () => {
+  it('of a cell are the same for any other requested cells', () => {
     fc.assert(
       fc.property(
         fc.array(fix, { minLength: 30, maxLength: 80 }),
@@ -253,7 +253,7 @@ describe('the features', () => {
   });
 });
 
-it('a silence has no turn and no change of speed, wherever on earth it is', () => {
+it('a gap has no turn and no change of speed, at any position on earth', () => {
   const ways = fc.record({ east: fc.double({ min: 1, max: 30_000, noNaN: true }), latitude: fc.nat(60) });
   fc.assert(
     fc.property(ways, ({ east, latitude }) => {

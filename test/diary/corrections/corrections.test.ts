@@ -1,4 +1,4 @@
-// What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
+// Corrections of a day hold for any other entries before or after them, and have no effect once they are undone.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { correctedTrips, everyCorrectedLink } from '../../../src/diary/corrections/corrected-trips.ts';
@@ -44,7 +44,7 @@ function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[])
   }
 }
 
-/** Every reader of trips shows the same ones, whatever part of the chain it reads. */
+/** Every reader of trips shows the same ones, for any part of the trip chain that it reads. */
 async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]): Promise<void> {
   const trips = correctedTrips(store);
   const shown = chain.filter(({ trip }) => trip !== null);
@@ -73,7 +73,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
 
 const all = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
 
-describe('corrections of an invented life', () => {
+describe('corrections of a random history', () => {
   const lives = life.map(withTokens).chain((entries) =>
     correctionsOf(entries).chain((corrections) =>
       fc.record({
@@ -84,7 +84,7 @@ describe('corrections of an invented life', () => {
     ),
   );
 
-  it('hold in any order of arrival, survive a new analysis, and leave the diary of before when they are undone', async () => {
+  it('hold in any order of arrival and after a new analysis, and their undo restores the diary', async () => {
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
@@ -118,7 +118,7 @@ describe('corrections of an invented life', () => {
   });
 });
 
-it('count up to 100 of a UTC day and 1,000 of a person: the others are listed as without effect', async () => {
+it('are applied up to 100 per UTC day and 1,000 per person, and the others are listed as without effect', async () => {
   const uuid = await newUser(store);
   const midnight = Date.UTC(2024, 2, 12) / 1000;
   const first = 1_900_000_000;

@@ -218,7 +218,7 @@ const reached = 'unseen 6967.5-29452.5 6000 > 30000; 35767.5-36652.5, 6010 m, 30
 it.each([
   ['drop', [1, 2, 3, 4].map((i) => i * 7200), reached],
   ['join', [0, 1, 2, 3, 4].map((i) => i * 7200 + 3000), 'dropped 36000'],
-])('a link is read with every correction that reaches it through others: %s', async (kind, times, last) => {
+])('a link is read with every correction that affects it through others: %s', async (kind, times, last) => {
   const user = await userWith(sixStarts);
   await put(
     store,
@@ -245,7 +245,7 @@ it('a day is read with the corrections of its first and last trip', async () => 
   expect(rows.map((row) => row.split(' ').at(-1))).toEqual(['tram', 'car', 'car', 'car', 'car', 'tram']);
 });
 
-it('a correction names the trips that its author sees, however long before they ended', async () => {
+it('a correction names the trips that its author sees, also if they ended days before', async () => {
   const user = await userWith([0, 2.5 * 86_400]);
   const author = { now: 3_900_000_000, origin: { surface: 'page' } as unknown as Origin };
   await put(store, user, [await correctionEntry(store, user, one('join', 30 * 3600) as Correction, author)]);
@@ -253,7 +253,7 @@ it('a correction names the trips that its author sees, however long before they 
   expect([stated.seen?.length, effect]).toEqual([2, 'applied']);
 });
 
-it('a correction counts against the limit of its user in the batch in which it comes', async () => {
+it('a correction counts for the limit of its user within its own batch', async () => {
   const user = await newUser(store);
   const undone = [...Array(1000).keys()].flatMap((i) => [
     correction(3_900_000_000 + 2 * i, one('split', 7400) as Entry['data']),

@@ -46,7 +46,7 @@ async function look(uuid: string) {
   };
 }
 
-it('only the pipeline, the upkeep of the store and cases for maintainers read the chain as it is stored', async () => {
+it('only the pipeline, the upkeep of the store and cases for maintainers read the stored trip chain without corrections', async () => {
   const root = new URL('../../../src/', import.meta.url).pathname;
   const files = (await readdir(root, { recursive: true })).filter((name) => name.endsWith('.ts'));
   // Places that a run keeps are no trips.
@@ -56,7 +56,7 @@ it('only the pipeline, the upkeep of the store and cases for maintainers read th
   expect(readers.filter((name) => name.startsWith('evaluate'))).toEqual(['evaluate/find-case.ts']);
 });
 
-it('corrections weeks apart are applied without a look at the trips between them', async () => {
+it('corrections weeks apart are applied without reading the trips between them', async () => {
   const uuid = await newUser(store);
   const person = { platform: 'android', day: '2024-01-10', seed: 'far', zone: 'Europe/Berlin' } as const;
   for (const entries of simulateDays(person, 24)) await put(store, uuid, entries);
@@ -77,12 +77,12 @@ it('corrections weeks apart are applied without a look at the trips between them
   expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(times.length / 2);
 });
 
-describe('corrections of an invented life', () => {
+describe('corrections of a random history', () => {
   const lives = life.chain((entries) =>
     fc.record({ entries: fc.constant(entries), corrections: correctionsOf(entries) }),
   );
 
-  it('are seen before the pipeline runs as after it, and so is their undo', async () => {
+  it('have the same effect before and after a run of the pipeline, and so does their undo', async () => {
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections: all }, uuid) => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips'));

@@ -1,4 +1,4 @@
-// Why a day is as it is: every part of it has a reason, and the sentences are those of the rules that are stored.
+// Explanations of a day: each part of it has a reason, in a sentence for the stored rule.
 import { expect, it } from 'vitest';
 import { explainDay, type Reason } from '../../../src/diary/explain/explain-day.ts';
 import { observedDays } from '../../../src/diary/observed-time.ts';
@@ -56,7 +56,7 @@ function textOf(wanted: string, evidence: Partial<TripEvidence>, more: Partial<T
   return reasons.find(({ about, rule }) => about === wanted || rule === wanted)?.text;
 }
 
-it('each stored rule has a sentence of its own, with the thresholds of the analysis', () => {
+it('each stored rule has a different sentence, with the thresholds of the analysis', () => {
   expect(textOf('start', { start: 'readings' })).toMatch(/^only the phone's motion readings/);
   expect(textOf('dwell', { ended_by: 'dwell' })).toBe(
     'for 5 min all locations lay within 100 m of each other: the user rested',
@@ -69,7 +69,7 @@ it('each stored rule has a sentence of its own, with the thresholds of the analy
   expect(textOf('nothing received', {})).toBe('no later data were processed yet: none came, or they are pending');
 });
 
-it('time in which a person moved unseen is a part of its own, and the next trip is the one after', () => {
+it('untracked time is a separate part, and the next trip follows it', () => {
   const [, second] = workday();
   const [start_ts, end_ts] = [first!.start_ts - 900, first!.start_ts - 300];
   const [start_loc, end_loc] = [first!.trip!.end_loc, first!.trip!.start_loc];

@@ -25,7 +25,7 @@ it('finds the mode of a label in the lists of the study, else by its name', () =
   expect(labels.map(usual)).toEqual([null, 'bus', 'car', 'bicycling', null, null, null]);
 });
 
-it('words of the lists come in the language asked for, else in English, else from the value', () => {
+it('texts of the lists are in the requested language, else in English, else from the value', () => {
   expect(studyLabels(config, 'de')).toEqual({
     modes: [
       { value: 'cargo', words: 'Lastenrad' },
@@ -39,7 +39,7 @@ it('words of the lists come in the language asked for, else in English, else fro
   );
 });
 
-it('a label is the mode of the only ride of a trip; walks around it and trips of two rides stay', () => {
+it('a label sets the mode of the only section of a trip in a vehicle, not of walks or of trips with two such sections', () => {
   const trip = (...modes: string[]) => ({
     sections: modes.map((mode, i) => ({ sensed_mode: `PredictedModeTypes.${mode}`, distance: 100 + i }) as Section),
   });

@@ -1,4 +1,4 @@
-// To which trip or stay somebody's words belong: made-up days.
+// The trip or stay that user input belongs to, on made-up days.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Input, inputOf } from '../../../src/diary/labels/input-keys.ts';
@@ -44,13 +44,13 @@ describe('an input belongs to', () => {
     expect(home(start, end)).toBe(expected);
   });
 
-  it('none of which it shares just half, nor of a trip that begins where it ends, if it has no start', () => {
+  it('no trip that has exactly half of its time, nor, without a start, one that begins at its end', () => {
     expect(findSpan({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
     expect(findSpan({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
     expect(findSpan({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
   });
 
-  it('one trip at most, and that trip shares time with it or holds its start', () => {
+  it('at most one trip, which overlaps it or contains its start', () => {
     const time = fc.integer({ min: 0, max: 40_000 });
     fc.assert(
       fc.property(time, time, (a, b) => {
@@ -97,13 +97,13 @@ describe('input about a trip', () => {
     expect(matchInputs(said, trips).labelledTrips).toBe(2);
   });
 
-  it('has the replaced mode that was labelled together with the mode', () => {
+  it('has the replaced mode of the same label as the mode', () => {
     const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
     const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
     expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
   });
 
-  it('has no replaced mode once the mode was corrected to one that replaces none', () => {
+  it('has no replaced mode after the mode was corrected to one that replaces none', () => {
     const range = { start_ts: 1, end_ts: 2 };
     const said = [
       input('mode_confirm', { ...range, label: 'e_bike' }),
@@ -129,14 +129,14 @@ describe('input about a stay', () => {
     for (const { start_ts } of trips) expect(found.ofTrip(start_ts).additions).toEqual([]);
   });
 
-  it('may be open: the first stay has no start, the last no end', () => {
+  it('may belong to the first stay, which has no start, and to the last, which has no end', () => {
     const found = labels([note({ end_ts: 10_000, label: 'first' }), note({ start_ts: 22_500, label: 'last' })]);
     expect(at(found, null, 10_000)).toEqual(['first']);
     expect(at(found, 22_500, null)).toEqual(['last']);
     expect(at(found, 11_000, 20_000)).toEqual([]);
   });
 
-  it('is matched to the right stay if the way between two places was not tracked', () => {
+  it('is matched to the right stay if the movement between two places was not tracked', () => {
     const found = labels([
       note({ start_ts: 11_000, end_ts: 13_000, label: 'before' }),
       note({ start_ts: 18_000, end_ts: 20_000, label: 'after' }),
@@ -146,7 +146,7 @@ describe('input about a stay', () => {
   });
 });
 
-it('of the trips around inputs each input gets the trip or stay that it gets of all trips', async () => {
+it('each input gets the same trip or stay from the trips near inputs as from all trips', async () => {
   const chain = fc.array(fc.tuple(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 60, max: 20_000 })), {
     maxLength: 12,
   });

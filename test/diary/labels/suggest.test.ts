@@ -1,4 +1,4 @@
-// Labels suggested from a user's own labelled trips: honest about their chance, on invented lives.
+// Labels suggested from the user's own labelled trips: their probabilities are correct on random histories.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -28,7 +28,7 @@ const commute = (i: number, labels: LabelSet, fields: Partial<LabelledTraits> = 
 const bike = { mode_confirm: 'bike', purpose_confirm: 'work' };
 
 describe('suggested labels', () => {
-  it('are right as often as they say, for people with any habits, before and after', () => {
+  it('are right as often as their probability states, for people with any habits, before and after a change', () => {
     const bins = Array.from({ length: 10 }, () => ({ count: 0, p: 0, came: 0 }));
     const sure = { count: 0, came: 0 };
     const judge = (way: LabelledTraits, known: readonly LabelledTraits[]): void => {
@@ -62,7 +62,7 @@ describe('suggested labels', () => {
     expect(sure.came / sure.count).toBeGreaterThan(0.95);
   });
 
-  it('are probabilities of the labels of such trips, the greatest first, in any order of the trips', () => {
+  it('are probabilities of the labels of similar trips, the greatest first, in any order of the trips', () => {
     fc.assert(
       fc.property(life, fc.nat(), fc.integer(), (ways, at, seed) => {
         fc.pre(ways.length > 1);
@@ -95,7 +95,7 @@ describe('suggested labels', () => {
     );
   });
 
-  it('grow with every trip with the same labels, and are sure after some', () => {
+  it('have a greater probability with each trip with the same labels', () => {
     const p = (count: number) =>
       suggest(
         commute(99, {}),
@@ -117,7 +117,7 @@ describe('suggested labels', () => {
     expect(suggest(commute(9, {}), {}, [commute(1, bike, fields)])).toEqual([]);
   });
 
-  it('lean to trips of the same time and of the same sensed mode', () => {
+  it('prefer labels of trips at the same time of day and in the same sensed mode', () => {
     const evening = { mode_confirm: 'bus', purpose_confirm: 'meal' };
     const known = [1, 2, 3].flatMap((i) => [commute(i, bike), commute(i + 0.5, evening, { minute: 1200 })]);
     const first = (fields: Partial<LabelledTraits>) => suggest(commute(9, {}, fields), {}, known)[0]!.labels;
@@ -131,7 +131,7 @@ describe('suggested labels', () => {
   });
 });
 
-it('a trip is not asked about only where the first suggestion is as sure as the setting asks', () => {
+it('a trip needs no confirmation only if the first suggestion reaches the probability of the setting', () => {
   const suggestions = [{ p: 0.96, labels: bike }];
   const asked = (sureFrom: number) => suggestionFields(suggestions, { shownFrom: 0.5, sureFrom }).expectation;
   expect([0.5, 0.95, 0.97, 1].map(asked)).toEqual([false, false, true, true].map((to_label) => ({ to_label })));

@@ -243,7 +243,7 @@ it.each([
   expect(deriveStatus(figures({ profile, state: { last_run_ts }, waiting: { count } }), { now }).lag_s).toBe(expected);
 });
 
-it('the remedy names the person, the command and what is known', () => {
+it('the remedy names the person, the command and the facts', () => {
   const remedy = (changes: Changes) => {
     const status = deriveStatus(figures(changes), { now });
     return findRemedy(status, status.broken!, { now, zone: 'UTC' });
@@ -274,7 +274,7 @@ it('the remedy names the person, the command and what is known', () => {
   expect(quotedName("o'neill x")).toBe("'o'\\''neill x'");
 });
 
-it('the JSON of a status has the limit and the refusal that were met, or null', () => {
+it('the JSON of a status has the limit that was reached and the last refusal, or null', () => {
   const json = (profile: Record<string, number | string>) =>
     toStatusJson(deriveStatus(figures({ profile: { ...usual, ...profile } }), { now }));
   const none = { limit_met: null, limit_met_ts: null, refusal: null, refusal_ts: null };

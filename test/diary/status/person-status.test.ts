@@ -1,4 +1,4 @@
-// Where people stand, as the core tells it of what came through the door, and what the figures of it cost.
+// The status of people, derived from their calls and entries, and the cost of its figures.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { everyStatus, readStatus } from '../../../src/diary/status/all-statuses.ts';
 import type { PersonStatus } from '../../../src/diary/status/person-status.ts';
@@ -63,7 +63,7 @@ it('a person with a damaged row is behind, and others are listed as usual', asyn
   });
 });
 
-it('a chain holds each link from the put or the run that made it, by both clocks', async () => {
+it('each step of a status has the time of the put or the run that completed it, by both clocks', async () => {
   expect(await said()).toEqual(['never_began', start, 'called: never_called']);
   clock += 3600;
   await push(location(start + 60), battery(start + 70));
@@ -88,8 +88,8 @@ it('a chain holds each link from the put or the run that made it, by both clocks
   expect(rest).toMatchObject({ state: 'in_order', since: null, broken: null, faults: 0, lag_s: 0 });
 });
 
-describe('the state is of the first broken link:', () => {
-  it('without calls a person is silent; with calls and no location, without locations', async () => {
+describe('the state is of the first failed step:', () => {
+  it('a person without calls is silent, and one with calls but no location is without locations', async () => {
     await push(location(start));
     await run();
     clock += 2 * day;
@@ -105,7 +105,7 @@ describe('the state is of the first broken link:', () => {
     expect(await said()).toEqual(['silent', last, 'called: silent']);
   });
 
-  it('a clock that is ahead hides no other fault, and is named while it lasts', async () => {
+  it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
     await push(location(start + 40 * day));
     await run();
     expect(await said()).toEqual(['without_locations', start, 'stored: clock_ahead']);
@@ -135,7 +135,7 @@ describe('the state is of the first broken link:', () => {
     expect(await said()).toEqual(['in_order', null, null]);
   });
 
-  it('some wrong values are no break, many of what trips are made of are', async () => {
+  it('a few wrong values are no fault, and many wrong locations are one', async () => {
     const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x' });
     await push(location(start), ...[1, 2, 3].map((n) => wrong(start + n)));
     await run();

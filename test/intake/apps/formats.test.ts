@@ -53,7 +53,7 @@ const traccar: JsonObject = {
 const dataOf = (mapped: { entries: { data: JsonObject }[] }, i = 0): JsonObject => mapped.entries[i]!.data;
 
 describe('OwnTracks', () => {
-  it('gives a location in m/s, a motion and the battery, and no network', () => {
+  it('gives a location in m/s, a motion reading and the battery, and no network', () => {
     const { entries, unusable } = fromOwnTracks(location);
     expect(unusable).toEqual([]);
     expect(entries.map((entry) => [entry.metadata.key, entry.metadata.platform, entry.metadata.origin])).toEqual(
@@ -79,7 +79,7 @@ describe('OwnTracks', () => {
     expect(JSON.stringify(entries)).not.toContain('somebody at home');
   });
 
-  it('keeps each ping as it came, and skips messages about the app', () => {
+  it('keeps each ping unchanged, and skips messages about the app', () => {
     const ping: JsonObject = { ...location, t: 'p', vel: 0, motionactivities: null };
     const later: JsonObject = { ...ping, created_at: Number(ping.created_at) + 1800 };
     const [first, second] = [ping, later].map((message) => fromOwnTracks(message).entries);
@@ -99,7 +99,7 @@ describe('OwnTracks', () => {
     expect(fromOwnTracks({ ...bare, motionactivities: ['walking', 'cycling'] }).entries).toHaveLength(1);
   });
 
-  it('keeps other messages under their own names, and ignores messages that are not about travel', () => {
+  it('keeps other messages under their names, and ignores messages that are not about travel', () => {
     const transition = {
       _type: 'transition',
       tst: 1710230400,
@@ -135,7 +135,7 @@ describe('OwnTracks', () => {
     ['format_bad_time', { ...location, tst: 1710230400 - 978_307_200 }],
     ['format_unknown', { lat: 1, tst: 1710230400 }],
     ['format_not_an_object', [1]],
-  ])('rejects with a reason, and without what names networks: %s', (reason, message) => {
+  ])('rejects with a reason, and without names of networks: %s', (reason, message) => {
     const isObject = !Array.isArray(message);
     const networks = { data: 'AAAA', SSID: 'home of ada', BSSID: 'aa:bb', topic: 'ada' };
     const { unusable, entries } = fromOwnTracks((isObject ? { ...message, ...networks } : message) as JsonValue);
@@ -146,7 +146,7 @@ describe('OwnTracks', () => {
 });
 
 describe('Overland', () => {
-  it('gives fixes, motion and battery; -1 is unknown', () => {
+  it('gives locations, motion readings and battery, and reads -1 as unknown', () => {
     const { entries } = fromOverland([
       feature({
         altitude: 301,
@@ -230,7 +230,7 @@ describe('Overland', () => {
 });
 
 describe('Traccar Client', () => {
-  it('gives a location to the millisecond, a motion and the battery, and never repeats the token', () => {
+  it('gives a location to the millisecond, a motion reading and the battery, without the token', () => {
     const { entries } = fromTraccar([traccar]);
     expect(entries.map((entry) => entry.data)).toEqual([
       {
@@ -262,8 +262,8 @@ describe('Traccar Client', () => {
   });
 });
 
-describe('two fixes of one whole second', () => {
-  it('stay two, whichever comes first and however often, in whatever company', () => {
+describe('two locations of one whole second', () => {
+  it('remain two, in any order, repeated, and with any other messages', () => {
     const other = { ...location, lat: 38.5711 };
     const ids = [location, other].map((message) => fromOwnTracks(message).entries[0]!.metadata.write_ts);
     expect(new Set(ids).size).toBe(2);
@@ -282,7 +282,7 @@ describe('two fixes of one whole second', () => {
     ]);
   });
 
-  it('have times that survive JSON, within their second', () => {
+  it('have times within their second that JSON keeps exactly', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1_262_304_000, max: 4_102_444_800 }),
@@ -297,8 +297,8 @@ describe('two fixes of one whole second', () => {
   });
 });
 
-describe('whatever an app sends', () => {
-  it('never throws, and everything is in one of the three', () => {
+describe('any message of an app', () => {
+  it('is read without an exception as entries, unusable or skipped values', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('location', 'encrypted', 'steps', 'x y', ''), (value, _type) => {
         const json = value as JsonValue;
@@ -315,7 +315,7 @@ describe('whatever an app sends', () => {
     );
   });
 
-  it('becomes entries that the converters take', () => {
+  it('becomes entries that the converters accept', () => {
     const all = [
       fromOwnTracks(location),
       fromOverland([feature({ motion: ['walking'], battery_level: 1 })]),

@@ -107,7 +107,7 @@ function deepFreeze<Value>(value: Value): Value {
   return value;
 }
 
-describe('converting any entry that intake lets through', () => {
+describe('converting any entry that intake accepts', () => {
   it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, has its data time alone too, and adds no number that JSON lacks (${runs} runs)`, () => {
     let good = 0;
     let bad = 0;
@@ -139,11 +139,11 @@ describe('converting any entry that intake lets through', () => {
   }, 600_000);
 });
 
-/** What an entry says in a field, apart from the sign of a zero, which no text of the server has. */
+/** The value of a field, without the sign of a zero, which no text of the server has. */
 const saidIn = (data: JsonObject, name: string): unknown => (data[name] === 0 ? 0 : data[name]);
 
-describe('fields that a converter says mean what they say', () => {
-  it('are as the converter gives them, or as pushed where it refuses the entry', () => {
+describe('fields that a converter lists as unchanged', () => {
+  it('have the converted value, or the pushed one if the entry does not convert', () => {
     let count = 0;
     fc.assert(
       fc.property(mutated, (pushed) => {
@@ -163,7 +163,7 @@ describe('fields that a converter says mean what they say', () => {
     expect(count).toBeGreaterThan(runs / 10);
   }, 600_000);
 
-  it('are the same whatever was asked before', () => {
+  it('are the same after any earlier calls', () => {
     const lists = [locationFields, ['heading', 'bearing'], motionFields, ['loc'], [...locationFields, 'fmt_time']];
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom(...originals), fc.constantFrom(...lists))), (asked) => {
@@ -176,7 +176,7 @@ describe('fields that a converter says mean what they say', () => {
   });
 });
 
-it('a correction that names an empty source, token or place is no correction: it would mean every one', () => {
+it('a correction with an empty source, token or place is invalid, since it would match every one', () => {
   const stated = { start_ts: 1_600_000_000, end_ts: 1_600_000_600, ts: 1_600_000_000 };
   const metadata = { key: 'manual/correction', platform: 'other', type: 'message', write_ts: 1_600_001_000 };
   for (const data of [
@@ -204,13 +204,13 @@ describe('a converted entry', () => {
     if (!isLibraryObject) expect(result.data['an odd.$name']).toEqual([null]);
   });
 
-  it.each(entries)('%s converted again is the same: what was read back may be pushed', (_, entry) => {
+  it.each(entries)('%s converted again is the same, so converted entries can be pushed', (_, entry) => {
     const once = present(entry);
     expect(present(once)).toStrictEqual(once);
   });
 
   const converting = entries.filter(([, { metadata }]) => keyRow(metadata.key) !== null);
-  it.each(converting)('%s without a known zone has no local time in it', (_, entry) => {
+  it.each(converting)('%s without a known zone has no local time', (_, entry) => {
     for (const zone of [undefined, null, '', 'none', 'Not/AZone', 7, '+01:00']) {
       const metadata = { ...entry.metadata, time_zone: zone } as unknown as Entry['metadata'];
       const result = present({ metadata, data: entry.data });
@@ -219,7 +219,7 @@ describe('a converted entry', () => {
     }
   });
 
-  it('takes its local times from its own zone', () => {
+  it('has local times in its own zone', () => {
     const entry = readFixture('android', 'background-location').in;
     const inZone = (zone: string) => present({ ...entry, metadata: { ...entry.metadata, time_zone: zone } });
     expect(inZone('America/New_York').data.fmt_time).toBe('2016-06-20T11:28:02.750000-04:00');
@@ -227,7 +227,7 @@ describe('a converted entry', () => {
     expect(inZone('Asia/Kathmandu').metadata.write_fmt_time).toBe('2016-06-20T21:13:03.214000+05:45');
   });
 
-  it('keeps a field named __proto__ and is not led astray by it', () => {
+  it('keeps a field named __proto__ as data', () => {
     const data = JSON.parse('{"__proto__":{"latitude":1,"longitude":2},"ts":1466436482,"accuracy":3}');
     const metadata = { key: 'background/location', platform: 'ios', write_ts: 1466436482, time_zone: 'UTC' };
     expect((attempt({ metadata, data }) as ConversionError).reason).toBe('missing_field');

@@ -6,7 +6,7 @@ import { isMobilityError } from '../../../src/model/mobility-error.ts';
 import { fixtureNames, readFixture, rewriteFixture } from './fixtures.ts';
 
 for (const folder of ['android', 'ios', 'other', 'unusual'] as const) {
-  describe(`a pushed entry is taken and presented: ${folder}`, () => {
+  describe(`a pushed entry is accepted and converted: ${folder}`, () => {
     it.each(fixtureNames(folder))('%s', (name) => {
       const { in: pushed, out } = readFixture(folder, name);
       convert(pushed);
@@ -19,7 +19,7 @@ for (const folder of ['android', 'ios', 'other', 'unusual'] as const) {
   });
 }
 
-describe('an entry that cannot be converted says why', () => {
+describe('an entry that cannot be converted has the reason', () => {
   it.each(fixtureNames('failing'))('%s', (name) => {
     const { in: pushed, reason } = readFixture('failing', name);
     const error = errorOf(() => convert(pushed));

@@ -57,7 +57,7 @@ describe("an iPhone's flags", () => {
 });
 
 describe("Android's codes", () => {
-  it('are the names of the table only', () => {
+  it('are only the names in the table', () => {
     for (let type = -1; type < 13; type++) {
       const known = Object.values(motionTypes).some((code) => code === type);
       expect(reasonOf(motion('android', { type, confidence: 50, ts: 1466445911 }))).toBe(
@@ -67,7 +67,7 @@ describe("Android's codes", () => {
     }
   });
 
-  it('keep the time of the reading, or get the write time', () => {
+  it('keep the time of the reading, else get the write time', () => {
     expect(present(motion('android', { type: 7, confidence: 50, ts: 1466445000.25 })).data).toMatchObject({
       ts: 1466445000.25,
       fmt_time: '2016-06-20T17:50:00.250000+00:00',

@@ -21,7 +21,7 @@ describe('distance', () => {
     expect(distance({ latitude: 89.5, longitude: 0 }, { latitude: 89.5, longitude: 180 })).toBeCloseTo(degree, 6);
   });
 
-  it('is a number from 0 to half the circumference, the same both ways, whatever the locations', () => {
+  it('is a number from 0 to half the circumference, the same both ways, for any locations', () => {
     fc.assert(
       fc.property(latLon, latLon, (a, b) => {
         const metres = distance(a, b);

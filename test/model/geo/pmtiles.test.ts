@@ -45,7 +45,7 @@ it.each([false, true])('a tile is found by its run, also behind directories of d
   await tiles.close();
 });
 
-it('what is no file of raster tiles is refused with what was expected', async () => {
+it('a file without raster tiles is refused with the expected format', async () => {
   const good = pmtiles([{ id: 0, run: 1, image: Buffer.from('a') }]);
   const changed = (at: number, value: number): Buffer => {
     const bytes = Buffer.from(good);
@@ -72,7 +72,7 @@ it('what is no file of raster tiles is refused with what was expected', async ()
   expect(gzipSync(bomb).length).toBeLessThan(30_000);
 });
 
-it('a file with any wrong bytes gives an image, none or an error, and never a wait', async () => {
+it('a file with any wrong bytes gives an image, none or an error, and always ends', async () => {
   const good = pmtiles(
     Array.from({ length: 20 }, (_, i) => ({ id: 3 * i, run: 2, image: Buffer.alloc(5, i) })),
     { leaves: true, maxZoom: 4 },

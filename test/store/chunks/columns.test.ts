@@ -1,4 +1,4 @@
-// Columns give back exactly the objects that they were made of, and compress better than these.
+// Columns are read as exactly the objects that they were made of, and compress better.
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -53,7 +53,7 @@ const similar = fc
       ),
   );
 
-it('any list of JSON objects comes back exactly', () => {
+it('any list of JSON objects is read back exactly', () => {
   const anyList = fc.oneof(
     fc.array(anyObject, { maxLength: 8 }),
     similar,
@@ -69,15 +69,15 @@ it('any list of JSON objects comes back exactly', () => {
 it.each([
   ['objects', '{"a":', '}'],
   ['lists', '[', ']'],
-])('%s nested as deep as a parser goes come back', (_, open, close) => {
-  // The depth at which one of the engine's own functions gives up is known to nobody beforehand.
+])('%s nested as deep as the parser allows are read back', (_, open, close) => {
+  // The depth that the JSON functions of Node support is not documented.
   for (const depth of [...numbers(1, 110), ...numbers(0, 160).map((i) => 200 + i * 50)]) {
     const list = [{ ts: 1, deep: JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`) as JsonValue }, { ts: 2 }];
     expect(jsonText(listOf(columnsText(list)) as JsonValue) === jsonText(list)).toBe(true);
   }
 });
 
-it('columns of numbers of any size and distance come back', () => {
+it('columns of numbers of any size and distance are read back', () => {
   const edges = [0, 1, -1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 51, 2 ** 52, 2 ** 53 - 1, 2 ** 53, 2 ** 60, 1e300];
   const all = edges.flatMap((edge) => [edge, -edge, edge / 10, edge / 1e7, edge / 1e8, edge + 0.5]).map((n) => n + 0);
   for (const first of all) comeBack(all.map((n, i) => ({ ts: i % 2 === 0 ? first : n, other: n, again: n })));
@@ -95,7 +95,7 @@ it('columns of the entries that a phone records take far fewer bytes than the li
   }
 });
 
-it('the text of columns is as long as the texts in it, also where they repeat', () => {
+it('the text of columns contains repeated texts each time', () => {
   const list = numbers(0, 100).map((ts) => ({ ts, text: 'y'.repeat(10_000), short: 'y' }));
   expect(columnsText(list).length).toBeGreaterThan(1_000_000);
 });

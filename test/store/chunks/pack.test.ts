@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { levels, packText, packValue, unpackText, unpackValue } from '../../../src/store/chunks/pack.ts';
 
-it('texts come back, packed with any level', () => {
+it('texts packed with any level are unpacked unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 2_000 }), (text) => {
       for (const level of Object.values(levels)) expect(unpackText(packText(text, level))).toBe(text);
@@ -11,7 +11,7 @@ it('texts come back, packed with any level', () => {
   );
 });
 
-it('values come back exactly, also those that JSON.stringify changes', () => {
+it('values are unpacked exactly, including values that JSON.stringify changes', () => {
   for (const value of [
     null,
     -0,
@@ -25,7 +25,7 @@ it('values come back exactly, also those that JSON.stringify changes', () => {
   }
 });
 
-it('bytes that were cut off are an error', () => {
+it('truncated bytes are an error', () => {
   const bytes = packText('x'.repeat(1_000) + Math.PI);
   expect(() => unpackText(bytes.subarray(0, bytes.length - 3))).toThrow();
 });

@@ -35,7 +35,7 @@ export function admissionTests(use: Use): void {
     expect(await use.store.counts(user.id)).toEqual(none);
   });
 
-  it('of writes at the same moment as an erasure nothing is left, whether they were refused or not', async () => {
+  it('writes during an erasure leave no rows, refused or not', async () => {
     const { store } = use;
     const other = await use.another();
     for (let round = 0; round < 2; round++) {
@@ -61,7 +61,7 @@ export function admissionTests(use: Use): void {
     }
   });
 
-  it('a user whose erasure ended is not unfinished, and no other user is', async () => {
+  it('a user whose erasure is complete is not listed as unfinished, nor is any other user', async () => {
     const { store } = use;
     const user = await newPerson(store);
     await user.put([fix(1)]);

@@ -95,7 +95,7 @@ export function identityTests(use: Use): void {
     expect(await user.waiting()).toHaveLength(1);
   });
 
-  describe('a valid entry that is rejected at once', () => {
+  describe('a valid entry that the put rejects', () => {
     const unusableOf = (one: Entry): UnusableEntry => ({
       entry: one as unknown as JsonValue,
       identity: identityOf(one),
@@ -170,7 +170,7 @@ export function identityTests(use: Use): void {
     expect(await user.waiting()).toHaveLength(100);
   });
 
-  it('puts of many users at once stay apart', async () => {
+  it('simultaneous puts of many users do not affect each other', async () => {
     const users = await Promise.all(numbers(0, 60).map(() => newPerson(use.store)));
     await Promise.all(users.map((user, i) => user.put([fix(1, { i }), fix(2, { i })])));
     for (const [i, user] of users.entries()) same(await user.waiting(), [fix(1, { i }), fix(2, { i })]);

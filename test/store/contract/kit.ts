@@ -48,7 +48,7 @@ export async function storedAt(store: Store, userId: string, { key, write_ts }: 
   return entries[0] ?? null;
 }
 
-/** A UUID that nobody has. */
+/** A UUID that no user has. */
 export function newId(): string {
   return randomUUID();
 }
@@ -100,7 +100,7 @@ export function refuse(reason = 'bad_value', message = 'expected a number'): Jud
 /** Later than any entry of a test was written. */
 export const never = 1e13;
 
-/** Registers somebody whom nobody else has: tests share a store and must not meet. */
+/** Registers a new user for one test, since tests share a store. */
 export async function newPerson(store: Store): Promise<Person> {
   const person = new Person(store, newId());
   await store.users.register(`${person.id}@example.org`, { uuid: person.id, now: 1 });

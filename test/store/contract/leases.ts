@@ -4,7 +4,7 @@ import type { Lease, Store } from '../../../src/store/store.ts';
 import { until } from '../../support/until.ts';
 import { fix, newId, newPerson, type Person, rejects, type Use } from './kit.ts';
 
-/** A lease that ends almost at once. */
+/** A lease that expires almost immediately. */
 async function briefLease(store: Store, user: Person, owner: string, seconds = 0.05): Promise<Lease> {
   const result = await store.leases.acquire(user.id, owner, seconds);
   if (!('lease' in result)) throw new Error('expected a free user');
@@ -109,7 +109,7 @@ export function leaseTests(use: Use): void {
     'is of another user': async (_store) => (await newPerson(use.store)).lease(),
   };
 
-  it.each(Object.entries(losses))('with a lease that %s nothing is written', async (_, lose) => {
+  it.each(Object.entries(losses))('a write under a lease that %s is refused', async (_, lose) => {
     const { store } = use;
     const user = await newPerson(use.store);
     const lease = await lose(store, user);

@@ -26,7 +26,7 @@ const filled = { users: 1, tokens: 1, profiles: 1, usercache: 3, documents: 1, e
 const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
 
 export function lifecycleTests(use: Use): void {
-  it('names its engine, the space that it takes and the free space if that is known, and answers a ping', async () => {
+  it('reports its engine, its size and the free space if known, and answers a ping', async () => {
     await use.store.ping();
     expect(await use.store.version()).toMatch(/^(SQLite|MongoDB) \d+\.\d+\.\d+/);
     await fill(use.store, `${newId()}@example.org`);
@@ -88,7 +88,7 @@ export function lifecycleTests(use: Use): void {
     same(await user.waiting(), [fix(1), fix(2)]);
   });
 
-  it('close finishes running calls, those that fail too', async () => {
+  it('close finishes running calls, including calls that fail', async () => {
     const opened = await use.open();
     const user = await newPerson(opened.store);
     const puts = numbers(0, 20).map((ts) => user.put([fix(ts)]));
@@ -102,7 +102,7 @@ export function lifecycleTests(use: Use): void {
     await again.close();
   });
 
-  it('after close every method says that the store is closed, and a second close does nothing', async () => {
+  it('after close every method fails because the store is closed, and a second close does nothing', async () => {
     const opened = await use.open();
     await opened.store.close();
     await opened.store.close();

@@ -266,7 +266,7 @@ export function moveTests(use: Use): void {
       expect(after).toEqual({ from: 5 * day + 10, to: 7 * day + 10 });
       await user.moveIn([zoned(6 * day, 'Europe/Paris')]);
       expect(await marks(user)).toEqual(clean);
-      // Another zone, and no zone any more.
+      // Another zone, then no zone.
       await user.moveIn([zoned(6 * day, 'Europe/Madrid')]);
       expect((await marks(user)).changed).toEqual(after);
       await user.moveIn([entry(battery, 6 * day)]);

@@ -1,4 +1,4 @@
-// Contract: the order of keys, which is the same in every store, whatever characters they have.
+// Contract: the order of keys, which is the same in every store, for any characters.
 import { expect } from 'vitest';
 import { putDocument } from '../../support/store.ts';
 import { entry, findAll, same, type Use } from './kit.ts';

@@ -37,7 +37,7 @@ function large(size: number): JsonObject {
   return { text: 'x'.repeat(size / 2), list: Array.from({ length: size / 2 / 100 }, (_, i) => ({ i, part })) };
 }
 
-/** Puts one entry through every place that keeps entries; returns what each gives back. */
+/** Passes one entry through each collection of entries, and returns what each has. */
 async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry | undefined>> {
   const { store } = use;
   const user = await newPerson(use.store);
@@ -58,12 +58,12 @@ export function payloadTests(use: Use): void {
   describe.each(Object.entries(payloads))('%s', (_, text) => {
     const data = JSON.parse(text) as JsonObject;
 
-    it('come back in an entry from usercache, timeseries and error timeseries', async () => {
+    it('are unchanged in an entry of usercache, timeseries and error timeseries', async () => {
       const sent = entry('manual/survey', 1, data);
       for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
     });
 
-    it('come back in metadata', async () => {
+    it('are unchanged in metadata', async () => {
       const sent = entry('manual/survey', 1, {}, { more: data, ...(JSON.parse(text) as JsonObject) });
       for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
     });
@@ -97,7 +97,7 @@ export function payloadTests(use: Use): void {
     }
   });
 
-  it.each([150, 20_000])('a payload nested %d deep comes back', async (levels) => {
+  it.each([150, 20_000])('a payload nested %d deep is unchanged', async (levels) => {
     const sent = entry('manual/survey', 1, deep(levels));
     const expected = jsonText(sent as unknown as JsonObject);
     for (const back of Object.values(await everywhere(use, sent))) {
@@ -105,7 +105,7 @@ export function payloadTests(use: Use): void {
     }
   });
 
-  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', async (size) => {
+  it.each([3_000_000, 20_000_000])('a payload of %d characters is unchanged', async (size) => {
     const sent = entry('manual/survey', 1, large(size));
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });

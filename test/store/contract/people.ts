@@ -9,7 +9,7 @@ import { fix, newId, rejects, same, type Use } from './kit.ts';
 const name = (): string => `${newId()}@example.org`;
 
 export function peopleTests(use: Use): void {
-  it('a name is registered once, keeps its UUID, and is found both ways', async () => {
+  it('a name is registered once, keeps its UUID, and is found by name and by UUID', async () => {
     const email = name();
     const { user, created } = await use.store.users.register(email, { now: 5.5 });
     expect(created).toBe(true);
@@ -22,7 +22,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.byUuid(newUuid())).toBeNull();
   });
 
-  it('a given UUID is kept; a name with another one, or that with another name, is refused', async () => {
+  it('a given UUID is kept, and the name with another UUID, or the UUID with another name, is refused', async () => {
     const [email, uuid] = [name(), newUuid()];
     expect((await use.store.users.register(email, { uuid, now: 0 })).user.uuid).toBe(uuid);
     expect(await use.store.users.register(email, { uuid, now: 1 })).toMatchObject({ created: false, user: { uuid } });
@@ -33,7 +33,7 @@ export function peopleTests(use: Use): void {
     expect((await use.store.users.byUuid(uuid))?.update_ts).toBe(1);
   });
 
-  it('the members of a study are listed in pages by UUID, with their figures', async () => {
+  it('the members of a study are listed by UUID, in parts, with their figures', async () => {
     const study = newUuid().slice(0, 12);
     const join = async (of: string) => (await use.store.users.register(name(), { now: 1, study: of })).user;
     const members = [await join(study), await join(study), await join(study)];
@@ -48,7 +48,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.figures({ study, after: uuids[2]!, limit: 9 })).toEqual([]);
   });
 
-  it('figures of one person are those that a page of all has, from every table at once', async () => {
+  it('the figures of one person equal their figures in the list of all people', async () => {
     const { user } = await use.store.users.register(name(), { now: 5.5 });
     const { user: other } = await use.store.users.register(name(), { now: 6 });
     const hash = newUuid().padEnd(64, '0');
@@ -91,7 +91,7 @@ export function peopleTests(use: Use): void {
     for (const email of names) expect((await use.store.users.byEmail(email))?.user_email).toBe(email);
   });
 
-  it('registrations of one name at once make one user', async () => {
+  it('simultaneous registrations of one name make one user', async () => {
     const email = name();
     const other = await use.another();
     const stores = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? use.store : other));
@@ -100,7 +100,7 @@ export function peopleTests(use: Use): void {
     expect(new Set(results.map((result) => result.user.uuid)).size).toBe(1);
   });
 
-  it('registrations of one UUID with two names at once let one through', async () => {
+  it('of simultaneous registrations of one UUID with two names, one succeeds', async () => {
     const uuid = newUuid();
     const results = await Promise.allSettled(
       [name(), name()].map((email) => use.store.users.register(email, { uuid, now: 1 })),
@@ -110,7 +110,7 @@ export function peopleTests(use: Use): void {
     expect((failure as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_USER_EXISTS' });
   });
 
-  it('users are listed by UUID, in pages', async () => {
+  it('users are listed by UUID, in parts', async () => {
     const mine: string[] = [];
     for (let i = 0; i < 7; i++) mine.push((await use.store.users.register(name(), { now: i })).user.uuid);
     const uuidsOf = (users: readonly UserRecord[]): string[] => users.map(({ uuid }) => uuid);

@@ -23,7 +23,7 @@ export function studyTests(use: Use): void {
     ...fields,
   });
 
-  it('a study token whose owner was erased does not join, by 64 bits of its hash, until it is readmitted', async () => {
+  it('the study token of an erased person, known by 64 bits of its hash, does not join until it is readmitted', async () => {
     const { studies, erase } = use.store;
     const study = settings();
     await studies.put(study);
@@ -105,7 +105,7 @@ export function studyTests(use: Use): void {
     );
   });
 
-  it('of many people who join at once, no more than the limits are accepted; the next hour accepts more', async () => {
+  it('of many people who join simultaneously, only as many as the limits allow are accepted, and more in the next hour', async () => {
     const { studies } = use.store;
     const study = settings({ hour_limit: 3, total_limit: 5 });
     await studies.put(study);
@@ -124,7 +124,7 @@ export function studyTests(use: Use): void {
     expect(later.filter((one) => 'refused' in one && one.refused === 'all_full').length).toBeGreaterThan(0);
   });
 
-  it('people join by the last name for joining only; all names find the study', async () => {
+  it('people join only by the latest name for joining, and all names find the study', async () => {
     const { studies } = use.store;
     const study = settings();
     const next = `${study.name}-2`;
@@ -170,7 +170,7 @@ export function studyTests(use: Use): void {
     expect((await studies.byName(study.name))?.joins).toBe(4);
   });
 
-  it('an account with rejected entries alone stays, and hides no idle account after it', async () => {
+  it('an account with rejected entries only is kept, and idle accounts after it are removed', async () => {
     const { studies, users, errors } = use.store;
     const study = settings();
     await studies.put(study);
@@ -186,7 +186,7 @@ export function studyTests(use: Use): void {
     expect(await users.byUuid(imported.uuid)).toEqual(imported);
   });
 
-  it('one token that joins many times at once makes one account', async () => {
+  it('simultaneous joins with one token make one account', async () => {
     const { studies, users } = use.store;
     const study = settings();
     await studies.put(study);
@@ -213,7 +213,7 @@ export function studyTests(use: Use): void {
     await tokens.touch(hash(), 1);
   });
 
-  it('a name is registered with the study it belongs to, and keeps it', async () => {
+  it('a name is registered with its study, and keeps it', async () => {
     const email = `${newId()}@example.org`;
     const { user } = await use.store.users.register(email, { now: 1, study: 'sun', subgroup: 'a' });
     expect(user).toMatchObject({ study: 'sun', subgroup: 'a' });

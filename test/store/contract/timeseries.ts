@@ -146,7 +146,7 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.pipeline.withWork([user.id], 4e9)).toEqual(new Set());
   });
 
-  it('changes of many users at once stay apart', async () => {
+  it('simultaneous changes of many users do not affect each other', async () => {
     const users = await Promise.all(numbers(0, 20).map(() => newPerson(use.store)));
     await Promise.all(users.map((user, i) => user.moveIn([fix(i)])));
     for (const [i, user] of users.entries())

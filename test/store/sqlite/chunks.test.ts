@@ -1,4 +1,4 @@
-// How entries lie in rows: chunks of the timeseries by day and data time, batches of what waits; few, small and found.
+// How entries lie in rows: chunks of the timeseries by day and data time, batches of pending entries; few, small and found by an index.
 import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
@@ -53,7 +53,7 @@ it('entries of a key and a UTC day share a chunk, however many moves bring them'
   same(await findAll(store.timeseries, user.id, { time: 'ts', limit: 50 }), all);
 });
 
-it('a chunk has no more entries than can be rewritten quickly, and a change writes only the chunk that it touches', async () => {
+it('a chunk has a limited number of entries, and a change writes only the chunk of the changed entry', async () => {
   const { user, chunks } = await newStore();
   const many = numbers(0, 5_000).map((i) => fix(midnight + i));
   await user.moveIn(many);
@@ -79,7 +79,7 @@ it('large entries of a day lie in several chunks', async () => {
   same(await user.stored(), many);
 });
 
-it('data times of a chunk lie within a month, or it has none: however entries of a day alternate', async () => {
+it('the data times of a chunk lie within a month, or none has a data time, for entries in any order', async () => {
   const { store, user, chunks } = await newStore();
   const all: Entry[] = [];
   for (const i of numbers(0, 12)) {
@@ -119,7 +119,7 @@ it('an entry whose data time changes moves to the chunk of that time', async () 
   );
 });
 
-it('a store finds what another one changed in a chunk that it read before', async () => {
+it('a store sees the change of another one in a chunk that it read before', async () => {
   const { folder, store, user } = await newStore();
   const other = await places.open(folder);
   for (const round of [1, 2, 3]) {
@@ -131,7 +131,7 @@ it('a store finds what another one changed in a chunk that it read before', asyn
   }
 });
 
-it('a put is one row, an entry that is pushed again leaves it, and it goes with its last entry', async () => {
+it('a put is one row, an entry that is pushed again moves out of it, and its last entry removes it', async () => {
   const { store, user, batches } = await newStore();
   const push = (from: number, to: number, data = {}) => user.put(numbers(from, to).map((ts) => fix(ts, data)));
   await push(0, 900);
@@ -144,7 +144,7 @@ it('a put is one row, an entry that is pushed again leaves it, and it goes with 
   expect((await user.waiting()).every(({ data }) => data.again === true)).toBe(true);
 });
 
-it('a large put is several rows, and entries that are not due are in a row of their own', async () => {
+it('a large put is several rows, and entries that are not due are in a separate row', async () => {
   const { user, batches } = await newStore();
   const entries = [...fixes(0, 4_500), ...numbers(0, 3).map((i) => fix(9 * day + i))];
   await user.put(entries);
@@ -152,7 +152,7 @@ it('a large put is several rows, and entries that are not due are in a row of th
   same(await user.waiting(), entries);
 });
 
-it('pages of a file that were freed are used again', async () => {
+it('freed pages of a file are reused', async () => {
   const { user, rows } = await newStore();
   const sizes: number[] = [];
   for (let round = 0; round < 4; round++) {

@@ -36,7 +36,7 @@ const namesIn = (folder: string): string[] =>
       .map(({ name }) => name),
   );
 
-it('a store of commit cb09d3fe opens with all its entries, and the pipeline goes on from its state', async () => {
+it('a store of commit cb09d3fe opens with all its entries, and the pipeline continues from its state', async () => {
   const store = await places.open(await earlierStore());
   expect(await timeseriesOf(store, user)).toHaveLength(3);
   expect(await store.usercache.count(user)).toBe(1);
@@ -46,7 +46,7 @@ it('a store of commit cb09d3fe opens with all its entries, and the pipeline goes
   expect(await store.users.byEmail('ada@example.org')).toMatchObject({ uuid: user });
 });
 
-it('opening makes missing tables and indexes, also for commands that make no store', async () => {
+it('opening creates missing tables and indexes, also for commands that create no store', async () => {
   const { folder: made, store: fresh } = await places.newStore();
   await fresh.close();
   for (const make of [true, false]) {

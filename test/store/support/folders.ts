@@ -19,7 +19,7 @@ export function removeFolder(folder: string): Promise<void> {
 export interface Places {
   folder(): Promise<string>;
   open(folder: string, options?: OpenOptions): Promise<Store>;
-  /** A store in a folder of its own, with a user. */
+  /** A store in a new folder, with a user. */
   newStore(): Promise<{ folder: string; store: Store; user: Person }>;
   /** Also to be done after the test, before folders are removed. */
   later(work: () => Promise<unknown> | unknown): void;

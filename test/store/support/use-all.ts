@@ -3,7 +3,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { studySettings } from '../../support/study.ts';
 import { accept, battery, entry, fix, location, never, newPerson, refuse } from '../contract/kit.ts';
 
-/** Calls every method that has statements of its own. */
+/** Calls every method that runs statements. */
 export async function useAll(store: Store): Promise<void> {
   const user = await newPerson(store);
   const { id } = user;
