@@ -84,7 +84,7 @@ describe('a chain of trips', () => {
     expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
   });
 
-  it('depends on the end of the data until a location comes too late to continue the journey; that location settles it', () => {
+  it('depends on the end of the data until a location too late to continue the journey settles it', () => {
     const [first, , last] = links({ locations, motions: readings });
     expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
     expect(last!.settled_ts).toBeNull();

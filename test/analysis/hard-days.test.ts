@@ -108,7 +108,7 @@ describe('the diary has one trip for', () => {
     expect(Math.abs(since(wait.enter_ts) - 600)).toBeLessThan(120);
   });
 
-  it('a wait of twelve minutes between two rides, in which the receiver jumps once', async () => {
+  it('a wait of twelve minutes between two drives, during which the receiver jumps once', async () => {
     const parts = [drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home];
     const plain = pushedDay(parts);
     for (const metres of [100, 150, 400]) {
@@ -345,7 +345,7 @@ describe('a motion reading of an Android phone', () => {
     expect((await lived(cycled)).trips.flatMap(modes)).toContain('BICYCLING');
   });
 
-  it('shows a walk between two rides that is too short for the locations to show', async () => {
+  it('shows a walk between two drives that is too short to show in the locations', async () => {
     const platform: Part = { seconds: 120, speed: 0.4, word: 'walking' };
     const { trips } = await lived(pushedDay([drive(900, 20), platform, drive(900, 20), ...home]));
     expect(trips).toHaveLength(1);

@@ -64,7 +64,7 @@ describe('locations', () => {
     expect(unnamed).toMatchObject({ zone: 'guessed at 52.5', zoneGuessed: true });
   });
 
-  it('with an accuracy above 200 m are left out, those of unknown accuracy are kept', () => {
+  it('with an accuracy above 200 m are left out, and locations of unknown accuracy are kept', () => {
     expect(clean(fix({ accuracy: 199.9 }))).toHaveLength(1);
     expect(clean(fix({ accuracy: 200 }))).toHaveLength(0);
     expect(clean(fix({ accuracy: null }))).toHaveLength(1);

@@ -236,7 +236,7 @@ it('the facts that later gaps depend on are stored with the trip chain', () => {
   expect(stayed).not.toHaveProperty('gap');
 });
 
-it('a silence in a trip ends the time that may have no location', () => {
+it('a gap in a trip ends the time that may have no location', () => {
   const motions = [{ ts: 500, type: motionTypes.STILL, confidence: 100 }];
   const locations = [location(10), location(5000, 5000)];
   expect(reasons({ locations, motions, events: [event(0, 'EXITED_GEOFENCE')] })).toEqual(['500-5000 moved']);

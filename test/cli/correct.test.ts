@@ -1,4 +1,4 @@
-// `mobility correct`: an operator states what happened, sees the day before and after, and can take it back.
+// `mobility correct`: an operator corrects a day, sees it before and after, and can undo the correction.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ const json = async (...args: string[]) => (await program.run([...args, '--json']
 const diary = (name = user[1]!) => json('diary', '--user', name, '--day', day);
 const clock = (ts: number) => new Date((ts + 3 * 3600) * 1000).toISOString().slice(11, 16); // Africa/Nairobi
 
-/** Without ids: a trip that is added has one of its own each time. */
+/** Without ids: an added trip has a different one each time. */
 const shapeOf = (trips: Untyped[]) =>
   trips.map(({ start_ts, end_ts, distance, end_place, sections }) => [
     [start_ts, end_ts, distance, end_place.name],

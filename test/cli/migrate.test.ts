@@ -42,7 +42,7 @@ async function withPeople(): Promise<Program & { target: string }> {
   return { ...program, target: join(program.folder, 'target') };
 }
 
-/** Everything of everybody. */
+/** All data of all users. */
 function everybodyAt(address: string): Promise<string[]> {
   return withStore(address, async (store) => {
     const users = await store.users.list({ limit: 100 });
@@ -138,7 +138,7 @@ describe('migrate', () => {
     );
   });
 
-  it('erases people who were erased at the source between two copies, if asked, but no one who sent data to the target', async () => {
+  it('erases people who were erased at the source between two copies, on request, but none who sent data to the target', async () => {
     const { run, address, target } = await withPeople();
     const again = ['migrate', '--from', address, '--to', target, '--overwrite'];
     await run(['migrate', '--from', address, '--to', target]);

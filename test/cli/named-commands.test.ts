@@ -65,7 +65,7 @@ function filesIn(folder: string, ending: string): string[] {
   return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
 }
 
-/** Command lines of a text, each with its place: `quoted` within a sentence, or a line of their own. */
+/** Command lines of a text, each with its place: `quoted` within a sentence, or on a separate line. */
 function namedIn(file: string, how: 'quoted' | 'lines'): { place: string; words: string[] }[] {
   const pattern = how === 'quoted' ? /\\?`mobility ([a-z][^`\\]*)\\?`/g : /^ *mobility ([a-z][^`\n]*)/gm;
   const text = readFileSync(join(project, file), 'utf8');

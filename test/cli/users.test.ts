@@ -189,7 +189,7 @@ describe('users list', () => {
     expect((await run(['users', 'token', 'ada'])).stderr).toMatch(/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
   });
 
-  it('finds users who asked on their page to be erased', async () => {
+  it('lists users who requested their erasure on their page', async () => {
     const { run, withStore } = await freshProgram();
     for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
     await withStore(async (store) => {

@@ -134,7 +134,7 @@ describe('incidents', () => {
     expect(incidentsIn((await readTripsOfDay(store, user, '2023-11-14'))[0])).toEqual([20]);
   });
 
-  it('are all shown, however many and however large', async () => {
+  it('are all shown, for any number and size', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, pushedRide(android, 0, 0));
     const { latitude, longitude } = spot(3000);

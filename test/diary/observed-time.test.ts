@@ -97,7 +97,7 @@ describe('a day', () => {
     ]);
   });
 
-  it('is moving in a trip that a correction added, though nothing was received, and unobserved around it', () => {
+  it('is moving in a trip that a correction added to a time without entries, and unobserved around it', () => {
     const zones: [string, string] = ['Europe/Berlin', 'Europe/Berlin'];
     const added = link(noon, noon + 3600, zones);
     const links = [{ ...added, trip: { ...added.trip!, source: 'correction' } }];
@@ -114,7 +114,7 @@ describe('a day', () => {
     ]);
   });
 
-  it('begins by the zone in which a trip over its midnight began, though the trip before ended in another', () => {
+  it('begins in the zone where a trip over its midnight began, even if the trip before ended in another zone', () => {
     const links = [
       link(noon - 43_200, noon - 36_000, ['America/New_York', 'America/New_York']),
       link(noon, noon + 2 * 86_400, ['Europe/Berlin', 'Europe/Berlin']),

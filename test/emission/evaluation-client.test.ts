@@ -27,7 +27,7 @@ function served(open?: () => Promise<Opened>): void {
 
 const start = 1_558_000_000;
 
-/** An entry as the client's registration writes it: a platform of its own, and no zone. */
+/** An entry as the client's registration writes it: with its own platform name, and no zone. */
 function specification(i: number): JsonObject {
   return {
     metadata: { key: 'config/evaluation_spec', platform: 'script', write_ts: start + i, type: 'message', read_ts: 0 },

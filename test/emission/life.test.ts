@@ -25,8 +25,7 @@ let clock: number;
 let link: string;
 
 /**
- * A server with a study with these subgroups that everybody may join, on the embedded store or on the one that `open`
- * gives.
+ * A server with an open study with these subgroups, on the embedded store or on the one that `open` returns.
  */
 function served(subgroups: string[], open?: () => Promise<Opened>): void {
   let other: Opened | undefined;

@@ -57,7 +57,7 @@ export interface Phone {
 }
 
 /**
- * Joins a study by its link, as the app does: makes a token of its own, fetches the configuration of the study, checks
+ * Joins a study by its link, as the app does: makes a token, fetches the configuration of the study, checks
  * the token against it, and takes the server's address from it. `configAt`: where the app was built to ask.
  */
 export async function joinByLink(
@@ -192,7 +192,7 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       return drafts;
     },
 
-    /** The dashboard: own figures out of the cards, everybody's from the server. */
+    /** The dashboard: own figures from the cards, figures of all users from the server. */
     async dashboard(cards: readonly Card[], days: [string, string]) {
       const own: Record<string, Record<string, number>> = {};
       for (const card of cards) {
@@ -317,8 +317,8 @@ function metresBetween(a: Untyped, b: Untyped): number {
 }
 
 /**
- * The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip
- * says.
+ * The app's own matching: rows that the server has not put into the trip yet, the last one first; else the input in
+ * the trip.
  */
 function labelled(card: Card, inputs: Untyped[], next: Card | undefined, zone: string): Card {
   if (!card.origin_key.endsWith('trip')) return card;

@@ -152,7 +152,7 @@ it('leaves out locations that the receiver marks as invalid, and keeps the time 
   expect(observationsOf(kept).motions).toEqual([{ ts: created_at + moved, type: 3, confidence: 100 }]);
 });
 
-it('equal locations stay equal and others differ, however near; a small reach leaves latitude and north nearly alone', () => {
+it('equal locations remain equal and near ones differ, and a small extent hardly changes latitude and north', () => {
   const at = (longitude: number, i: number): Entry => ({
     metadata: { key: 'background/filtered_location', platform: 'ios', write_ts: 1_711_900_000 + i, time_zone: zone },
     data: { ts: 1_711_900_000 + i, latitude: home.latitude, longitude },

@@ -300,7 +300,7 @@ it('an export that fails leaves no file, and the same command works later', asyn
   }
 });
 
-it('of two exports into one folder at the same time one is refused, and the files are those of the other', async () => {
+it('of two simultaneous exports into one folder one is refused, and the files are from the other', async () => {
   const [{ user_id }] = (await csv('csv/trips.csv')) as [Record<string, string>];
   for (const kinds of [[], ['--kind', 'places', '--kind', 'entries'], ['--kind', 'entries']]) {
     const to = out(`both-${kinds.length}`);

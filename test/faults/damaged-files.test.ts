@@ -96,7 +96,7 @@ it('the check finds damage anywhere in a file, or no stored data changed', () =>
           const uuid = uuids[name]!;
           const after = await contentOf(store, uuid).catch((error: unknown) => error);
           if (isSound) expect(after, `${what}: ${name}`).toBe(before[j]);
-          // A finding of a row says whose it is: the others are served as before.
+          // A finding of a row names its user: the others are served as before.
           else if (!hit.has(uuid) && !hit.has(null))
             expect(after, `${what}: ${name}, ${JSON.stringify(report.findings)}`).toBe(before[j]);
         }

@@ -45,7 +45,7 @@ async function smallFileSystem(folder: string): Promise<Small | null> {
   return {
     folder: join(mounted, 'store'),
     how: {},
-    // Larger and not only emptier: what was removed is counted as free at once, but some kernels let it be taken late.
+    // Enlarged, not only emptied: removed files count as free immediately, but some kernels free their space later.
     makeSpace: async () => {
       await rm(ballast);
       execFileSync('mount', ['-o', 'remount,size=256m', mounted]);

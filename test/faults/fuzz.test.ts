@@ -117,7 +117,7 @@ async function checkDiary(server: RunningServer, store: Store, name: string, use
   return trips.length;
 }
 
-/** Runs the pipeline for everybody, and once more to see that nothing is left to do. */
+/** Runs the pipeline for all users, and again to check that nothing is left to do. */
 async function runPipelines(folder: string): Promise<void> {
   const all = await run(['pipeline', '--all', '--json', '--store', folder]);
   expect(all, all.stdout + all.stderr).toMatchObject({ code: 0 });

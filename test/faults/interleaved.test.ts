@@ -1,5 +1,4 @@
-// A phone that pushes between any two calls of the runs that work on its user: the diary is that of its entries all the
-// same.
+// A phone that pushes between any two calls of the runs that process its user: the diary depends on its entries only.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';

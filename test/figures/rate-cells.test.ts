@@ -19,7 +19,7 @@ const person = (trips: number, weight = 1, cell = 'walking'): WeightedPerson => 
   };
 };
 
-it('rates are weighted means, and the intervals are those of a mean of independent people', () => {
+it('rates are weighted means, with the intervals of a mean over independent people', () => {
   // Trips a day of 200 people, uniform from 0 to 9: mean 4.5, standard error 2.87 / sqrt(200) = 0.203.
   const people = Array.from({ length: 200 }, (_, i) => person(i % 10));
   const [estimate, low, high] = rateCells(people, 'mode').at(-1)!.trips_per_day!;

@@ -43,7 +43,7 @@ describe('sections of a range', () => {
     expect(starts(part)).toEqual(times.slice(100, 350));
   });
 
-  it('a section counts by its own start, though its trip began days before', async () => {
+  it('a section counts by its own start, even if its trip began days before', async () => {
     const user = await newUser(
       [start - 100 * hour, [{ mode: 'WALKING' }]],
       [start - 60 * hour, [{ mode: 'TRAIN' }, { mode: 'WALKING', after: 70 * hour }]],

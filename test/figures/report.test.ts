@@ -39,7 +39,7 @@ const studies = fc
 const peopleIn = (study: ReadonlyMap<string, PersonTally>, cells: ReadonlySet<string>): number =>
   [...study.values()].filter((tally) => [...tally.keys()].some((cell) => cells.has(cell))).length;
 
-it('no figure covers fewer than the least number of people, and neither does the withheld part', () => {
+it('no figure covers fewer people than the minimum, and neither does the withheld part', () => {
   fc.assert(
     fc.property(studies, (study) => {
       const { all, cells, rest, withheld } = disclose(study, { by: 'zone', least, occasion: '2024-03' });
@@ -115,7 +115,7 @@ it('repeated requests, in another order or under another name, have the same ans
   expect(all).toEqual(disclose(study, asked).all);
 });
 
-it('tables with a larger least number tell no cell that a smaller one hides', () => {
+it('tables with a larger minimum show no cell that a smaller minimum hides', () => {
   fc.assert(
     fc.property(studies, fc.integer({ min: 3, max: 6 }), fc.integer({ min: 0, max: 6 }), (study, few, more) => {
       const names = (n: number) =>

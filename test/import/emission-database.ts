@@ -16,8 +16,7 @@ export interface MadeUp {
 const day = '2024-03-12';
 
 /**
- * An Android phone and an iPhone, with a day each: most of it long-term, some waiting, some set aside, some there
- * twice.
+ * An Android phone and an iPhone, with a day each: most entries long-term, some pending, some rejected, some duplicate.
  */
 export function madeUpDatabase(): MadeUp {
   const people = [

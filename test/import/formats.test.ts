@@ -17,7 +17,7 @@ interface Read {
   unread: string[];
   left: string[];
   broken: string | null;
-  /** When the file says that its recording ends, whole seconds; null: it does not. */
+  /** When the recording ends by the file, whole seconds; null: unknown. */
   end: number | null;
 }
 

@@ -1,4 +1,4 @@
-// The import itself: whatever interrupts it, repeating it leads to the same store; and nothing goes to the wrong
+// The import itself: after any interruption, its repetition leads to the same store, and no entry gets to another
 // person.
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

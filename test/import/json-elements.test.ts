@@ -1,4 +1,4 @@
-// JSON files are cut into their elements, however the bytes arrive, and one bad element costs only itself.
+// JSON files are read element by element, from chunks of any size, and a bad element does not affect the others.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type JsonElement, jsonElements, maxElementBytes } from '../../src/import/read/json-elements.ts';

@@ -1,4 +1,4 @@
-// What a store holds of everybody, as one text, without the times at which programs ran: for comparing stores.
+// The data of all users of a store as one text, without times of runs: for comparing stores.
 import type { Store } from '../../src/store/store.ts';
 import type { Program } from '../cli/kit.ts';
 

@@ -134,7 +134,7 @@ describe('milliseconds', () => {
     expect(times(1466436482.75, 1466436482750)).toEqual([1466436482.75, 1466436482.75, 1466436482750]);
   });
 
-  it('are divided once, however often an entry is pushed again, and never below zero', () => {
+  it('are divided once, even if an entry is pushed repeatedly, and never below zero', () => {
     expect(times(1e14, 1e15)).toEqual([1e14, 1e15, 1e15]);
     expect(times(-1466436482750, -1466436482750)).toEqual([-1466436482750, -1466436482750, -1466436482750]);
     fc.assert(

@@ -1,5 +1,4 @@
-// One entry of the past pushed again with other content: wherever it lies, the chain is that of an analysis of
-// everything.
+// One past entry pushed again with other content, at any time: the trip chain equals that of a complete analysis.
 
 import { expect, it } from 'vitest';
 import type { Segmenter } from '../../src/analysis/segmenter.ts';
@@ -107,7 +106,7 @@ const lookingBack: Segmenter = {
   },
 };
 
-it('a reading that comes late changes the trip after the one in which it lies, if that trip needs it', async () => {
+it('a late reading also changes the trip after the one of its time, if that trip depends on it', async () => {
   const user = await newUser(store);
   await put(store, user, history);
   await pipeline(store, user, { segmenter: lookingBack });

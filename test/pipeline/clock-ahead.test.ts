@@ -45,7 +45,7 @@ describe('a day that claims to be', () => {
     expect((await keysOf(user)).length).toBe(1);
   });
 
-  it('thirty days ahead gives the same diary, byte for byte, whether it came first, last or between', async () => {
+  it('thirty days ahead gives the same diary, byte for byte, in any order of delivery', async () => {
     const pushes = [commute(0), commute(1), commute(31), commute(2)];
     const diaries = [];
     for (const order of [

@@ -128,7 +128,7 @@ describe('the window', () => {
     expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
   });
 
-  it('shows a trip that comes late to a day that had a document without it', async () => {
+  it('contains a late trip of a day that had a document without it', async () => {
     const user = await newUser(store);
     await put(store, user, commute(0));
     await pipeline(store, user);
@@ -291,7 +291,7 @@ describe('documents of removed trips', () => {
     expect(await keysOf(user)).toEqual([]);
   });
 
-  it('disappear with the next run, if the run that found the trips gone was killed', async () => {
+  it('disappear with the next run if the run that removed the trips was killed', async () => {
     const user = await newUser(store);
     await put(store, user, commute(0));
     await pipeline(store, user);

@@ -9,7 +9,7 @@ import { pipeline, put } from '../support/diary.ts';
 import { hourlySegmenter as segmenter } from '../support/hourly-segmenter.ts';
 import { newStore, newUser } from '../support/store.ts';
 
-it('holds a few of the trips that it stored, of however many days', async () => {
+it('holds a few of the trips that it stored, for any number of days', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const opened = await newStore();

@@ -74,7 +74,7 @@ describe('the zone of entries that name none', () => {
     return link!.trip!.start_zone;
   };
 
-  it('follows an entry near them that comes later, and one nearer that comes later still', async () => {
+  it('follows a later entry near them, and then an even later one that is nearer', async () => {
     const user = await newUser(store);
     expect(await zoneAfter(user, ...ride)).toBe('Europe/Berlin');
     expect(await zoneAfter(user, battery(tokyo, -5000))).toBe('Asia/Tokyo');

@@ -1,4 +1,4 @@
-// Which users a run of everybody processes, and what it reports.
+// Which users a run over all users processes, and its report.
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
@@ -22,7 +22,7 @@ async function threeUsers(): Promise<{ store: Store; users: string[] }> {
   return { store, users };
 }
 
-/** Runs everybody; returns who was come to, in that order. */
+/** Runs over all users; returns the processed users, in order. */
 async function run(store: Store, more: Partial<AllOptions> = {}): Promise<string[]> {
   const met: string[] = [];
   const onUser: AllOptions['onUser'] = (report) => {
@@ -72,7 +72,7 @@ it('after a stop no other user is begun, and the next run processes the others',
   expect(await run(store)).toEqual(users.slice(1));
 });
 
-it('trips of an older analysis are derived again, though no user has new entries', async () => {
+it('trips of an older analysis are derived again without new entries', async () => {
   const { store, users } = await threeUsers();
   await run(store);
   expect(await run(store)).toEqual([]);

@@ -46,7 +46,7 @@ it('a segmenter that keeps the contract gives one chain in stretches of any size
   );
 });
 
-it('a run with another segmenter uses it, and a run with another one than before analyses everybody anew', async () => {
+it('a run uses the given segmenter, and analyses all users again after a change of it', async () => {
   const user = await newUser(store);
   await put(store, user, [
     ...pushedMove(android, { from: 600, to: 5400, speed: 5 }),

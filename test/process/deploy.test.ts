@@ -29,7 +29,7 @@ const hasSystemd = isHere('systemd-analyze', spawnSync('systemd-analyze', ['--ve
 describe.skipIf(!hasSystemd)('the units', () => {
   it('are valid', async () => {
     expect(units).toHaveLength(4);
-    // Only the path of the program is not that of this machine.
+    // Only the path of the program differs on this machine.
     for (const name of units) {
       await writeFile(join(folder, name), sample(name).replaceAll('/usr/local/bin/mobility', process.execPath));
     }

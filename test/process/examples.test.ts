@@ -1,4 +1,4 @@
-// Every example runs as its header says, on the build of the present sources.
+// Every example runs with the command in its header, on a build of the present sources.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -47,7 +47,7 @@ console.log(counts.inserted, type, wrong, typeof simulateDays);
 await store.close();
 `;
 
-it('installs into an empty folder without scripts or a warning of ours, and its types compile with those of libraries checked', async () => {
+it('installs into an empty folder without scripts or own warnings, and its types compile with library types checked', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-package-'));
   const npm = (args: string[], cwd = folder) => promisify(execFile)('npm', args, { cwd });
   const { stdout: packed } = await npm(['pack', '--ignore-scripts', '--pack-destination', folder, '--json'], project);

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
-// Routes of other apps speak in their own way: they have tests of their own.
+// Routes of other apps have other formats: other-apps.test.ts tests them.
 const paths = routes
   .filter(({ dialect }) => dialect === undefined)
   .map(({ path }) => path.replace(':date', '2016-05-17'));

@@ -362,7 +362,7 @@ it('metrics show the state of the store: pending entries and their age, runs, de
   await put([androidLocation(clock - 5)], 'eve');
   await expect.poll(() => kit.store.profiles.get(eve)).toMatchObject({ last_put_ts: clock });
   expect(await figure('mobility_waiting_entries')).toBe(2);
-  // Since it was received, however old it is.
+  // The age since the receipt, for entries of any age.
   expect(await figure('mobility_waiting_age_seconds')).toBe(600);
   expect(await figure('mobility_diary_lag_seconds{at="most"}')).toBe(600);
 

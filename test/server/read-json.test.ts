@@ -1,4 +1,4 @@
-// The text of a body as JSON: what is read, what is set aside, what is refused.
+// The text of a body as JSON: what is read, rejected and refused.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/model/json.ts';

@@ -187,7 +187,7 @@ describe('metrics', () => {
     expect('aggregate_metrics' in answer.json).toBe(false);
   });
 
-  it('an unknown metric has no figures, in the shape that was asked for', async () => {
+  it('an unknown metric has no figures, in the requested format', async () => {
     expect((await call('/result/metrics/timestamp', { ...range, metric: 'joy' })).json.user_metrics).toEqual([]);
     const list = { ...range, metric_list: ['joy', 'count'], is_return_aggregate: true };
     const lists = (await call('/result/metrics/timestamp', list)).json.user_metrics as unknown as unknown[][];

@@ -99,7 +99,7 @@ function same<Row extends object>(found: readonly Row[], expected: readonly Row[
   deepStrictEqual(plain, expected);
 }
 
-/** Runs the contract. Tests share the database of `open`, and keep apart by users of their own. */
+/** Runs the contract. Tests share the database of `open`, and each has its own users. */
 export function engineContract(name: string, open: () => Promise<OpenedEngine>): void {
   describe(name, () => {
     let opened: OpenedEngine;

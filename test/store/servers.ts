@@ -56,7 +56,7 @@ export interface Mode {
   start(durable: boolean): Promise<TestServer>;
 }
 
-/** Runs the server with corrections, and ends with the process that started it, however that ends. */
+/** Runs the server with corrections, and ends when the process that started it ends, also by a kill. */
 const program = fileURLToPath(new URL('../servers/server.py', import.meta.url));
 
 /** Every mode that can run here. Throws when none can and everything is required. */

@@ -31,7 +31,7 @@ export function watch(server: () => TestServer | undefined, { mayLeave }: { mayL
   afterAll(() => client?.close());
 }
 
-/** A transaction of its own. A server that tests have stopped is no matter here. */
+/** Tries a transaction, unless a test has stopped the server. */
 async function probe(client: MongoClient, { isRunning }: Control): Promise<'answers' | 'is not there'> {
   while (isRunning()) {
     try {

@@ -28,7 +28,7 @@ export function useStore(options: { now?: () => number } = {}): Store {
     opened = await openNew(options);
   });
   afterAll(() => opened.dispose());
-  // What is opened later stands for itself from now on: tests keep it in a constant.
+  // Tests keep this object in a constant: each access goes to the store that is open at that time.
   return new Proxy({} as Store, {
     get: (_, name) => Reflect.get(opened.store, name),
     ownKeys: () => Reflect.ownKeys(opened.store),

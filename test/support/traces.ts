@@ -51,7 +51,7 @@ export async function packedTextsIn(folder: string, texts: readonly string[]): P
 
 const pieceSize = 32; // bytes: two rows rarely have so many in common by chance
 
-/** All runs of 32 bytes in the texts and compressed columns of a user's rows; without a user, of everybody's. */
+/** All runs of 32 bytes in the texts and compressed columns of a user's rows; without a user, of all rows. */
 export function piecesOf(folder: string, user?: string): Set<string> {
   const connection = connect(databaseIn(folder));
   const pieces = new Set<string>();

@@ -8,7 +8,7 @@ import { spot } from '../support/phone.ts';
 /** A place so many metres east and north of the town's origin. */
 export const place = spot;
 
-/** Text files of a feed; each replaces that of the town. */
+/** Text files of a feed; each replaces the file of the town with its name. */
 export type GtfsTexts = Readonly<Record<string, string>>;
 
 /** Line 1 goes east along the street north = 0, line 2 north along east = 0; stops each 400 m. */

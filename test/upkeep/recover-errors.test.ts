@@ -14,7 +14,7 @@ const options = { log: memoryLog(), now: () => 1_800_000_000 };
 const unknown = (seconds: number): Entry =>
   pushed({ ...android, platform: 'ios' }, 'background/activity', seconds, { ts: 1 });
 
-/** Entries set aside as if by converters that did not know them yet. */
+/** Entries rejected as if by converters that did not know them yet. */
 async function setAside(user: string, entries: readonly Entry[]): Promise<void> {
   await put(store, user, entries);
   const lease = await leaseOn(store, user);

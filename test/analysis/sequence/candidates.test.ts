@@ -105,12 +105,12 @@ describe('the search for candidates with time sampling', () => {
     expect(segment(withGap(600 + 12 * 3600 + 1, 2_600_000)).trips).toHaveLength(1);
   });
 
-  it('counts any motion reading as motion, even one that says still', () => {
+  it('counts any motion reading as motion, even "still"', () => {
     const given = { locations: [...ride, at(1300, 20_000)], motions: motions(900, 900, 'STILL') };
     expect(segment(given).trips).toEqual([]);
   });
 
-  it('ends the trip at a restart of the phone, however short the gap', () => {
+  it('ends the trip at a restart of the phone, after a gap of any length', () => {
     for (const transition of ['BOOTED', 'STOP_TRACKING'] as const) {
       const { trips, open } = segment({ locations: ride, events: [event(310, transition)] });
       expect(trips).toHaveLength(1);

@@ -172,7 +172,7 @@ it.each<[string, object[], string[]]>([
   );
   const chain = await chainOf(store, user);
   expect(chain.map(rowOf)).toEqual(rows);
-  // Times of settling are those of the analysis, which added and joined trips do not have.
+  // Only the analysis sets times of settling: added and joined trips have none.
   expect(chainProblems(chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
   expect(new Set(chain.map(({ chain_ts }) => chain_ts)).size).toBe(chain.length);
   const trips = correctedTrips(store);

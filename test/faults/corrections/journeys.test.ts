@@ -40,7 +40,7 @@ interface Place {
 /** A command line on a store; fails if it does. */
 async function command(address: string, ...args: string[]): Promise<void> {
   const { code, stderr } = await run(args, { env: { MOBILITY_STORE: address }, now: 4_000_000_000 });
-  // 3: something was set aside, as here where an earlier content is wrong.
+  // 3: an entry was rejected, as here, where an earlier content is wrong.
   expect([0, 3], `${args.join(' ')}: ${stderr}`).toContain(code);
 }
 

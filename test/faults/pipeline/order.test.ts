@@ -32,8 +32,8 @@ async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {
 const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
 /**
- * The same, byte by byte, except for the identities of entries that were set aside for a while: these must be none as
- * well.
+ * The same, byte by byte, except for the identities of entries that were rejected for a while: these must be null in
+ * both.
  */
 function expectSame(found: Derived, expected: Derived): void {
   expect(chainProblems(found.chain)).toEqual([]);

@@ -70,7 +70,7 @@ describeOnServers(
           const all = Array.from({ length: rounds * batchSize }, (_, i) => fix(i));
           expect(await allEntries(direct.timeseries, user)).toEqual(all);
           expect(await direct.counts(user)).toMatchObject({ usercache: 0, errors: 0, timeseries: all.length });
-          // An entry is new once; if the answer was lost, the next answer says `updated`.
+          // An entry is new once; if the answer was lost, the next answer is `updated`.
           expect(inserted).toBeLessThanOrEqual(all.length);
         }),
       ));

@@ -1,4 +1,4 @@
-// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody is processed, with the diary
+// Pipeline workers in separate processes on one MongoDB, killed repeatedly: all users are processed, with the diary
 // of an undisturbed run on the embedded store.
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';

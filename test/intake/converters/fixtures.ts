@@ -17,7 +17,7 @@ export interface FailingFixture {
 }
 
 /**
- * `android` and `ios`: one fixture per cell of the table; `other`: of those with a converter of their own, and
+ * `android` and `ios`: one fixture per cell of the table; `other`: keys with a separate converter for it, and
  * locations; `unusual`: other shapes that convert; `failing`: shapes that do not.
  */
 export type Folder = 'android' | 'ios' | 'other' | 'unusual' | 'failing';

@@ -211,7 +211,7 @@ describe('files that a killed process left', () => {
     expect(messagesOf(dir).sort()).toContain('server-2-2026-03-13');
   });
 
-  it('are left alone while their process lives, by a server of another kind too', async () => {
+  it('are not changed while their process runs, also by another kind of process', async () => {
     const dir = newFolder();
     const other = await open(dir, { kind: 'pipeline' });
     vi.setSystemTime(noon + 86_400_000);

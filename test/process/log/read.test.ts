@@ -22,7 +22,7 @@ async function readAll(options: ReadOptions): Promise<{ lines: LogLine[]; stats:
 const messages = (lines: LogLine[]): string[] => lines.map(({ message }) => message);
 
 describe('reading a folder of logs', () => {
-  it('returns the lines of finished and current files of all sources, day by day, those of a source as written', async () => {
+  it('returns the lines of finished and current files of all sources, day by day, in the order of each source', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-13.1.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
@@ -104,7 +104,7 @@ describe('reading a folder of logs', () => {
     expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
   });
 
-  it('fails for a missing folder and says what to do', async () => {
+  it('fails for a missing folder with the remedy', async () => {
     await expect(readAll({ dir: join(newFolder(), 'none') })).rejects.toMatchObject({
       code: 'MOBILITY_LOG_UNREADABLE',
     });

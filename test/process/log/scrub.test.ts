@@ -115,7 +115,7 @@ it('can be repeated, and needs no name', async () => {
   expect(everything(dir)).not.toContain('ada@');
 });
 
-it('removes several people at once', async () => {
+it('removes several people in one call', async () => {
   const dir = newFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]));
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });

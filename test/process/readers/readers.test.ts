@@ -286,7 +286,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(refuses).toBe(true); // the schema is one that can find faults
   });
 
-  it('frictionless finds every file as its manifest says: columns, types, rows, checksum', () => {
+  it('frictionless finds every file to match its manifest: columns, types, rows, checksum', () => {
     const { reports, finds_a_change } = of('frictionless');
     expect(Object.keys(reports).length).toBe(8);
     for (const [name, { valid, tables, faults }] of Object.entries(reports)) {

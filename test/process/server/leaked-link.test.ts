@@ -125,7 +125,7 @@ it('a wave of joins appears in the log, the metrics and `study show`, and one co
   expect(removed.removed).toHaveLength(9);
   for (const person of [0, 1, 2]) expect((await push(person)).status).toBe(200);
   expect((await push(3)).status).toBe(403);
-  clock = midnight + 2 * day + 9 * 3600; // before 10:00: yesterday is meant
+  clock = midnight + 2 * day + 9 * 3600; // before 10:00, so this is yesterday
   expect((await run('users', 'list', ...since, '--json')).json<{ users: object[] }>().users).toHaveLength(1);
   expect((await run('study', 'list')).stdout).toMatch(/sunny +open +default +3 /);
   const part = await runOn(['users', 'remove', '--study', 'sunny'], { env: { MOBILITY_STORE: kit.store.address } });

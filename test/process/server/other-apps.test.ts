@@ -264,7 +264,7 @@ describe.each(all)('%s', (name, app) => {
     expect((await push(app, app.body(here, token))).status).toBe(200);
   });
 
-  it('a token in the header identifies the caller, whatever the field of the app contains', async () => {
+  it('a token in the header identifies the caller, for any content of the field of the app', async () => {
     const answer = await answered(
       await fetch(`http://127.0.0.1:${serving.port}${app.path}`, {
         method: 'POST',
@@ -276,7 +276,7 @@ describe.each(all)('%s', (name, app) => {
     expect(await aside()).toHaveLength(1);
   });
 
-  it('a day becomes a diary, and two fixes of the same second stay two entries', async () => {
+  it('a day becomes a diary, and two locations of the same second remain two entries', async () => {
     const day = simulateDay({ day: '2024-03-12', seed: 'other-apps', platform: 'ios' });
     const fixes = day
       .filter(({ metadata }) => metadata.key === 'background/location')

@@ -299,7 +299,7 @@ describe('SIGTERM', () => {
     ['1', 30],
     ['2', 30],
     ['2', 200_000],
-  ])('with %s workers: a put of which %i bytes came is finished, the exit code is 0', async (workers, place) => {
+  ])('with %s workers: a put with %i received bytes is finished, the exit code is 0', async (workers, place) => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
     const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
     const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });

@@ -146,7 +146,7 @@ describeOnServers('MongoDB', (server) => {
   });
 
   describe('commands', () => {
-    it('are few: one for each put, removal and query, whatever the number of rows', async () => {
+    it('are few: one for each put, removal and query, for any number of rows', async () => {
       const commands: Document[] = [];
       const sent = (): string[] => commands.splice(0).map((command) => Object.keys(command)[0]!);
       await withEngine(
@@ -175,7 +175,7 @@ describeOnServers('MongoDB', (server) => {
       );
     });
 
-    it('read a snapshot of the primary and wait for a majority, whatever the address says', async () => {
+    it('read a snapshot of the primary and wait for a majority, for any options in the address', async () => {
       const commands: Document[] = [];
       const onCommand = (command: Document): void => void commands.push(command);
       await withDatabaseOn(server(), async (address) => {

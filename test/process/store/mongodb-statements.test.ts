@@ -22,8 +22,8 @@ function counted(commands: readonly Document[]): Map<string, number> {
 }
 
 /**
- * Most statements of each kind of work; what it takes today is printed by MOBILITY_PRINT_STATEMENTS=1. One of each run
- * lists the transit feeds; a round over everybody lists them once.
+ * The maximum number of statements by kind of work; MOBILITY_PRINT_STATEMENTS=1 prints the present ones. One statement
+ * of each run lists the transit feeds; a round over all users lists them once.
  */
 const most = { firstPut: 10, put: 7, run: 35, nothingNew: 3, nextDay: 35 };
 

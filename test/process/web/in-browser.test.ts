@@ -165,7 +165,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     ['light', 'fr', [390]],
     ['dark', 'es', [390]],
   ])(
-    'axe-core finds nothing in %s colours and in %s, nothing is cut off, and nothing comes from elsewhere',
+    'axe-core finds no fault in %s colours and in %s, no content is cut off, and no file is from another server',
     async (scheme, language, widths) => {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
       await page.open(`${address}/?lang=${language}`);

@@ -72,7 +72,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     },
   );
 
-  it('bars tell modes apart by pattern, and maps by line', async () => {
+  it('bars distinguish modes by pattern, and maps by line', async () => {
     await open('week');
     const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
         [...document.querySelectorAll('svg .on')].map((bar) => {
@@ -130,7 +130,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     expect(named('listitem').length).toBeGreaterThan(3);
   });
 
-  it('prints on white paper without links, whatever the colours of the screen', async () => {
+  it('prints on white paper without links, for any colours of the screen', async () => {
     await page.send('Emulation.setEmulatedMedia', {
       media: 'print',
       features: [{ name: 'prefers-color-scheme', value: 'dark' }],

@@ -5,7 +5,7 @@ import { dataTime, type Entry } from '../../../src/model/entry.ts';
 import type { EntryQuery } from '../../../src/store/store.ts';
 import { battery, entry, findAll, fix, location, newId, numbers, type Person, same, type Use } from './kit.ts';
 
-/** What a query must give, worked out the slow way. Keys here are ASCII: their order is that of their characters. */
+/** The expected result of a query, computed simply. Keys here are ASCII: they are ordered by their characters. */
 export function expectedOf(
   entries: Entry[],
   { keys, time, from = -Infinity, to = Infinity, descending }: EntryQuery,

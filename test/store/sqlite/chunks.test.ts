@@ -1,4 +1,4 @@
-// How entries lie in rows: chunks of the timeseries by day and data time, batches of pending entries; few, small and found by an index.
+// Rows of entries: chunks of the timeseries by day and data time, and batches of pending entries.
 import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
@@ -35,7 +35,7 @@ async function newStore() {
 
 const counts = (rows: readonly { count: number }[]): number[] => rows.map(({ count }) => count);
 
-it('entries of a key and a UTC day share a chunk, however many moves bring them', async () => {
+it('entries of a key and a UTC day share a chunk, after any number of moves', async () => {
   const { store, user, chunks } = await newStore();
   const all: Entry[] = [];
   for (let hour = 0; hour < 49; hour++) {

@@ -152,17 +152,24 @@ it.each([
   { where: 'dark pages', colourOf: (s: ModeStyle) => s.dark, papers: ['#121417'], least: 19.99, ratio: 4.5 },
   // A terminal may be black or white, which leaves less room.
   { where: 'terminals', colourOf: (s: ModeStyle) => ofTerminal(s.terminal), papers: ['#000000', '#ffffff'], least: 15 },
-])('colours of modes on $where stand out, and colour-blind people tell them apart', ({ colourOf, papers, least }) => {
-  for (const style of modeStyles)
-    for (const paper of papers) expect([style.name, contrast(colourOf(style), paper) >= 3]).toEqual([style.name, true]);
-  for (const [eye, matrix] of Object.entries(eyes))
-    for (const [i, a] of modeStyles.entries())
-      for (const b of modeStyles.slice(0, i)) {
-        const [left, right] = [a, b].map((style) => lab(times(matrix, light(colourOf(style))))) as [number[], number[]];
-        const apart = Math.hypot(...left.map((x, k) => x - right[k]!));
-        expect([eye, a.name, b.name, apart > least]).toEqual([eye, a.name, b.name, true]);
-      }
-});
+])(
+  'colours of modes on $where have enough contrast, and colour-blind people can distinguish them',
+  ({ colourOf, papers, least }) => {
+    for (const style of modeStyles)
+      for (const paper of papers)
+        expect([style.name, contrast(colourOf(style), paper) >= 3]).toEqual([style.name, true]);
+    for (const [eye, matrix] of Object.entries(eyes))
+      for (const [i, a] of modeStyles.entries())
+        for (const b of modeStyles.slice(0, i)) {
+          const [left, right] = [a, b].map((style) => lab(times(matrix, light(colourOf(style))))) as [
+            number[],
+            number[],
+          ];
+          const apart = Math.hypot(...left.map((x, k) => x - right[k]!));
+          expect([eye, a.name, b.name, apart > least]).toEqual([eye, a.name, b.name, true]);
+        }
+  },
+);
 
 it('each mode has its own line, pattern and character', () => {
   const looks: ((style: ModeStyle) => unknown)[] = [

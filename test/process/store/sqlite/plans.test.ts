@@ -1,5 +1,5 @@
-// The statements of the store: each finds its rows by an index, whatever a user's history, and a call needs few of
-// them.
+// The statements of the store: each finds its rows by an index, for any history of a user, and a call needs
+// few of them.
 import { afterEach, expect, it, vi } from 'vitest';
 import type { TripRecord } from '../../../../src/model/trip.ts';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
@@ -42,7 +42,7 @@ it('no statement scans a table except studies and feeds, and statements sort onl
     'trips ORDER BY chain_ts', // of some days, starts
     'trips ORDER BY chain_ts', // what is not settled
   ]);
-  // Times are found in a range of an index, whatever a user's history.
+  // Times are found in a range of an index, for any history of a user.
   const byTime = plans.filter(({ sql }) => /FROM chunks .*"first(_ts)?" (>=|<=|IN)/.test(sql));
   expect(byTime.length).toBeGreaterThan(10);
   for (const { plan } of byTime) expect(plan).toMatch(/user=\? AND (key=\? AND )?first(_ts)?[<>=]/);
