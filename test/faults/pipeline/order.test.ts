@@ -31,10 +31,7 @@ async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {
 
 const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
-/**
- * The same, byte by byte, except for the identities of entries that were rejected for a while: these must be null in
- * both.
- */
+/** Expects two equal outcomes, byte by byte. */
 function expectSame(found: Derived, expected: Derived): void {
   expect(chainProblems(found.chain)).toEqual([]);
   for (const part of ['timeseries', 'errors', 'chain', 'documents', 'state'] as const) {

@@ -39,7 +39,7 @@ export function documentTests(use: Use): void {
     same(await use.store.documents.list(b.id), [day('2016-05-17', 1, { of: 'b' })]);
   });
 
-  use.it('an rw-document that the phone pushes and a document of the same key live apart', async (user) => {
+  use.it('an rw-document that the phone pushes and a document of the same key are separate', async (user) => {
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
     await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
     expect(await user.put([pushed])).toEqual(['inserted']);
@@ -66,7 +66,7 @@ export function documentTests(use: Use): void {
     same(await use.store.documents.list(user.id), [put[2]!, put[1]!]);
   });
 
-  use.it('puts of one document at once insert it once', async (user) => {
+  use.it('simultaneous puts of one document insert it once', async (user) => {
     const lease = await user.lease();
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, i) => putDocument(use.store, user.id, day('2016-05-17', i, i), lease)),
@@ -75,7 +75,7 @@ export function documentTests(use: Use): void {
     expect(await use.store.documents.list(user.id)).toHaveLength(1);
   });
 
-  use.it('documents, state and the end of the lease come in one step', async (user) => {
+  use.it('documents, state and the end of the lease are written in one step', async (user) => {
     await putDocument(use.store, user.id, day('2016-05-16', 1));
     await user.mergeState({ documents_due: true, complete_until: 5 });
     const lease = await user.lease();

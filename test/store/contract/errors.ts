@@ -12,7 +12,7 @@ export function errorTests(use: Use): void {
     return (await user.errors()).filter(({ identity }) => identity === null);
   };
 
-  use.it('errors are listed by id in pages, chosen by key and reason', async (user, other) => {
+  use.it('errors are listed by id in parts, selected by key and reason', async (user, other) => {
     await user.putFailed([fix(1), fix(2), fix(3)], 1, 'one');
     await user.putFailed([entry(battery, 1)], 1, 'two');
     const unusable = [
@@ -38,12 +38,12 @@ export function errorTests(use: Use): void {
     ]);
   });
 
-  use.it('many errors are listed over all their pages', async (user) => {
+  use.it('many errors are all listed, in parts', async (user) => {
     await user.putFailed(fixes(0, 450));
     expect(new Set((await user.errors(250)).map((row) => row.identity!.write_ts)).size).toBe(450);
   });
 
-  use.it('removed errors are gone, of this user only', async (user, other) => {
+  use.it('errors are removed for one user only', async (user, other) => {
     await user.putFailed([fix(1), fix(2)]);
     await other.putFailed([fix(1)]);
     const ids = (await user.errors()).map(({ id }) => id);
@@ -75,17 +75,20 @@ export function errorTests(use: Use): void {
     },
   );
 
-  use.it('something unusable does not come back over newer content of its identity, and leaves', async (user) => {
-    const unusable = await putUnusable(user, 'abcd', 10);
-    await user.moveIn([fix(0)], 11);
-    await user.putFailed([fix(1)], 11);
-    await user.put([fix(2)], 11);
-    expect(await user.takeBack(unusable, (i) => fix(i, { old: true }))).toBe(1);
-    same(await user.waiting(), [fix(2), fix(3, { old: true })]);
-    expect(await user.errors()).toMatchObject([{ entry: fix(1) }]);
-  });
+  use.it(
+    'a recovered unusable value does not replace newer content of its identity, and its error is removed',
+    async (user) => {
+      const unusable = await putUnusable(user, 'abcd', 10);
+      await user.moveIn([fix(0)], 11);
+      await user.putFailed([fix(1)], 11);
+      await user.put([fix(2)], 11);
+      expect(await user.takeBack(unusable, (i) => fix(i, { old: true }))).toBe(1);
+      same(await user.waiting(), [fix(2), fix(3, { old: true })]);
+      expect(await user.errors()).toMatchObject([{ entry: fix(1) }]);
+    },
+  );
 
-  use.it('an unusable value stays if it may be newer or older than the entry with its identity', async (user) => {
+  use.it('an unusable value is kept if it may be newer or older than the entry with its identity', async (user) => {
     await user.moveIn([fix(0)], 9);
     await user.putFailed([fix(1)], 9);
     await user.put([fix(2)], 9);
@@ -96,7 +99,7 @@ export function errorTests(use: Use): void {
     same(await user.errors(), before);
   });
 
-  use.it('of several errors with one identity the first comes back', async (user) => {
+  use.it('of several errors with one identity the first is recovered', async (user) => {
     const errors = (await putUnusable(user, 'ab', 9)).reverse();
     expect(await user.takeBack(errors, (i) => fix(1, { i }))).toBe(1);
     same(await user.waiting(), [fix(1, { i: 0 })]);
@@ -120,7 +123,7 @@ export function errorTests(use: Use): void {
     },
   );
 
-  use.it('errors are written exactly as given, whatever was stored before, and can be recovered', async (user) => {
+  use.it('errors are written exactly as given, over any stored ones, and can be recovered', async (user) => {
     await user.putFailed([fix(1), fix(2)], 10);
     const [first, second] = await user.errors();
     const times = { first_ts: 1.25, last_ts: 7.5, tries: 4, received_ts: 0.5 };
@@ -158,7 +161,7 @@ export function errorTests(use: Use): void {
     expect(await user.errors()).toHaveLength(2);
   });
 
-  use.it('an error that is recovered three times at once is moved once', async (user) => {
+  use.it('an error that is recovered three times simultaneously is moved once', async (user) => {
     await user.putFailed(fixes(0, 20));
     const errors = await user.errors();
     const counts = await Promise.all([1, 2, 3].map(() => user.takeBack(errors)));

@@ -40,7 +40,7 @@ export function findTests(use: Use): void {
     const find = (user: Person, query: Partial<EntryQuery>): Promise<Entry[]> =>
       findAll(use.store[place], user.id, { time: 'write_ts', limit: 100, ...query });
 
-    use.it('a range holds its start and not its end', async (user) => {
+    use.it('a range includes its start and not its end', async (user) => {
       await fill(user, [fix(1), fix(2), fix(3), fix(3.000001)]);
       for (const time of ['write_ts', 'ts'] as const) {
         same(await find(user, { time, from: 2, to: 3 }), [fix(2)]);
@@ -53,7 +53,7 @@ export function findTests(use: Use): void {
       }
     });
 
-    use.it('a query of some fields has them, and a later query has all', async (user) => {
+    use.it('a query of some fields returns them, and a later query returns all', async (user) => {
       await fill(user, [fix(1)]);
       const [some] = await find(user, { fields: ['latitude', 'platform'] });
       const { metadata, data } = fix(1);
@@ -70,7 +70,7 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts' }), [label, b, a]);
     });
 
-    use.it('entries a month apart to the last bit are found together, by each of them', async (user) => {
+    use.it('entries exactly a month apart are found together, by either time', async (user) => {
       const month = 31 * 86_400;
       const starts = [0.1, 0.7, 1e9 + 0.3, 2 ** 51 + 0.5];
       const entries = starts.flatMap((start, i) => {
@@ -122,7 +122,7 @@ export function findTests(use: Use): void {
       );
     });
 
-    use.it('a page that ends with the range is the last, and an empty one has no next', async (user) => {
+    use.it('a part that ends with the range is the last, and an empty one has no next', async (user) => {
       await fill(user, [fix(1), fix(2)]);
       expect(await use.store[place].find(user.id, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
       const nothing = { entries: [], received_ts: [], next: null };

@@ -20,14 +20,17 @@ import {
 export function identityTests(use: Use): void {
   const receipts = (user: Person) => findRows(use.store.usercache, user.id, { time: 'write_ts', limit: 100 });
 
-  use.it('a later entry replaces an earlier one with its identity; results are in the order of a put', async (user) => {
-    expect(await user.put([fix(2, { old: true })])).toEqual(['inserted']);
-    const results = await user.put([fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
-    expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
-    same(await user.waiting(), [fix(1), fix(2), fix(3, { a: 3 })]);
-  });
+  use.it(
+    'a later entry replaces an earlier one with its identity, and results are in the order of the put',
+    async (user) => {
+      expect(await user.put([fix(2, { old: true })])).toEqual(['inserted']);
+      const results = await user.put([fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
+      expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
+      same(await user.waiting(), [fix(1), fix(2), fix(3, { a: 3 })]);
+    },
+  );
 
-  use.it('an empty batch stores nothing and answers nothing', async (user) => {
+  use.it('an empty batch stores nothing and has no results', async (user) => {
     expect(await user.put([])).toEqual([]);
     expect((await use.store.counts(user.id)).usercache).toBe(0);
   });
@@ -38,7 +41,7 @@ export function identityTests(use: Use): void {
     expect(await user.waiting()).toHaveLength(1);
   });
 
-  use.it('decimals of write_ts survive, and the smallest difference makes another entry', async (user) => {
+  use.it('decimals of write_ts are kept, and the smallest difference makes another entry', async (user) => {
     const times = [
       1463501234.123456, 1463501234.1234562, 1463501234.1234565, 0.1, -5.25, 1e-7, 1e-17, 5e-324, 0, 1463501234,
     ];
@@ -78,7 +81,7 @@ export function identityTests(use: Use): void {
     same(await a.waiting(), [fix(3, { of: 'a' })]);
   });
 
-  use.it('an unusable entry goes to the error timeseries as it came, once per content', async (user) => {
+  use.it('an unusable entry is written to the error timeseries unchanged, once per content', async (user) => {
     const things: JsonValue[] = [null, 'text', 7, [], {}, { metadata: { key: battery } }, { metadata: 3, data: [-0] }];
     const why = { reason: 'no_identity', message: 'expected metadata' };
     const unusable = things.map((thing) => ({ entry: thing, ...why }));
@@ -104,7 +107,7 @@ export function identityTests(use: Use): void {
     });
     const setAside = (user: Person, entries: Entry[], now: number) => user.putUnusable(entries.map(unusableOf), now);
 
-    use.it('has its identity: the same again updates it, and its error leaves with the move', async (user) => {
+    use.it('has its identity: a repetition updates it, and a move removes its error', async (user) => {
       await setAside(user, [fix(1, { a: 1 }), entry('\\odd key\u0000', 2)], 10);
       const [odd] = await use.store.errors.list(user.id, { key: '\\odd key\u0000', limit: 2 });
       expect(odd).toMatchObject({ identity: { key: '\\odd key\u0000', write_ts: 2 }, tries: 1 });
@@ -146,7 +149,7 @@ export function identityTests(use: Use): void {
       same(await storedAt(use.store, user.id, identityOf(fix(1))), fix(1));
     });
 
-    use.it('counts as earlier than the entries of its batch', async (user) => {
+    use.it('is earlier than the entries of its batch', async (user) => {
       await user.put([fix(1, { a: 1 })], 10);
       const batch = { entries: [fix(1, { a: 3 }), fix(2)], unusable: [unusableOf(fix(1, { a: 2 }))] };
       expect((await use.store.usercache.put(user.id, batch, 20)).results).toEqual(['updated', 'inserted']);
@@ -157,7 +160,7 @@ export function identityTests(use: Use): void {
     });
   });
 
-  use.it('many puts at once store each identity once, and exactly one of them inserted it', async (user) => {
+  use.it('many simultaneous puts store each identity once, and exactly one of them inserts it', async (user) => {
     const batches = numbers(0, 40).map((i) => numbers(0, 20).map((j) => fix((i * 7 + j) % 100)));
     const results = await Promise.all(batches.map((batch) => user.put(batch)));
     const inserted = batches.flatMap((batch, i) =>

@@ -18,7 +18,7 @@ async function acquireLater(store: Store, user: Person, owner: string): Promise<
 }
 
 export function leaseTests(use: Use): void {
-  use.it('one owner gets the lease, and the other learns who has it', async (user) => {
+  use.it('one owner gets the lease, and the other gets the name of the holder', async (user) => {
     const lease = await user.lease('a');
     expect(lease).toMatchObject({ user_id: user.id, owner: 'a' });
     expect(await use.store.leases.acquire(user.id, 'b', 600)).toEqual({ heldBy: lease });
@@ -26,7 +26,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(newId())).toBeNull();
   });
 
-  use.it('the expiry is that many seconds ahead, and renewing moves it', async (user) => {
+  use.it('the expiry is the given number of seconds ahead, and renewing extends it', async (user) => {
     const lease = await user.lease();
     const renewed = await use.store.leases.renew(lease, 1_200);
     expect(renewed).toMatchObject({ user_id: user.id, owner: 'test', fence: lease.fence });
@@ -47,7 +47,7 @@ export function leaseTests(use: Use): void {
     }
   });
 
-  use.it('many at once: one gets it', async (user) => {
+  use.it('of simultaneous attempts, one gets the lease', async (user) => {
     const other = await use.another();
     const results = await Promise.all(
       Array.from({ length: 16 }, (_, i) =>
@@ -59,7 +59,7 @@ export function leaseTests(use: Use): void {
     for (const result of results) if ('heldBy' in result) expect(result.heldBy).toEqual(won[0]!.lease);
   });
 
-  use.it('the same owner may take its user again, and then only the new lease is good', async (user) => {
+  use.it('the same owner may acquire its lease again, and then only the new lease is valid', async (user) => {
     const first = await user.lease('a');
     const second = await user.lease('a');
     expect(second.fence).toBeGreaterThan(first.fence);
@@ -68,7 +68,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user.id)).toEqual(second);
   });
 
-  use.it('a lease that ended can be taken over, and not before', async (user) => {
+  use.it('another owner gets a lease only after it has expired', async (user) => {
     const first = await briefLease(use.store, user, 'a', 3);
     expect(await use.store.leases.acquire(user.id, 'b', 600)).toEqual({ heldBy: first });
     const brief = await use.store.leases.renew(first, 0.05);
@@ -79,7 +79,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user.id)).toEqual(second);
   });
 
-  use.it('an expired lease is not shown; until another owner takes over, its owner can go on', async (user) => {
+  use.it('an expired lease is not shown, and its owner can continue until another owner gets it', async (user) => {
     const lease = await briefLease(use.store, user, 'a');
     await until(async () => (await use.store.leases.get(user.id)) === null);
     await user.put([fix(1)]);

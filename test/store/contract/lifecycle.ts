@@ -63,7 +63,7 @@ export function lifecycleTests(use: Use): void {
     expect(await gone.put([fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
   });
 
-  use.it('erase copes with many rows', async (user) => {
+  use.it('erase removes any number of rows', async (user) => {
     await user.put(numbers(0, 12_000).map((ts) => entry(battery, ts)));
     expect((await use.store.erase(user.id)).usercache).toBe(12_000);
     expect(await use.store.counts(user.id)).toEqual(none);
@@ -80,7 +80,7 @@ export function lifecycleTests(use: Use): void {
     await again.close();
   });
 
-  use.it('a write of one store is seen by another on the same data at once', async (user) => {
+  use.it('a write of one store is immediately visible in another on the same data', async (user) => {
     const other = await use.another();
     await user.put([fix(1)]);
     same(await user.on(other).waiting(), [fix(1)]);

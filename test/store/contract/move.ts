@@ -29,7 +29,7 @@ async function marks(user: Person) {
 }
 
 export function moveTests(use: Use): void {
-  use.it('what the judge accepts goes to the timeseries, found by the time that it gives', async (user) => {
+  use.it('entries that the judge accepts are in the timeseries, at the time that it returns', async (user) => {
     const entries = [fix(1), fix(2), entry(battery, 3)];
     await user.put(entries);
     const judge: Judge = ({ metadata: { write_ts } }) => ({ ts: write_ts === 3 ? null : 100 - write_ts });
@@ -53,7 +53,7 @@ export function moveTests(use: Use): void {
     same(judged, entries);
   });
 
-  use.it('a move that finds nothing due leaves the times of the last one', async (user) => {
+  use.it('a move without due entries keeps the times of the last one', async (user) => {
     await user.put([fix(1), fix(500)], 0);
     await user.moveAll(accept, { at: 100 });
     const { moved_ts, converted_ts } = await user.state();
@@ -63,7 +63,7 @@ export function moveTests(use: Use): void {
     expect(await user.state()).toMatchObject({ moved_ts, converted_ts });
   });
 
-  use.it('new, different and same contents are counted, and the newest stays', async (user) => {
+  use.it('new, different and same contents are counted, and the newest is kept', async (user) => {
     await user.moveIn([fix(1), fix(2), entry(battery, 3)]);
     const result = await user.moveIn([fix(1), fix(2, { a: 1 }), fix(4), entry(battery, 3)]);
     expect(result).toMatchObject({ inserted: 1, updated: 1, unchanged: 2, failed: [] });
@@ -83,7 +83,7 @@ export function moveTests(use: Use): void {
     },
   );
 
-  use.it('moves take the oldest puts first, and say whether more entries are pending', async (user) => {
+  use.it('moves begin with the oldest puts, and report whether more entries are pending', async (user) => {
     for (const from of [90, 60, 30, 0]) await user.put(fixes(from, from + 10));
     await user.put([fix(65, { again: true })]); // moves behind the others
     await user.leased(async (lease) => {
@@ -101,7 +101,7 @@ export function moveTests(use: Use): void {
     });
   });
 
-  use.it('many small puts are moved whole, and a move that empties the usercache says so', async (user) => {
+  use.it('many small puts are moved completely, and a move that empties the usercache reports it', async (user) => {
     await Promise.all(numbers(0, 200).map((ts) => user.put([fix(ts)])));
     const first = await user.leased((lease) => user.move(lease, accept, { limit: 1_000 }));
     expect(first).toMatchObject({ inserted: 200, more: false });
@@ -110,7 +110,7 @@ export function moveTests(use: Use): void {
     expect((await user.stored()).every(({ data }) => data.again === true)).toBe(true);
   });
 
-  use.it('a large put is moved in pages, and counts as one change', async (user) => {
+  use.it('a large put is moved in parts, and counts as one change', async (user) => {
     const many = fixes(0, 5_500);
     expect(await user.moveIn(many)).toMatchObject({ inserted: 5_500 });
     expect(await user.moveIn(many)).toMatchObject({ unchanged: 5_500 });
@@ -118,7 +118,7 @@ export function moveTests(use: Use): void {
     same(await user.stored(), many);
   });
 
-  use.it('one move takes accepted and failed entries at once', async (user) => {
+  use.it('one move handles accepted and failed entries together', async (user) => {
     await user.put(fixes(0, 300));
     const isGood = ({ metadata }: Entry): boolean => metadata.write_ts % 3 > 0;
     const result = await user.moveAll((one) => (isGood(one) ? accept(one) : refuse('r', 'm')(one)));
@@ -159,7 +159,7 @@ export function moveTests(use: Use): void {
     expect((await user.errors()).map((row) => row.identity?.write_ts)).toEqual([2]);
   });
 
-  use.it('newer content that fails takes the place of the earlier content, and marks that', async (user) => {
+  use.it('newer content that fails replaces the earlier content, and its time becomes dirty', async (user) => {
     await user.moveIn([entry(location, 7, { ts: 123 }), fix(1)]);
     await marks(user);
     const result = await user.putFailed([entry(location, 7, { ts: 'bad' })]);
@@ -170,7 +170,7 @@ export function moveTests(use: Use): void {
     expect(await user.errors()).toHaveLength(1);
   });
 
-  use.it('puts at the same moment lose nothing, and the newest content is moved', async (user) => {
+  use.it('simultaneous puts lose nothing, and the newest content is moved', async (user) => {
     const times = numbers(0, 30);
     await user.put(times.map((ts) => fix(ts, { round: 0 })));
     const again = times.filter((ts) => ts % 2 === 0);
@@ -207,7 +207,7 @@ export function moveTests(use: Use): void {
     same(await user.waiting(), [fix(1)]);
   });
 
-  describe('marks of a move', () => {
+  describe('dirty ranges of a move', () => {
     use.it('are the data times of new entries that affect trips, both ends included', async (user) => {
       expect(await marks(user)).toEqual(clean);
       await user.moveIn([fix(100), fix(50)]);
@@ -218,7 +218,7 @@ export function moveTests(use: Use): void {
       }
     });
 
-    use.it('add up until they are taken away, and leave the rest of the state alone', async (user) => {
+    use.it('add up until they are removed, and do not change the rest of the state', async (user) => {
       await user.mergeState({ complete_until: 77.5, analysis_version: '3' });
       for (const ts of [100, 300, 200]) await user.moveIn([fix(ts)]);
       const state = await user.state();
@@ -253,7 +253,7 @@ export function moveTests(use: Use): void {
       expect(await marks(user)).toEqual(clean);
     });
 
-    use.it('cover the entries without a zone whose zone another one now decides, and no other day', async (user) => {
+    use.it('cover the entries without a zone whose zone follows from the new entry, and no other day', async (user) => {
       const day = 86_400;
       const zoned = (ts: number, time_zone: string) => entry(battery, ts, {}, { time_zone });
       const zoneless = [1, 3, 5, 7].map((n) => fix(n * day + 10));
@@ -280,7 +280,7 @@ export function moveTests(use: Use): void {
       expect((await marks(user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
     });
 
-    use.it('cover everything without a zone if the first zone comes late', async (user) => {
+    use.it('cover all entries without a zone if the first zone arrives late', async (user) => {
       await user.moveIn([fix(100), fix(1e6), entry('statemachine/transition', 2e6, { ts: 2e6 })]);
       await marks(user);
       await user.moveIn([entry(battery, 5e5, {}, { time_zone: 'Europe/Berlin' })]);

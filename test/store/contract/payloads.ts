@@ -68,7 +68,7 @@ export function payloadTests(use: Use): void {
       for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
     });
 
-    use.it('come back in documents, profiles and unusable entries', async (user) => {
+    use.it('are unchanged in documents, profiles and unusable entries', async (user) => {
       const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
       await putDocument(use.store, user.id, document);
       same(await use.store.documents.list(user.id), [document]);
@@ -82,7 +82,7 @@ export function payloadTests(use: Use): void {
       same((await use.store.errors.list(user.id, { limit: 1 }))[0]!.entry, data);
     });
 
-    use.it('are the same content when they come again', async (user) => {
+    use.it('are the same content when they are pushed again', async (user) => {
       const sent = entry('manual/survey', 1, data);
       await user.moveIn([sent]);
       const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
@@ -110,7 +110,7 @@ export function payloadTests(use: Use): void {
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });
 
-  use.it('many large entries are stored whole, and read in pages that may be short', async (user) => {
+  use.it('many large entries are stored completely, and read in parts that may be short', async (user) => {
     const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
     await user.put(sent);
     const expectPages = async (place: Finder): Promise<void> => {

@@ -130,30 +130,33 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.list({ after: all.at(-1)!, limit: 3 })).toEqual([]);
   });
 
-  use.it('tokens are found by hash and listed by user; a revoked one stays, with time and reason', async (a, b) => {
-    const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
-    const tokens = [
-      { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
-      { hash: hash(), user_id: a.id, created_ts: 2, expires_ts: null },
-      { hash: hash(), user_id: b.id, created_ts: 3, expires_ts: null },
-    ];
-    for (const token of tokens) await use.store.tokens.add(token);
-    same(await use.store.tokens.byHash(tokens[0]!.hash), tokens[0]!);
-    same(await use.store.tokens.byHash(tokens[1]!.hash), tokens[1]!);
-    expect(await use.store.tokens.byHash(hash())).toBeNull();
-    same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
-    const revoke = (hash: string, ts: number) => use.store.tokens.revoke(a.id, hash, { ts, why: 'replaced' });
-    expect(await revoke(tokens[2]!.hash, 4)).toBe(false);
-    expect([await revoke(tokens[0]!.hash, 5), await revoke(tokens[0]!.hash, 6)]).toEqual([true, false]);
-    const revoked = { ...tokens[0]!, revoked_ts: 5, revoked_why: 'replaced' as const };
-    same(await use.store.tokens.byHash(revoked.hash), revoked);
-    same(await use.store.tokens.list(a.id), [revoked, tokens[1]]);
-    await use.store.tokens.add(tokens[0]!);
-    same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
-    same(await use.store.tokens.list(b.id), [tokens[2]!]);
-  });
+  use.it(
+    'tokens are found by hash and listed by user, and a revoked one is kept with time and reason',
+    async (a, b) => {
+      const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
+      const tokens = [
+        { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
+        { hash: hash(), user_id: a.id, created_ts: 2, expires_ts: null },
+        { hash: hash(), user_id: b.id, created_ts: 3, expires_ts: null },
+      ];
+      for (const token of tokens) await use.store.tokens.add(token);
+      same(await use.store.tokens.byHash(tokens[0]!.hash), tokens[0]!);
+      same(await use.store.tokens.byHash(tokens[1]!.hash), tokens[1]!);
+      expect(await use.store.tokens.byHash(hash())).toBeNull();
+      same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
+      const revoke = (hash: string, ts: number) => use.store.tokens.revoke(a.id, hash, { ts, why: 'replaced' });
+      expect(await revoke(tokens[2]!.hash, 4)).toBe(false);
+      expect([await revoke(tokens[0]!.hash, 5), await revoke(tokens[0]!.hash, 6)]).toEqual([true, false]);
+      const revoked = { ...tokens[0]!, revoked_ts: 5, revoked_why: 'replaced' as const };
+      same(await use.store.tokens.byHash(revoked.hash), revoked);
+      same(await use.store.tokens.list(a.id), [revoked, tokens[1]]);
+      await use.store.tokens.add(tokens[0]!);
+      same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
+      same(await use.store.tokens.list(b.id), [tokens[2]!]);
+    },
+  );
 
-  use.it('a profile takes fields one by one, and defaults only where nothing is yet', async (user) => {
+  use.it('a profile merges fields, and accepts defaults only for missing fields', async (user) => {
     expect(await use.store.profiles.get(user.id)).toBeNull();
     const merge = (fields: JsonObject, defaults?: JsonObject) => use.store.profiles.merge(user.id, fields, defaults);
     const first = { a: 1, 'b.c': { d: [1] }, source: 'Shankari' };
@@ -166,7 +169,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.profiles.get(newId())).toBeNull();
   });
 
-  use.it('a put writes its note into the profile, without entries too; one that is refused does not', async (user) => {
+  use.it('a put merges its note into the profile, also without entries, unless it is refused', async (user) => {
     const put = (id: string, entries: Entry[], at: number) =>
       use.store.usercache.put(id, { entries, unusable: [], note: { set: { at, [`n${at}`]: null } } }, 5);
     await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
@@ -196,7 +199,7 @@ export function peopleTests(use: Use): void {
     same(await shown(), { high: 4, waiting: 20 });
   });
 
-  use.it('merges of one profile at once all take effect', async (user) => {
+  use.it('simultaneous merges of one profile all take effect', async (user) => {
     const fields = Array.from({ length: 20 }, (_, i) => ({ [`f${i}`]: i }));
     await Promise.all(fields.map((one) => use.store.profiles.merge(user.id, one, { shared: 1 })));
     same(await use.store.profiles.get(user.id), Object.assign({ shared: 1 }, ...fields));

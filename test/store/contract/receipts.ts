@@ -11,7 +11,7 @@ export function receiptTests(use: Use): void {
     return rows.map((row) => row.received_ts);
   };
 
-  use.it('the first receipt of an identity stays the same, wherever the entry is moved', async (user) => {
+  use.it('the first receipt of an identity is kept through all moves of the entry', async (user) => {
     await user.put([fix(1)], 10);
     await user.put([fix(1, { again: true })], 20);
     expect(await receipts(user)).toEqual([10]);
@@ -28,7 +28,7 @@ export function receiptTests(use: Use): void {
     expect(await receipts(user)).toEqual([10, 50]);
   });
 
-  use.it('a receipt that another store recorded is taken over, and changes nothing but itself', async (user) => {
+  use.it('a receipt that another store recorded is copied, and nothing else changes', async (user) => {
     await use.store.usercache.put(
       user.id,
       { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] },
@@ -44,7 +44,7 @@ export function receiptTests(use: Use): void {
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 
-  use.it('an entry with a write_ts that no calendar has is due at once', async (user) => {
+  use.it('an entry with a write_ts outside of the calendar is due immediately', async (user) => {
     await user.put([fix(300_000_000_000)], 2_000);
     expect(await use.store.pipeline.withWork([user.id], 2_000)).toEqual(new Set([user.id]));
     expect((await user.moveAll(undefined, { at: 2_000 })).moved).toHaveLength(1);
@@ -74,7 +74,7 @@ export function receiptTests(use: Use): void {
     same(await user.waiting(), []);
   });
 
-  use.it('an entry ahead of its time that comes again with a known receipt is still pending', async (user) => {
+  use.it('an entry ahead of its time that is pushed again with a known receipt is still pending', async (user) => {
     await user.put([fix(3 * day, { a: 1 })], 10);
     await user.put([fix(3 * day, { a: 2 })], 2.5 * day);
     await user.moveAll(undefined, { at: 2.5 * day });

@@ -24,7 +24,7 @@ export function timeseriesTests(use: Use): void {
     expect(await storedAt(use.store, newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
-  use.it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async (user) => {
+  use.it('a read returns the requested number of entries, also if each is in another chunk', async (user) => {
     const entries = [1, 2e8, 4e8, 6e8, 8e8, 1e9, 1.2e9].map((ts) => fix(ts));
     await user.moveIn(entries);
     for (const time of ['write_ts', 'ts'] as const) {
@@ -85,7 +85,7 @@ export function timeseriesTests(use: Use): void {
     },
   );
 
-  use.it('a state that was never written is the initial one; merging keeps the other fields', async (user) => {
+  use.it('a state that was never written is the initial one, and merging keeps the other fields', async (user) => {
     const initial = await use.store.pipeline.get(user.id);
     expect(initial).toMatchObject({
       changed: null,

@@ -43,7 +43,7 @@ export function tripTests(use: Use): void {
   const chain = (user: Person) => use.store.trips.chain(user.id, { limit: 1_000 });
   const times = (list: readonly (TripRecord | null)[]): (number | null)[] => list.map((one) => one?.chain_ts ?? null);
 
-  use.it('apply puts links in place of those with their chain_ts, and removes others', async (user, other) => {
+  use.it('apply replaces links with the same chain_ts, and removes others', async (user, other) => {
     await apply(other, [link(10, { id: 'other' })]);
     await apply(user, [link(10), link(20), link(30)]);
     await apply(user, [link(20, { end_ts: 29 }), link(25.5)], [30, 40]);
@@ -87,7 +87,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.spans(newId(), everything)).toEqual([]);
   });
 
-  use.it('outlines show ends and modes of the trips that are asked for, as they are now', async (user) => {
+  use.it('outlines have the present ends and modes of the requested trips', async (user) => {
     const trip = tripOf('MotionTypes.ON_FOOT', 'PredictedModeTypes.BUS');
     await apply(user, [link(10.5, { trip }), link(20, { trip }), dropped(30), link(40, { trip })]);
     const { start_zone, start_loc, end_loc } = trip as never as Record<string, unknown>;
@@ -127,7 +127,7 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.chain(user.id, { from: 41, limit: 10 }), []);
   });
 
-  use.it('drafts lie beside the chain until apply replaces them', async (user, other) => {
+  use.it('drafts are stored beside the trip chain until apply replaces them', async (user, other) => {
     const draft = (chain_ts: number) => link(chain_ts, { kind: 'draft', settled_ts: null });
     const applyDrafts = (put: TripRecord[], drafts?: TripRecord[]) =>
       user.leased((lease) => use.store.trips.apply(user.id, { put, remove: [], ...(drafts && { drafts }) }, {}, lease));
@@ -161,7 +161,7 @@ export function tripTests(use: Use): void {
     expect(await last(1e12)).toEqual([null]);
   });
 
-  use.it('trips are found by local day, both ends included, and no dropped links', async (user) => {
+  use.it('trips are found by local day, both ends included, without dropped links', async (user) => {
     const days = ['2016-05-16', '2016-05-17', '2016-05-18', '2016-05-19', '2016-05-20'] as const;
     const links = [
       link(10, { day: days[0] }),
@@ -184,7 +184,7 @@ export function tripTests(use: Use): void {
     expect(await starts(days[4], '2016-05-21')).toEqual([]);
   });
 
-  use.it('next, previous and summary are about trips, and no dropped links', async (user) => {
+  use.it('next, previous and summary ignore dropped links', async (user) => {
     expect(await use.store.trips.summary(user.id)).toEqual({ count: 0, start_ts: null, end_ts: null });
     await apply(user, [dropped(5), link(10), dropped(20), link(30), dropped(40)]);
     const { next, previous, summary } = use.store.trips;
