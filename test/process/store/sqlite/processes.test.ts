@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const uuidOf = (n: number): string => `9b1b3f2e-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Registers both users, puts own entries and entries that all writers put, one per put; prints the acknowledged ones. */
+/** Registers both users, puts own entries and entries of all writers, one per put; prints the acknowledged ones. */
 const writer = `
   const store = await openStore(args.folder, { busySeconds: 240 });
   for (const uuid of [args.user, args.own]) await store.users.register(uuid + '@example.org', { uuid, now: 1 });
