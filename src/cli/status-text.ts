@@ -25,7 +25,7 @@ export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown:
   const facts = factsOf(status, shown);
   return names.map((name, i) => {
     const { ts, phone_ts } = chain[name];
-    const of = name === 'joined' && ts === null ? (user.study ?? 'no study; registered here') : null;
+    const of = name === 'joined' && ts === null ? (user.study ?? 'registered without a study') : null;
     const time = of ?? (ts === null && phone_ts != null ? '' : timeAndAge(ts, shown));
     const phone = phone_ts == null ? '' : `by the phone's clock ${timeAndAge(phone_ts, shown)}`;
     const isKnown = time !== 'never';

@@ -101,8 +101,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('day', 'day', 'local day on which the trip begins'),
     weekday,
     ...times('departure', 'arrival'),
-    column('start_rule', 'text', 'rule that found the departure; `location` where it is the first location'),
-    column('start_inferred_s', 'number', 'seconds from the departure to the first location, if a rule found it', 's'),
+    column('start_rule', 'text', 'rule for the departure; `location`: from the distance to the first location'),
+    column('start_inferred_s', 'number', 'seconds to the first location; 0 for `start_rule` `location` or empty', 's'),
     ...figures,
     mode(
       'mode',

@@ -65,7 +65,7 @@ export interface ImportOptions {
    * other sources are imported for this person. null: imports for all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Stores entries of `whom`, for example within limits. Default: `putTaken`. */
+  /** Stores a batch of `whom` in place of `putTaken`, for example to apply rate limits. Not possible without `whom`. */
   put?: (taken: readonly Taken[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
   /** Imports only entries: no errors, documents and profiles. */
   entriesOnly?: true;
@@ -79,7 +79,7 @@ export interface ImportOptions {
 /** The most problems that are reported per source: a file of a wrong format would have one on each line. */
 const maxProblems = 5;
 
-/** Entries of one user, and their characters, after which they are stored together. */
+/** The entries of one user are stored when they reach this number or this many characters. */
 const batchEntries = 5000;
 const batchLength = 1024 * 1024;
 

@@ -33,7 +33,7 @@ function changed<T extends Correction>(one: T, times: Record<string, number>): T
   return isSame ? one : { ...one, ...times };
 }
 
-/** The entry as a rejected value if it is a correction with a time out of the bounds; else null. */
+/** The rejected value for a correction with a time that `withinBounds` would move; null for any other entry. */
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];

@@ -2,12 +2,12 @@
 // the number of the others.
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
-//   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a = rejected (r)
+//   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
 
 /** The part that differs between two lines with the same user, key and reason. */
 const entryTime = / write_ts = [-\d.e+]+/g;
-/** The time with which a line begins, up to its level. */
-const lineTime = /^\S+(?= |:[A-Z])/;
+/** The beginning of a line after its timestamp: level, thread id and the first word of the message. */
+const lineStart = /^\S+(?= |:[A-Z])/;
 
 /** Counts lines about entries that repeat each other. */
 export class LineFold {
@@ -19,7 +19,7 @@ export class LineFold {
     const name = text
       .replace(entryTime, '')
       .replace(/^.*?:(?=[A-Z]+:)/, '')
-      .replace(lineTime, '');
+      .replace(lineStart, '');
     const count = this.#counts.get(name) ?? 0;
     this.#counts.set(name, count + 1);
     return count === 0;

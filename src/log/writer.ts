@@ -1,4 +1,4 @@
-// Writes the log files of one process with winston's transport, which starts a new file each day and after a full one.
+// Writes the log files of one process with winston's transport, which starts a new file each day and when one is full.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { basename, join } from 'node:path';

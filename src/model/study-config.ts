@@ -14,10 +14,10 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
  * epoch.
  *
  * - `version` grows by one if anything changed.
- * - A published configuration (with a `version`) that has no `opcode` gets none: without it the app takes tokens of
- *   three parts, and the members of such a study have these.
- * - An object with lists of labels in `label_options` moves to `label_lists`. The app gets their address on this
- *   server.
+ * - A configuration with a `version` was published before. If it has no `opcode`, none is added: the members have
+ *   tokens of three parts, which the app accepts only without `opcode`.
+ * - If `label_options` is an object with lists of labels, it becomes `label_lists`. Then this server returns the lists,
+ *   and `label_options` is their address.
  */
 export function studyConfig(
   study: StudySettings,

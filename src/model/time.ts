@@ -311,7 +311,7 @@ function startOfLocalDay(days: number, zone: string): number {
   const first = midnight - Math.max(...offsets);
   const last = midnight - Math.min(...offsets);
   for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
-  // There is no midnight: clocks went forward over it, between `before` and `start`.
+  // The day has no midnight, because clocks went forward over it. Find that time, between `before` and `start`.
   let before = first - secondsOfDay;
   let start = last + secondsOfDay;
   while (start - before > 1) {

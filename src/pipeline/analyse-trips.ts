@@ -27,7 +27,7 @@ const defaultStretchSize = 5000;
 /** Locations of the first stretch. Most runs need no other. Each further stretch has twice as many, up to the most. */
 const firstStretchSize = 500;
 
-/** Entries per read when searching an entry that is not excluded. */
+/** Filtered locations per read, until one is found that no correction excludes. */
 const entriesAtOnce = 500;
 
 /** Stored links per read. */

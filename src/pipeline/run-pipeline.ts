@@ -78,7 +78,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end(done ? 'released' : undefined);
     }
   } catch (error) {
-    // Not a failure: the user was erased meanwhile, or an erasure or a copy of the user did not end.
+    // Not a failure: the user is not admitted, because an erasure has begun or a copy of the user is not complete.
     if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) return report;
     report.message = errorText(error);
     // This run was too slow: another run acquired the lease and does the work.

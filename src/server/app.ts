@@ -176,12 +176,12 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
     const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
     if (!isLoopback(host) && host !== own) {
       throw forbidden(
-        'expected this machine as Host with --auth dev, such as 127.0.0.1 or localhost; found another name',
+        'the server runs with --auth dev: expected a name of this machine as Host, such as localhost; found another name',
       );
     }
     if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
       throw forbidden(
-        'expected a call from a program with --auth dev; found one from a page in a browser (Origin, Sec-Fetch-Site)',
+        'the server runs with --auth dev: expected a call of a program; found one of a web page (Origin, Sec-Fetch-Site)',
       );
     }
     await next();

@@ -123,7 +123,7 @@ function* readListed<Element>(
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {
-  // Each value and each container takes at least two characters.
+  // Each value and each level takes at least two characters, so a shorter text cannot exceed a limit.
   if (text.length > 2 * Math.min(maxDepth, limits.values)) {
     const { values, depth } = extentOf(text, limits.values);
     if (values > limits.values) throw tooManyValues(limits);

@@ -405,7 +405,10 @@ const haltAtStop = 0.955;
 const noHaltAtStop = -0.762;
 const haltReach = 60;
 
-/** Lines by probability, the softmax of their scores. A line that no feed has takes part with the score 0. */
+/**
+ * Lines with their probabilities, the best first. The probabilities are the softmax of the scores and of a 0, which is
+ * the score of a line that no feed contains.
+ */
 function findLines(
   ride: TransitRide,
   scored: readonly Scored[],

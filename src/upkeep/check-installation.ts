@@ -171,7 +171,7 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
       ? wrong(
           'clock',
           `the last put arrived ${minuteText(newest, zone)}, later than now`,
-          'set the clock of the host, and keep it by NTP',
+          'correct the clock of the host, and synchronize it with NTP',
         )
       : sound('clock', minuteText(now, zone));
   const [first] = dead;

@@ -94,7 +94,7 @@ it('raw: days without raw data change by corrections of their person, not by new
   ])
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining('expected a time whose raw data are kept'),
+      expect.stringContaining('an earlier one, whose raw data were removed'),
     ]);
   expect(await daysOf(program)).toBe(before);
   expect((await correct('at-home', '2024-03-06')).code).toBe(0);

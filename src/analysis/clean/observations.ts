@@ -50,8 +50,8 @@ export interface Observations {
 const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
 
 /**
- * True if recording was interrupted between two times: the phone restarted, its tracking was switched off, or a visit
- * ended while the phone waited for a trip.
+ * True if recording was interrupted between two times, by the events that e-mission uses: the phone restarted, its
+ * tracking was switched off, or a visit ended while the phone waited for a trip.
  */
 export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
   return someWithin(events, from, to, isInterruption);

@@ -140,8 +140,10 @@ async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
   const until = new Date(removed * 1000).toISOString();
-  const text = `expected a time whose raw data are kept, found one before ${until}; what ${user_email} states themselves still counts`;
-  throw usageError(`${text}: on their page, or without --by`);
+  throw usageError(
+    `expected a time from ${until} on, found an earlier one, whose raw data were removed: ` +
+      `only ${user_email} can correct it, on their page or without --by`,
+  );
 }
 
 const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };

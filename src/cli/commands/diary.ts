@@ -28,9 +28,10 @@ const flags = (context: CommandContext) =>
     .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the days as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(
-      new Option('--html <file>', 'write an HTML page with bar, map and list; - for standard output').conflicts(
-        'geojson',
-      ),
+      new Option(
+        '--html <file>',
+        'write an HTML page with a bar of the day, a map and a list; - for standard output',
+      ).conflicts('geojson'),
     )
     .addOption(new Option('--week', 'with --html: the whole week, Monday to Sunday').conflicts('month'))
     .option('--month', 'with --html: the whole month')

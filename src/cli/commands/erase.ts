@@ -151,6 +151,6 @@ function receiptText({ users, logs, not_reached, kept }: Receipt): string {
 }
 
 function endingOf({ removed, remaining }: ErasedUser): string {
-  if (totalOf(remaining) > 0) return 'erased except the name, which a repetition needs:';
+  if (totalOf(remaining) > 0) return 'erased except the name, which is kept so that the command can be repeated:';
   return totalOf(removed) > 0 ? 'erased' : 'nothing left of';
 }

@@ -138,7 +138,10 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
     return removeFolderOnFailure(out, () => exportArchives(context, options, { people, days, out }, single));
-  if (single === null) throw usageError('expected one --user with --entries or --trips');
+  if (single === null) {
+    const found = all ? 'all' : users.length;
+    throw usageError(`expected one user with --entries or --trips, found ${found}: use --user once, or --out FOLDER`);
+  }
   const count = entries
     ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))
     : await writeTrips(context.output, store, single.uuid, await days(single));

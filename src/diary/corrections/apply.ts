@@ -375,7 +375,7 @@ function withOwnGaps(links: TripRecord[]): TripRecord[] {
 
 /** The part of a gap within a range; empty if they do not overlap. */
 function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
-  // Only the part in which the gap ends gets the distance, so that it counts once.
+  // Only the part with the end of the gap keeps `moved_m`, so that the distance counts once.
   const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
   const part = { ...gap, ...moved, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
   return part.to > part.from ? [part] : [];

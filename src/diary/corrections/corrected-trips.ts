@@ -1,8 +1,8 @@
 // The corrected chain: the analysed chain with the active corrections applied. It is computed at each read, not stored.
 //
 //   analysed    A   B   C   D   E
-//   correction          split C               affects the second trip before it to the second trip after it
-//   overlay     [A   B   C   D   E] becomes [A   B   C1   C2   D   E]      only these links are read and changed
+//   correction          split C        affects B to E: the second trip that begins before and after the split
+//   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]      only these links are read and changed
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
@@ -225,7 +225,8 @@ const nearby = 7 * day;
 /**
  * Finds the corrections that affect a range, then the corrections that affect their range, and so on. A
  * correction of a mode affects the trips that may be under way at its time. Other corrections affect the time from the
- * second trip before them to the second trip after them. Corrections with overlapping ranges are returned together.
+ * second trip that begins before them to the second that begins after them. Corrections with overlapping ranges are
+ * returned together.
  *
  *   range         [-----------------------------------]
  *   corrections     a b                       c        d      e
@@ -298,7 +299,10 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 /** A correction and the time that it concerns. */
 type Concerned = Touching & { one: Stated };
 
-/** A time between two trips. `first`, `last`: start of the second trip before it and of the second after it. */
+/**
+ * The time from the start of the trip `before` to the start of the trip `after`. `first`, `last`: start of the trip
+ * before `before` and of the trip after `after`.
+ */
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; empty if a trip begins at that time. */

@@ -164,14 +164,14 @@ const startTexts: Record<BoundaryRule, string> = {
 const endTexts: Partial<Record<BoundaryRule, string>> = {
   location: 'at its last location: no movement was estimated near it',
   movement: `where the model last sees movement, at most ${durationText(boundLimits.reach)} from the arrival`,
-  'trip after': 'no later: then the next trip began, or the phone reported rest or the end of tracking',
+  'trip after': 'no later: then the next trip began, the phone reported that it no longer moved, or tracking ended',
 };
 
 const endedByTexts: Record<Candidate['endedBy'], string> = {
   dwell: `for ${durationText(rests.timeThreshold)} all locations lay within ${rests.timeDistance} m of each other: the user rested`,
   gap: `no location for more than ${durationText(rests.gapThreshold)}, and a speed across the gap that is too low for travel: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
-  phone: 'the phone, or the imported file, reported rest, and nothing came afterwards',
+  phone: 'the phone reported that it no longer moved, or an imported trip ended; nothing came afterwards',
   'no data': 'it has not ended: nothing later shows whether it continues',
   length: `it had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
 };
@@ -180,7 +180,7 @@ const stopTexts: Record<StopReason, string> = {
   'change of vehicle': 'the features of the stop suggest a change of vehicle',
   'walk to a vehicle': 'the user walked to it and continued in a vehicle',
   'ride to a vehicle': 'the user cycled to it and continued in a vehicle',
-  'no vehicle next': 'people do not wait to walk or cycle',
+  'no vehicle next': 'people do not wait before they walk or cycle',
   restart: 'the phone was restarted, or its tracking stopped, in between',
   'too long': `longer than ${durationText(journeyLimits.longestWait)}: people do not wait that long for a vehicle`,
   'turned back': 'the user turned back: the stop was an errand',
@@ -244,13 +244,13 @@ const leftOutTexts: Record<string, string> = {
 const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone reported that tracking was switched off',
   'no permission': 'the phone reported an error of tracking, such as a missing permission',
-  'phone off': 'the phone was started after it: it had been off',
+  'phone off': 'the phone had been off: it was started afterwards',
   silent: `nothing came for more than ${durationText(gapLimits.longest)}. It is no stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
   'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
   moved: `nothing came for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
   'nothing received': 'no later data were processed yet: none came, or they are pending',
-  'before the first location': 'the first location of all came after it',
-  'before joining': 'the person joined the study after it',
+  'before the first location': 'the first location of the user came later',
+  'before joining': 'the person joined the study later',
   'after leaving': 'all tokens of the person had been revoked or had expired',
   'clock wrong': "the phone's clock was ahead: entries came before the time that they state",
   'not yet': 'this time lies in the future',

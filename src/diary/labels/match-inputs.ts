@@ -14,7 +14,7 @@ export interface Span {
 }
 
 /** s; a draft may begin this much before or after its trip, and may end this much after it */
-const slack = 900;
+export const slack = 900;
 
 /** s; assumed length of an input with one open end, to compute overlaps */
 const openReach = 86_400;

@@ -6,6 +6,7 @@ import { type EntryPart, everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
+import { slack } from './match-inputs.ts';
 
 /**
  * The part of the store that matching needs. Without `usercache`, pending entries are ignored. Without `users` and
@@ -96,9 +97,6 @@ function converts(entry: Entry): boolean {
     return false;
   }
 }
-
-/** s; as `slack` of match-inputs.ts */
-const slack = 900;
 
 function inputsIn(entry: Entry, { from }: TimeRange): Input[] {
   const input = inputOf(entry);

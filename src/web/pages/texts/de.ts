@@ -602,13 +602,13 @@ export const de: Texts = {
       end: {
         location: 'Er endet am letzten Standort.',
         movement: 'Er endet, als Ihr Telefon zur Ruhe kam.',
-        'trip after': 'Er endet, als der nächste Weg begann oder Ihr Telefon Ruhe meldete.',
+        'trip after': 'Er endet, als der nächste Weg begann oder Ihr Telefon meldete, dass es sich nicht mehr bewegt.',
       },
       endedBy: {
         dwell: 'Danach blieb Ihr Telefon einige Minuten an einem Ort.',
         gap: 'Danach schickte Ihr Telefon eine Zeit lang keine Standorte.',
         restart: 'Danach wurde Ihr Telefon neu gestartet oder die Aufzeichnung beendet.',
-        phone: 'Danach meldete Ihr Telefon Ruhe.',
+        phone: 'Danach meldete Ihr Telefon, dass es sich nicht mehr bewegt.',
         'no data': 'Vielleicht ist er noch nicht zu Ende: Das zeigen erst spätere Daten.',
         length: 'Er wurde geteilt, weil er sehr viele Standorte hat.',
       },

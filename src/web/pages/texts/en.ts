@@ -586,13 +586,13 @@ export const en = {
       end: {
         location: 'It ends at its last location.',
         movement: 'It ends where your phone stopped moving.',
-        'trip after': 'It ends where the next trip begins or your phone reported rest.',
+        'trip after': 'It ends when the next trip begins, or when your phone reported that it no longer moved.',
       } satisfies Record<'location' | 'movement' | 'trip after', string> as Record<string, string>,
       endedBy: {
         dwell: 'Afterwards your phone stayed in one place for some minutes.',
         gap: 'Afterwards your phone sent no locations for some time.',
         restart: 'Afterwards your phone was restarted, or the recording stopped.',
-        phone: 'Afterwards your phone reported rest.',
+        phone: 'Afterwards your phone reported that it no longer moved.',
         'no data': 'It may not be over: later data will show that.',
         length: 'It was cut because it has very many locations.',
       } satisfies Record<Candidate['endedBy'], string> as Record<string, string>,
@@ -605,7 +605,7 @@ export const en = {
       } as Record<string, string>,
       parted: {
         'too long': 'The next trip is separate: people rarely wait that long for a vehicle.',
-        'no vehicle next': 'The next trip is separate: you continued on foot or by bicycle, which needs no wait.',
+        'no vehicle next': 'The next trip is separate: you walked or cycled on, so you did not wait for a vehicle.',
         restart: 'The next trip is separate: your phone was restarted, or the recording stopped, in between.',
         'turned back': 'The next trip is separate: you turned back.',
         parked: 'The next trip is separate: you parked and drove on later.',
