@@ -297,7 +297,7 @@ it('reports a month of all people as a table and as CSV, and nothing for too few
     );
     expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
     const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
-    expect(page.stdout).toContain('<th scope="row">on foot</th>');
+    expect(page.stdout).toContain('<th scope="row" role="rowheader">on foot</th>');
     expect(page.stdout).toMatch(/[\d.]+ person-days observed, [\d.]+ km per day on average\./);
     expect(page.stdout).toContain('Too few people to show any figures.'); // February
     // The total is the same for any division, and counts a trip of three modes once.
