@@ -56,7 +56,7 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The message; for a `MobilityError`, after its code: `MOBILITY_STORE_FULL: no space …`. */
+/** The message; for a `MobilityError`, after its code: `MOBILITY_STORE_FULL: expected space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);
 

@@ -119,7 +119,7 @@ async function storedBatches(folder: string, uuid: string): Promise<Record<numbe
 /** Runs the pipeline over pending entries; throws while the disk is full. */
 async function moveAll(folder: string): Promise<Awaited<ReturnType<typeof run>>> {
   const moved = await run(['pipeline', '--user', 'ada', '--store', folder]);
-  if (/MOBILITY_STORE_FULL|no space/.test(moved.stderr)) throw new Error(moved.stderr);
+  if (/MOBILITY_STORE_FULL|expected space/.test(moved.stderr)) throw new Error(moved.stderr);
   return moved;
 }
 
@@ -129,7 +129,7 @@ async function onceThereIsSpace<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (tries === 20 || !/no space|full/i.test(String(error))) throw error;
+      if (tries === 20 || !/space|full/i.test(String(error))) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }
@@ -150,7 +150,7 @@ async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
   try {
     const { acknowledged, refused } = await fillDisk(server);
     const pipeline = await run(['pipeline', '--user', 'ada', '--store', folder], how);
-    if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|no space/);
+    if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|expected space/);
     await lookAt(folder, how);
 
     await makeSpace(server);
