@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { shippedModels } from '../../src/analysis/models.ts';
 import { segmenterWith, shippedSegmenter } from '../../src/analysis/segment.ts';
+import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { TripChange } from '../../src/pipeline/stage.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
@@ -151,19 +152,26 @@ it('a preview reports exactly what a rebuild with another version then does, and
         expect(await summed(users, (user) => previewRebuild(store, user, with_))).toMatchObject({ days: [] });
       },
     ),
-    runs(10),
+    // The examples make sure that trips are added, removed and changed.
+    {
+      ...runs(10),
+      examples: [1, 2].map((other) => [[simulated({ seed: 1, platform: 'ios' })], [versions[0]!, versions[other]!]]),
+    },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });
 
+/** The entries of two simulated days. */
+function simulated(of: { seed: number; platform: 'android' | 'ios' }): Entry[] {
+  return ['2024-03-12', '2024-03-13'].flatMap((day) =>
+    simulateDay({ ...of, day, home: [13.4, 52.5], zone: 'Europe/Berlin' }),
+  );
+}
+
 /** Two simulated days: every mode, with the words of the phone. */
 const days = fc
   .record({ seed: fc.nat(), platform: fc.constantFrom('android' as const, 'ios' as const) })
-  .map((of) =>
-    ['2024-03-12', '2024-03-13'].flatMap((day) =>
-      simulateDay({ ...of, day, home: [13.4, 52.5], zone: 'Europe/Berlin' }),
-    ),
-  );
+  .map(simulated);
 
 /** What changes for these users, by day and in sum: trips, m and s by mode, and the days of which most changes. */
 async function summed(users: readonly string[], changesOf: (user: string) => Promise<TripChange[]>) {
