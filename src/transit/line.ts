@@ -62,15 +62,14 @@ export function simplify<P extends LatLon>(points: readonly P[], tolerance: numb
 }
 
 function offSquared(px: number, py: number, ax: number, ay: number, bx: number, by: number): number {
-  const share = shareAlong(px, py, ax, ay, bx, by);
+  const share = shareAlong(px - ax, py - ay, bx - ax, by - ay);
   return (px - ax - share * (bx - ax)) ** 2 + (py - ay - share * (by - ay)) ** 2;
 }
 
-/** Where on the line from a (0) to b (1) the point nearest to p is. */
-function shareAlong(px: number, py: number, ax: number, ay: number, bx: number, by: number): number {
-  const [dx, dy] = [bx - ax, by - ay];
+/** Where on the line from 0, 0 to dx, dy the point nearest to px, py is, 0 to 1. */
+function shareAlong(px: number, py: number, dx: number, dy: number): number {
   const length = dx * dx + dy * dy;
-  return length === 0 ? 0 : Math.max(0, Math.min(1, ((px - ax) * dx + (py - ay) * dy) / length));
+  return length === 0 ? 0 : Math.max(0, Math.min(1, (px * dx + py * dy) / length));
 }
 
 /** A position on a line. */
@@ -102,14 +101,24 @@ export class Polyline {
 
   /** The position on the edges `from` to before `to` that is nearest to a location. */
   nearest(px: number, py: number, from = 0, to = this.x.length - 1): LinePlace {
-    let [least, edge, share] = [Number.POSITIVE_INFINITY, from, 0];
+    let least = Number.POSITIVE_INFINITY;
+    let edge = from;
+    let share = 0;
     const { x, y } = this;
     for (let at = from; at < to; at += 1) {
-      const part = shareAlong(px, py, x[at]!, y[at]!, x[at + 1]!, y[at + 1]!);
-      const dx = px - x[at]! - part * (x[at + 1]! - x[at]!);
-      const dy = py - y[at]! - part * (y[at + 1]! - y[at]!);
-      const off = dx * dx + dy * dy;
-      if (off < least) [least, edge, share] = [off, at, part];
+      const ax = x[at]!;
+      const ay = y[at]!;
+      const dx = x[at + 1]! - ax;
+      const dy = y[at + 1]! - ay;
+      const part = shareAlong(px - ax, py - ay, dx, dy);
+      const offX = px - ax - part * dx;
+      const offY = py - ay - part * dy;
+      const off = offX * offX + offY * offY;
+      if (off < least) {
+        least = off;
+        edge = at;
+        share = part;
+      }
     }
     const along = this.along[edge]! + share * (this.along[edge + 1]! - this.along[edge]!);
     return { along, off: Math.sqrt(least), edge };

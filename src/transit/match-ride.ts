@@ -307,7 +307,8 @@ function corridorScore(
   const edges = [line.edgeAt(first.along), Math.min(line.x.length - 1, line.edgeAt(last.along) + 1)] as const;
   const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
   let [seen, on, back, farthest] = [0, 0, 0, first.along];
-  for (const [at, { x, y }] of points.entries()) {
+  for (let at = 0; at < points.length; at += 1) {
+    const { x, y } = points[at]!;
     const place = line.nearest(x, y, edges[0], Math.max(edges[0] + 1, edges[1]));
     const metres = seenMetres(points, at);
     if (place.off <= offLine) {
