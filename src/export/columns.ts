@@ -91,6 +91,7 @@ const modes: Column[] = [
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
   column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
   column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
+  column('mode_probabilities', 'json', 'probability of each mode by the analysis, such as {"CAR": 0.8, "BUS": 0.2}'),
 ];
 
 /** The columns of all kinds, in the order in which they are written. */

@@ -57,6 +57,11 @@ it('sections name their trip, points their section, trips their places, and days
   const tripIds = ids(trips!, 'trip_id');
   expect(sections!.filter(({ trip_id }) => !tripIds.has(trip_id!))).toEqual([]);
   expect(ids(points!, 'section_id')).toEqual(ids(sections!, 'section_id'));
+  for (const { mode_probabilities, mode_confidence } of sections!) {
+    const values = Object.values(JSON.parse(mode_probabilities!) as Record<string, number>);
+    expect(values.reduce((all, one) => all + one, 0)).toBeCloseTo(1, 2);
+    expect(values.some((one) => Math.abs(one - Number(mode_confidence)) < 0.001)).toBe(true);
+  }
   const placeIds = ids(places!, 'place_id');
   expect(places!.length).toBe(placeIds.size);
   expect(trips!.filter((t) => !placeIds.has(t.start_place_id!) || !placeIds.has(t.end_place_id!))).toEqual([]);
