@@ -57,7 +57,7 @@ async function show(call: StudyCall): Promise<WebAnswer> {
     markup`<label><span>${words[name]}</span><input type="date" name="${name}" required value="${asked[name]}"></label>`;
   const cells = ['', ...cellSizes].map(
     (size) =>
-      markup`<option value="${size}">${size === '' ? words.exact : words.cells(t.roundLength(Number(size)))}</option>`,
+      markup`<option value="${size}"${Number(size) === (asked.coarse ?? 0) && markup` selected`}>${size === '' ? words.exact : words.cells(t.roundLength(Number(size)))}</option>`,
   );
   const names =
     study.show_names === true &&
@@ -68,7 +68,8 @@ async function show(call: StudyCall): Promise<WebAnswer> {
     {},
     markup`${date('from')}${date('to')}<label><span>${words.places}</span><select name="coarse">${cells}</select></label>${names}<button class="go">${words.go}</button>`,
   );
-  const command = `mobility export --study ${study.name} --from ${asked.from} --to ${asked.to} --format csv --pseudonyms key.txt --out ${study.name}`;
+  const coarse = asked.coarse === null ? '' : ` --coarse ${asked.coarse}m`;
+  const command = `mobility export --study ${study.name} --from ${asked.from} --to ${asked.to} --format csv --pseudonyms key.txt${coarse} --out ${study.name}`;
   const isTooLarge = query.done === 'large';
   const messages: Record<string, MarkupValue> = {
     large: markup`${banner(words.large(t.number(days), t.number(mostPersonDays)), 'bad')}<p><code>${command}</code></p>`,
@@ -83,8 +84,9 @@ async function show(call: StudyCall): Promise<WebAnswer> {
 async function send(call: StudyCall): Promise<WebAnswer> {
   const { t, study, form, manager, note, claim } = call;
   if (manager.may_export !== true) return faultPage(404, t);
+  const { from = '', to = '', coarse = '' } = form;
   const back = (done: string): WebAnswer =>
-    redirect(`/study/${study.name}/export?${new URLSearchParams({ from: form.from ?? '', to: form.to ?? '', done })}`);
+    redirect(`/study/${study.name}/export?${new URLSearchParams({ from, to, coarse, done })}`);
   const asked = askedIn(form, call);
   if (asked === null) return back('range');
   const people = await senders(call);

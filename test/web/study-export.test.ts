@@ -73,6 +73,13 @@ it('makes one archive at a time, and the next one after a reader disconnects', a
   await expect.poll(async () => (await download(range)).status).toBe(200);
 });
 
+it('keeps the chosen cells in the command and the form', async () => {
+  const answer = await download({ from: '2020-01-01', to: '2024-07-01', coarse: '500' });
+  const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
+  expect(html).toMatch(/<code>mobility export [^<]* --coarse 500m [^<]*<\/code>/);
+  expect(html.match(/<option value="\d*" selected>/g)).toEqual(['<option value="500" selected>']);
+});
+
 it('names the command for a range too large for a browser, and is missing without the right to export', async () => {
   const answer = await download({ from: '2020-01-01', to: '2024-07-01' });
   const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
