@@ -15,6 +15,9 @@ import { csrfOf } from '../../src/web/sessions.ts';
 import type { PersonCall } from '../../src/web/web.ts';
 import { type Kit, now, openKit } from '../server/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
+import { chainAfter } from '../support/diary.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushed, pushedMove, pushedRide, pushedTransition } from '../support/pushes.ts';
 
 const t = textsFor(['en']);
 const call = { t, csrf: 'secret', query: {} } as PersonCall;
@@ -355,4 +358,40 @@ describe('on a server', () => {
       expect(value!.before?.start_ts).toBe([late, first][before]!.start_ts);
     }
   });
+});
+
+it('a stay in a gap moves the arrival at the next place, and the recorded stays around the gap remain', async () => {
+  const now = t0 + 100 * 3600;
+  const [off, on, departure] = [3000, 10_800, 18_000];
+  const kit = await openKit({ now: () => now });
+  const user = await kit.user('ada');
+  await chainAfter(kit.store, user.uuid, [
+    ...pushedRide(android, 0, 0),
+    ...pushedMove(android, { from: 1230, to: off, east: 6000 }),
+    pushedTransition(android, off, 'STOP_TRACKING', 'WAITING_FOR_TRIP_START'),
+    pushedTransition(android, on, 'START_TRACKING', 'TRACKING_STOPPED'),
+    ...pushedMove(android, { from: on + 10, to: departure - 30, east: 12_000 }),
+    ...pushedRide(android, departure, 12_000, -10),
+  ]);
+  const day = new Date(t0 * 1000).toISOString().slice(0, 10);
+  const read = async () => (await shownDays(kit.store, user, { from: day, to: day }, { t, now }).next()).value!;
+  const gap = dayItems(await read()).find((item) => item.kind === 'gap' && item.reason === 'tracking off');
+  const { from: start_ts, to: end_ts, here, there } = gap as Extract<DayItem, { kind: 'gap' }>;
+  for (const [i, at, moved, place] of [
+    [0, 'next', start_ts, there],
+    [1, 'before', end_ts, here],
+  ] as const) {
+    const data = { kind: 'at_place', start_ts, end_ts, at };
+    await chainAfter(kit.store, user.uuid, [pushed(android, 'manual/correction', 80 * 3600 + i, data)]);
+    const shown = await read();
+    const [first, second] = shown.trips as [Trip, Trip];
+    const isBetween = ({ from, to }: DayItem): boolean => from >= first.end_ts && to <= second.start_ts;
+    expect(dayItems(shown).filter(isBetween)).toEqual([
+      { kind: 'stay', from: first.end_ts, to: moved, place: here, since: null },
+      { kind: 'stay', from: moved, to: second.start_ts, place: there, since: null },
+    ]);
+    const stated = statedOn(shown, await correctedTrips(kit.store).corrections(user.uuid), t);
+    expect(stated.at(-1)!.words).toContain(`at ${place!.name}`);
+  }
+  await kit.close();
 });

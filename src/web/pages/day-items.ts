@@ -104,10 +104,18 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       if (!isWithin && cut - from >= shortest)
         items.push({ kind: 'gap', from, to: cut, reason: reason!, here: place(from), there, parts: 1 });
     }
-    const at = kind === 'staying' ? place(from) : null;
-    if (at === null || to - from < (from === observed.from ? shortest : 1)) continue;
-    const since = from === observed.from ? (lastBefore(from)?.end_ts ?? null) : null;
-    items.push({ kind: 'stay', from, to, place: at, since: since !== null && since < from - shortest ? since : null });
+    if (kind !== 'staying') continue;
+    // A stay that a correction states may reach from one place to the next.
+    const entered = around.find((trip) => trip.start_ts >= from)?.start_place.enter_ts ?? from;
+    const cuts = entered > from + 1 && entered < to ? [from, entered, to] : [from, to];
+    for (const [i, start] of cuts.slice(0, -1).entries()) {
+      const end = cuts[i + 1]!;
+      const at = place(start);
+      if (at === null || end - start < (start === observed.from ? shortest : 1)) continue;
+      const since = start === observed.from ? (lastBefore(start)?.end_ts ?? null) : null;
+      const isLonger = since !== null && since < start - shortest;
+      items.push({ kind: 'stay', from: start, to: end, place: at, since: isLonger ? since : null });
+    }
   }
   return joinGaps(items.sort((a, b) => a.from - b.from));
 }
