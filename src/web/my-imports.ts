@@ -1,7 +1,7 @@
 // Imports of participants: one file of their history, the report of its import, and its undo.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { findParts } from '../import/import-formats.ts';
@@ -35,6 +35,10 @@ const mostSpooled = 1024 ** 3;
 /** Entries per transaction: few, so that puts of phones wait only briefly. */
 const partLength = 50;
 
+/** The most problems that an import keeps, and the most characters of each. */
+const mostProblems = 5;
+const mostProblemLength = 500;
+
 /** An import in the profile. `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {
   id: string;
@@ -45,6 +49,8 @@ interface KeptImport extends JsonObject {
   rejected: number;
   from_ts: number;
   to_ts: number;
+  /** In English. */
+  problems?: string[];
 }
 
 async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
@@ -70,8 +76,9 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
     const facts = words.report(t.number(one.stored), t.number(one.known), t.number(one.rejected));
     const range = one.stored > 0 && ` ${words.range(t.date(one.from_ts, zone), t.date(one.to_ts, zone))}`;
     const button = formButton(call, '/me/import/undo', isIgnored ? words.use : words.undo, { id: one.id });
+    const problems = (one.problems ?? []).map((problem) => markup`<br><span lang="en">${problem}</span>`);
     rows.push(
-      markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}</span>${one.stored > 0 && button}</li>`,
+      markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}${problems}</span>${one.stored > 0 && button}</li>`,
     );
   }
   const failed = ownValue<string>(words.failed, query.done);
@@ -96,7 +103,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     const { parts } = await findParts([path], undefined, {}, { signal, mostSpooled });
     const id = tokenId(tokenHash(newSecret()));
     const times = { from_ts: Infinity, to_ts: -Infinity };
-    const { stored, known, doubled, set_aside, interrupted } = await importParts(parts, {
+    const report = await importParts(parts, {
       store,
       now: () => now,
       log,
@@ -127,10 +134,16 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
         return sum;
       },
     });
+    const { stored, known, doubled, set_aside, interrupted } = report;
     const range = stored > 0 ? times : { from_ts: now, to_ts: now };
-    const one: KeptImport = { id, name, ts: now, stored, known: known + doubled, rejected: set_aside, ...range };
+    const problems = report.parts
+      .flatMap((part) => part.problems.map((problem) => `${part.source}: ${problem}`))
+      .slice(0, mostProblems)
+      .map((text) => text.replaceAll(folder + sep, '').slice(0, mostProblemLength));
+    const counts = { stored, known: known + doubled, rejected: set_aside };
+    const one: KeptImport = { id, name, ts: now, ...counts, ...range, ...(problems.length > 0 && { problems }) };
     await store.profiles.merge(user.uuid, { imports: [...(await readImports(call)), one].slice(-mostKept) });
-    return toImports(interrupted ? 'long' : 'import');
+    return toImports(interrupted ? 'long' : problems.length > 0 ? 'problem' : 'import');
   } catch (error) {
     if (error === signal.reason) return toImports('long');
     if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;

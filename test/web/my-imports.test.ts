@@ -1,6 +1,8 @@
 // One's own history over HTTP: a file is imported, reported, ignored and used again.
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import { zipStream } from '../../src/export/zip-stream.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
 import { until } from '../support/until.ts';
 import { openPages, type Pages } from './kit.ts';
@@ -68,6 +70,23 @@ it('reports the problem of a file, and reads no file of a form of another site',
   );
   expect(foreign.status).toBe(403);
   expect(await pages.store.counts(user)).toEqual(before);
+});
+
+it('shows the problems of a damaged archive and of a file of several people', async () => {
+  const rows = ['ada', 'ada', 'bob'].map((person, i) => `${person},2024-06-0${i + 1}T08:00:00Z,38.57,-7.9`);
+  const people = ['user_id,time,lat,lon', ...rows].join('\n');
+  const zip = await buffer(zipStream((file) => file('a.gpx', async (writer) => writer.write(gpx()))));
+  for (const [content, file, reason] of [
+    [zip.subarray(0, -30), 'half.zip', 'half.zip: expected a ZIP archive, found a damaged'],
+    [people, 'people.csv', 'people.csv: expected locations of one person, found a second person in "user_id"'],
+  ] as const) {
+    const to = where(await upload(new File([content], file)))[1]!;
+    expect(to).toBe('/me/data?done=problem#import');
+    const page = (await text(to)).replaceAll('&#34;', '"');
+    expect(page).toContain('The import found problems in this file.');
+    expect(page).toContain(`<span lang="en">${reason}`);
+    expect(page).not.toContain('The file was read.');
+  }
 });
 
 it('lets others import while a slow sender sends a file', async () => {

@@ -368,6 +368,7 @@ export const de: Texts = {
       busy: 'Gerade fügen andere ihre Dateien hinzu. Versuchen Sie es in einigen Minuten noch einmal.',
       unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
       none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
+      problem: 'Der Import hat Probleme in dieser Datei gefunden. Die Liste unten nennt sie.',
       long: 'Die Datei dauert zu lange. Ein Teil wurde gelesen: Fügen Sie sie noch einmal hinzu, um den nächsten Teil zu lesen.',
     },
   },

@@ -378,6 +378,7 @@ export const en = {
       busy: 'Other people add their files now. Try again in some minutes.',
       unknown: 'This file is in no format that the server knows. Nothing was added.',
       none: 'Choose a file first. Nothing was added.',
+      problem: 'The import found problems in this file. The list below names them.',
       long: 'The file takes too long. A part of it was read: add it again to read the next part.',
     },
   },

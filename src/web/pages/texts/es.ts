@@ -366,6 +366,7 @@ export const es: Texts = {
       busy: 'Otras personas están añadiendo sus archivos. Inténtelo de nuevo en unos minutos.',
       unknown: 'Este archivo no tiene ningún formato que el servidor conozca. No se ha añadido nada.',
       none: 'Elija primero un archivo. No se ha añadido nada.',
+      problem: 'La importación ha encontrado problemas en este archivo. La lista de abajo los indica.',
       long: 'El archivo tarda demasiado. Se ha leído una parte: añádalo de nuevo para leer la siguiente.',
     },
   },

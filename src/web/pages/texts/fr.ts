@@ -372,6 +372,7 @@ export const fr: Texts = {
       busy: 'D’autres personnes ajoutent leurs fichiers. Réessayez dans quelques minutes.',
       unknown: 'Ce fichier n’a aucun format connu du serveur. Rien n’a été ajouté.',
       none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
+      problem: 'L’import a trouvé des problèmes dans ce fichier. La liste ci-dessous les indique.',
       long: 'Le fichier est trop long à lire. Une partie a été lue : ajoutez-le de nouveau pour lire la suite.',
     },
   },
