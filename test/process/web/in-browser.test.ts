@@ -2,7 +2,7 @@
 // elsewhere. Without Chromium the tests are skipped.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
 import { type Serving, serve } from '../../../src/server/listen.ts';
@@ -67,6 +67,9 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await store?.close();
   });
 
+  // A failed test must not leave scripts disabled: axe-core would never end.
+  afterEach(() => page.send('Emulation.setScriptExecutionDisabled', { value: false }));
+
   const path = (): Promise<string> => page.value('location.pathname');
   const text = (selector: string): Promise<string> =>
     page.value(`document.querySelector(${JSON.stringify(selector)}).textContent`);
@@ -82,7 +85,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await signIn();
     expect(await path()).toBe('/me');
     await page.open(`${address}/me/day/${day}`);
-    expect(await text('h1')).toBe('Tuesday 26 March 2024');
+    expect(await text('h1')).toBe('Tuesday 26\u00a0March 2024');
     const loaded = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/me/tiles/'))";
     const images = await page.value<number>("document.querySelectorAll('.map .base image').length");
     expect(images).toBeGreaterThan(3);
@@ -95,7 +98,6 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect(await path()).toBe(`/me/day/${day}`);
     await page.follow('.week li:first-child a');
     expect(await path()).toBe('/me/day/2024-03-25');
-    await page.send('Emulation.setScriptExecutionDisabled', { value: false });
   });
 
   it('a trip is labelled from its card, and the card shows the label', async () => {
