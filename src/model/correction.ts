@@ -43,6 +43,9 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
   at_place: ['start_ts', 'end_ts'],
 };
 
+/** m; the longest `distance` of an added trip: about the circumference of the Earth */
+export const longestDistance = 40_000_000;
+
 /** A correction with the other fields of its entry. */
 export type Stated = Correction & {
   /** Identifies the correction within a user. */

@@ -11,7 +11,7 @@ import { readInputs } from '../diary/labels/read-inputs.ts';
 import { beyondBounds } from '../intake/stated-times.ts';
 import { writeTime } from '../intake/write-time.ts';
 import { firstTimeShowing } from '../model/clock-times.ts';
-import type { Correction, CorrectionStanding } from '../model/correction.ts';
+import { type Correction, type CorrectionStanding, longestDistance } from '../model/correction.ts';
 import type { Entry } from '../model/entry.ts';
 import { plainMode, statedModes } from '../model/modes.ts';
 import { addDays, maxTime, startOfDay, type TimeRange } from '../model/time.ts';
@@ -114,12 +114,13 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 // ---------------------------------------------------------------- forms
 
 /**
- * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. null: the form is invalid.
+ * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. `length`: the length of the
+ * trip is no number of km within the limits. null: the form is invalid.
  */
 export async function readStatement(
   { store, user, now }: PersonCall,
   form: Readonly<Record<string, string>>,
-): Promise<Correction | 'outside' | null> {
+): Promise<Correction | 'outside' | 'length' | null> {
   const { kind } = form;
   const [ts, start_ts, end_ts] = [parseTime(form.ts), parseTime(form.start_ts), parseTime(form.end_ts)];
   const mode = statedModes.find((one) => one === form.mode);
@@ -133,9 +134,10 @@ export async function readStatement(
     if (kind === 'set_aside') return { kind, start_ts, end_ts };
     if (kind === 'at_place') return { kind, start_ts, end_ts, at: form.at === 'next' ? 'next' : 'before' };
     if (mode === undefined) return null;
-    const far = Number((form.km ?? '').replace(',', '.')) * 1000;
-    const distance = form.km ? far : parseTime(form.distance);
-    const own = { kind, mode, ...(distance !== null && Number.isFinite(distance) && { distance }) } as const;
+    const km = form.km?.trim().replace(',', '.');
+    const distance = km ? Number(km) * 1000 : form.distance ? Number(form.distance) : null;
+    if (distance !== null && !(distance > 0 && distance <= longestDistance)) return 'length';
+    const own = { kind, mode, ...(distance !== null && { distance }) } as const;
     if (form.from === undefined || form.to === undefined) return { ...own, start_ts, end_ts };
     const zone = (await correctedTrips(store).previous(user.uuid, start_ts + 1))?.trip?.end_zone ?? 'UTC';
     // The form has whole minutes, so its first minute may begin before the gap.
@@ -167,7 +169,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   if (!isShownDay(day)) return faultPage(400, t);
   if (kind === 'undo') return undo(call, day);
   const found = await readStatement(call, form);
-  if (found === 'outside') return redirect(`${dayPath(day)}?done=outside`);
+  if (typeof found === 'string') return redirect(`${dayPath(day)}?done=${found}`);
   if (found === null) return faultPage(400, t);
   // The word for "home" in the language of the page makes the place the home.
   const isHome = found.kind === 'place_name' && found.name.toLowerCase() === t.me.home.toLowerCase();

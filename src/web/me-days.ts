@@ -183,6 +183,7 @@ const doneTexts = ({ me }: Texts): Record<string, string> => ({
 });
 const failedTexts = ({ me }: Texts): Record<string, string> => ({
   outside: me.outside,
+  length: me.wrongLength,
   gone: me.tripGone,
   full: me.full,
 });
@@ -194,7 +195,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const wanted = isPreview ? await readStatement(call, call.form) : null;
   if (isPreview && wanted === null) return faultPage(400, t);
   const which = { day: params.day, isOwn: true, href: dayPath };
-  if (wanted !== null && wanted !== 'outside') {
+  if (wanted !== null && typeof wanted === 'object') {
     const stated = { ...wanted, write_ts: now, received_ts: now };
     const corrections = [...(await readCorrections(store, user.uuid)), stated];
     const { shown, heading } = await readDay({ ...call, store: { ...store, corrections } }, user, which);
@@ -219,8 +220,8 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   };
   const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
   const stated = statedOn(shown, standings, t);
-  const wrong = wanted === 'outside' && call.form.kind === 'add' ? t.me.outsideStay : wanted && t.me.outside;
-  const failed = wrong ?? ownValue(failedTexts(t), query.done);
+  const wrong = wanted === 'outside' && call.form.kind === 'add' ? t.me.outsideStay : null;
+  const failed = wrong ?? ownValue(failedTexts(t), wanted ?? query.done);
   const message = ownValue(doneTexts(t), query.done);
   const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
@@ -228,7 +229,7 @@ ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { 
   return mePage(call, t.day(day), 'days', body);
 }
 
-/** Shows what a form would change. A form with times outside its range is shown again as it was sent. */
+/** Shows what a form would change. A form with a wrong time or length is shown again as it was sent. */
 const preview = (call: PersonCall): Promise<WebAnswer> =>
   showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 

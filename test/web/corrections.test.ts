@@ -239,6 +239,16 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(wrong).toContain('The trip must begin and end within this time');
   for (const typed of ['value="02:00"', 'value="01:00"', 'value="3,5"', 'value="ferry" selected'])
     expect(wrong).toContain(typed);
+  for (const km of ['-3', '0', 'abc', '9999999']) {
+    const refused = await (await post('/me/preview', { ...fields, to: '02:30', km })).text();
+    expect(refused).toContain('The length must be a number above 0, and at most 40,000 km');
+    expect(refused).not.toContain('Nothing is saved yet');
+    for (const typed of ['value="02:30"', `value="${km}"`, 'value="ferry" selected']) expect(refused).toContain(typed);
+    const answer = await post('/me/correct', { ...fields, to: '02:30', km });
+    expect(answer.headers.get('location')).toBe(`/me/day/${day}?done=length`);
+  }
+  expect(await page(`/me/day/${day}`)).not.toContain('id="stated"');
+  expect(await page(`/me/day/${day}?done=length`)).toContain('The length must be a number above 0');
   const preview = await (await post('/me/preview', { ...fields, to: '02:30' })).text();
   expect(preview).toMatch(/class="legend".*ferry 3\.5 km.*02:00.*30 min · 3\.5 km/s);
   await state('/me/correct', formWith(preview, 'Save', 'Nothing is saved yet'));

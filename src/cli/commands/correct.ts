@@ -10,7 +10,7 @@ import { convert } from '../../intake/converters/convert.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import { beyondBounds } from '../../intake/stated-times.ts';
 import { writeTime } from '../../intake/write-time.ts';
-import type { Correction } from '../../model/correction.ts';
+import { type Correction, longestDistance } from '../../model/correction.ts';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { formatForPeople, startOfDay, timeOnClocks } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
@@ -58,7 +58,7 @@ const flags = () =>
     .option('--to <time>', 'end of the time range, local; default: end of the day, or now', clockArgument)
     .option('--mode <mode>', 'with mode and add: such as tram or bicycling')
     .option('--name <name>', 'with place-name: the name')
-    .option('--distance <m>', 'with add: length in metres; default: the straight line', wholeNumber(0, 40_000_000))
+    .option('--distance <m>', 'with add: length in metres; default: the straight line', wholeNumber(0, longestDistance))
     .option('--source <source>', 'with set-aside: only entries of this platform or program')
     .option('--token <id>', 'with set-aside: only entries pushed with this token, as `users tokens` shows it')
     .option('--id <id>', 'with undo: id of the correction, as `correct list` shows it')

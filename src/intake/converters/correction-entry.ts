@@ -1,5 +1,5 @@
 // Converts statements of users about a day, which are the same on all platforms.
-import { correctionKinds } from '../../model/correction.ts';
+import { correctionKinds, longestDistance } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
 import { statedModes } from '../../model/modes.ts';
@@ -48,7 +48,7 @@ export function convertCorrection(entry: Entry): Conversion {
     if (data[field] === '')
       throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);
   }
-  checkNumber(data.distance, 'data.distance', { min: 0, max: 40_000_000 });
+  checkNumber(data.distance, 'data.distance', { min: 0, max: longestDistance });
   const { end_loc: end = null, seen = [] } = data;
   if (end !== null) {
     if (!Array.isArray(end)) throw wrong('data.end_loc: expected [longitude, latitude]', kindOf(end));

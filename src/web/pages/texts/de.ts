@@ -580,6 +580,7 @@ export const de: Texts = {
     begins: 'Wann begann der Weg?',
     ends: 'Wann endete er?',
     howFar: 'Wie weit war es, in km? (freiwillig)',
+    wrongLength: 'Die Länge muss eine Zahl über 0 und höchstens 40.000 km sein. Es wurde nichts geändert.',
     outsideStay:
       'Der Weg muss in dieser Zeit beginnen und enden, und das Ende muss nach dem Beginn liegen. Es wurde nichts geändert.',
     homeGuess: 'Zu Hause?',

@@ -564,6 +564,7 @@ export const en = {
     begins: 'When did the trip begin?',
     ends: 'When did it end?',
     howFar: 'How far was it, in km? (optional)',
+    wrongLength: 'The length must be a number above 0, and at most 40,000 km. Nothing was changed.',
     outsideStay: 'The trip must begin and end within this time, and end after it begins. Nothing was changed.',
     homeGuess: 'Home?',
     isHome: 'Yes, this is my home',

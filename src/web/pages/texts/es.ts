@@ -574,6 +574,7 @@ export const es: Texts = {
     begins: '¿A qué hora empezó el viaje?',
     ends: '¿A qué hora terminó?',
     howFar: '¿Cuántos km fueron? (opcional)',
+    wrongLength: 'La distancia debe ser un número mayor que 0, de 40 000 km como máximo. No se ha cambiado nada.',
     outsideStay:
       'El viaje debe empezar y terminar dentro de este tiempo, y terminar después de empezar. No se ha cambiado nada.',
     homeGuess: '¿Casa?',

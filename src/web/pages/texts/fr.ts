@@ -596,6 +596,7 @@ export const fr: Texts = {
     begins: 'À quelle heure le trajet a-t-il commencé ?',
     ends: 'À quelle heure s’est-il terminé ?',
     howFar: 'Quelle distance, en km ? (facultatif)',
+    wrongLength: 'La distance doit être un nombre supérieur à 0, de 40 000 km au plus. Rien n’a été modifié.',
     outsideStay:
       'Le trajet doit commencer et se terminer pendant cette période, et se terminer après son début. Rien n’a été modifié.',
     homeGuess: 'Domicile ?',
