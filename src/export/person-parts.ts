@@ -1,15 +1,18 @@
 // Keeps the parts of each person in a file until all tables are written. So an export that was interrupted continues,
 // and several processes can read people.
 //
-//   OUT/.parts/5d41402abc4b2a76…   length, packed part; length, packed part; …   of one person
+//   OUT/.parts/5d41402abc4b2a76…   length, packed part; length, packed part; …; CRC-32 of all before   of one person
 import { createHash } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { folderIn, isMongoAddress } from '../model/address.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
-import { allOrNone, bytesInFile } from '../util/file-access.ts';
+import type { Store } from '../store/store.ts';
+import { allOrNone } from '../util/file-access.ts';
 import { packageVersion } from '../util/program-version.ts';
 
 /** The folder of the files, in the folder of the export. */
@@ -18,20 +21,44 @@ export const partsFolder = (out: string): string => join(out, '.parts');
 /** s; older files are made again. An export without interruption shows people at times as far apart. */
 const keptFor = 86_400;
 
-/** The path of a person's file. It changes with all that decides the rows, except the data. */
-export function partsPath(
+/** The path of a person's file. It changes with all that decides the rows, except new data. */
+export async function partsPath(
+  { address, pipeline, studies }: Pick<Store, 'address' | 'pipeline' | 'studies'>,
   folder: string,
   { uuid, user_email, study, subgroup, joined_ts }: UserRecord,
   choice: object,
-) {
-  const name = JSON.stringify([packageVersion(), uuid, user_email, study, subgroup, joined_ts, choice]);
+): Promise<string> {
+  const { retained } = await pipeline.get(uuid);
+  const config = study === undefined ? null : (await studies.byName(study))?.config; // has the modes of labels
+  const store = isMongoAddress(address) ? address : resolve(folderIn(address));
+  const name = JSON.stringify([
+    ...[packageVersion(), process.versions.v8, store, config, retained?.raw_before, retained?.days_before],
+    ...[uuid, user_email, study, subgroup, joined_ts, choice],
+  ]);
   return join(folder, createHash('sha256').update(name).digest('hex').slice(0, 32));
 }
 
-/** True if the file was finished in the last day. `now`: seconds since the epoch. */
-export function isFinished(path: string, now: number): boolean {
+/** True if the folder has the file of a person. */
+export const hasParts = (folder: string): boolean =>
+  existsSync(folder) && readdirSync(folder).some((name) => /^[0-9a-f]{32}$/.test(name));
+
+/** True if the file was finished in the last day, and is not damaged. `now`: seconds since the epoch. */
+export async function isFinished(path: string, now: number): Promise<boolean> {
   const file = statSync(path, { throwIfNoEntry: false });
-  return file !== undefined && now - file.mtimeMs / 1000 < keptFor;
+  if (file === undefined || now - file.mtimeMs / 1000 >= keptFor) return false;
+  return packedIn(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The file without its checksum. */
+async function packedIn(path: string): Promise<Buffer> {
+  const bytes = await readFile(path);
+  const packed = bytes.subarray(0, -4);
+  // Every person has a part, and the CRC-32 of nothing is 0.
+  if (packed.length > 0 && crc32(packed) === bytes.readUInt32LE(packed.length)) return packed;
+  throw new Error('it is incomplete or damaged');
 }
 
 /** Writes the file of a person, completely or not at all. */
@@ -39,25 +66,38 @@ export async function writeParts(path: string, parts: AsyncIterable<object>): Pr
   await rm(path, { force: true });
   await allOrNone(({ write }) =>
     write(path, async (writer) => {
+      let sum = 0;
       for await (const part of parts) {
         const packed = deflateRawSync(serialize(part), { level: 1 });
-        const length = Buffer.alloc(4);
-        length.writeUInt32LE(packed.length);
-        await writer.write(Buffer.concat([length, packed]));
+        const bytes = Buffer.concat([uint32(packed.length), packed]);
+        sum = crc32(bytes, sum);
+        await writer.write(bytes);
       }
+      await writer.write(uint32(sum));
     }),
   ).catch((error) => {
     if (!existsSync(path)) throw error; // else a worker of the interrupted export finished it meanwhile
   });
 }
 
-/** Reads the file of a person. */
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+/** Reads the file of a person. Throws `MOBILITY_OUTPUT` if it is damaged. */
 export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
-  const bytes = await bytesInFile(path);
-  for (let at = 0; at < bytes.length; ) {
-    const from = at + 4;
-    at = from + bytes.readUInt32LE(at);
-    yield deserialize(inflateRawSync(bytes.subarray(from, at))) as Part;
+  try {
+    const bytes = await packedIn(path);
+    for (let at = 0; at < bytes.length; ) {
+      const from = at + 4;
+      at = from + bytes.readUInt32LE(at);
+      yield deserialize(inflateRawSync(bytes.subarray(from, at))) as Part;
+    }
+  } catch (cause) {
+    const text = `cannot read ${path}: ${errorText(cause)}: remove ${dirname(path)} and run the command again`;
+    throw new MobilityError('MOBILITY_OUTPUT', text, { cause });
   }
 }
 

@@ -9,11 +9,8 @@ import { isMobilityError, MobilityError, usageError } from '../model/mobility-er
 import { makeFolders } from './make-folders.ts';
 
 /** Reads a file that the command line names. Throws `MOBILITY_USAGE` if it cannot be read. */
-export const fileText = async (path: string): Promise<string> => (await bytesInFile(path)).toString('utf8');
-
-/** Like `fileText`, without decoding. */
-export async function bytesInFile(path: string): Promise<Buffer> {
-  return readFile(path).catch((error) => {
+export async function fileText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
 }

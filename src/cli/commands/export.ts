@@ -16,7 +16,15 @@ import {
 } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
 import { fileNamed, kindsNamed, nameSets } from '../../export/name-mappings.ts';
-import { inLanes, isFinished, partsFolder, partsPath, readParts, writeParts } from '../../export/person-parts.ts';
+import {
+  hasParts,
+  inLanes,
+  isFinished,
+  partsFolder,
+  partsPath,
+  readParts,
+  writeParts,
+} from '../../export/person-parts.ts';
 import {
   type Archive,
   type LeftOut,
@@ -204,7 +212,7 @@ async function exportFiles(
   const lock = tryLock(folder, 'export');
   if (lock === null) throw usageError(`another export is writing into ${out}: wait for it, or name another folder`);
   const parts = await partsOfPeople(context, options, { people, days, folder, choice });
-  let isKept = false;
+  let isKept = true;
   try {
     for (const name of names) await refuseExisting(join(out, name));
     const { shown, rows } = await allOrNone(async ({ write }) => {
@@ -221,6 +229,7 @@ async function exportFiles(
       });
       return { shown: { files }, rows: files.map((one) => [one.file, counted(one.rows, 'row')]) };
     }, folder);
+    isKept = false;
     const { leftOut, reused } = parts.counts;
     if (reused > 0)
       context.output.note(`${counted(reused, 'user')} as an interrupted export read them in the last 24 h`);
@@ -228,11 +237,11 @@ async function exportFiles(
     return outcomeOf(context, leftOut);
   } catch (error) {
     const { done } = parts.counts;
-    isKept = done > 0 && !isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_OUTPUT');
+    isKept &&= hasParts(folder);
     const next = isKept ? ': run the same command again to continue' : '';
     await noteInterrupted(context, done, people(), { next });
     signal.throwIfAborted();
-    if (isKept) context.output.note(`${counted(done, 'user')} finished${next}`);
+    if (isKept && done > 0) context.output.note(`${counted(done, 'user')} finished${next}`);
     throw error;
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });
@@ -258,10 +267,11 @@ async function partsOfPeople(
     context.signal.throwIfAborted();
     const asked = await days(user);
     const { now, ...lasting } = choice ?? { now: context.now() };
-    const path = partsPath(folder, user, { ...lasting, days: asked });
-    const task = { user, days: asked, choice, path };
+    let path: string;
     try {
-      if (isFinished(path, now)) counts.reused += 1;
+      path = await partsPath(store, folder, user, { ...lasting, days: asked });
+      const task = { user, days: asked, choice, path };
+      if (await isFinished(path, now)) counts.reused += 1;
       else await (pool === null ? makeParts(store, task) : pool.run(task));
     } catch (error) {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;

@@ -107,6 +107,14 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     }
   });
 
+  it('on standard output leaves the complete tables of an export', async () => {
+    const { address, folder } = await simulated(1);
+    const out = join(folder, 'out');
+    const args = ['export', '--all', '--format', 'csv', '--kind', 'entries', '--out', out, '--store', address];
+    expect((await run(args, redirected('>/dev/full'))).code).toBe(1);
+    expect((await readdir(out)).sort()).toEqual(['codebook.html', 'datapackage.json', 'entries.csv']);
+  });
+
   it('on standard error loses only notes', async () => {
     const { address } = await freshProgram();
     const args = ['simulate', '--users', '1', '--days', '2', '--from', '2024-03-12', '--store', address];
