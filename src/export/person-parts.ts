@@ -1,7 +1,7 @@
-// Keeps the parts of each person in a file until all tables are written. So an export that was interrupted continues,
-// and several processes can read people.
+// Keeps the rows of each person in a file until all tables are written. An interrupted export continues from these
+// files, and several processes can make them.
 //
-//   OUT/.parts/5d41402abc4b2a76…   length, packed part; length, packed part; …; CRC-32 of all before   of one person
+//   OUT/.parts/5d41402abc4b2a76…   one person: length, packed part, length, packed part, …, CRC-32 of all before
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -18,10 +18,10 @@ import { packageVersion } from '../util/program-version.ts';
 /** The folder of the files, in the folder of the export. */
 export const partsFolder = (out: string): string => join(out, '.parts');
 
-/** s; older files are made again. An export without interruption shows people at times as far apart. */
+/** s; older files are made again, so that the rows of all people are at most a day apart (by hand) */
 const keptFor = 86_400;
 
-/** The path of a person's file. It changes with all that decides the rows, except new data. */
+/** The path of a person's file. Its name is a hash of everything that the rows depend on, except the data. */
 export async function partsPath(
   { address, pipeline, studies }: Pick<Store, 'address' | 'pipeline' | 'studies'>,
   folder: string,
@@ -101,24 +101,26 @@ export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
   }
 }
 
-/** The most items per lane that `inLanes` begins before the caller takes the first result. */
+/** The most items per worker that `mapInOrder` begins before the caller takes the first result. */
 const itemsAhead = 8;
 
-/** Changes so many items at once, also while the caller handles a result. Yields the results in the order of items. */
-export async function* inLanes<T, R>(
+/**
+ * Calls `change` for `workers` items at a time, also while the caller handles a result. Keeps the order of the items.
+ */
+export async function* mapInOrder<T, R>(
   items: AsyncIterable<T>,
-  lanes: number,
+  workers: number,
   change: (item: T) => Promise<R>,
 ): AsyncGenerator<R> {
-  const ends = Array.from({ length: lanes }, () => Promise.resolve<unknown>(null));
+  const ends = Array.from({ length: workers }, () => Promise.resolve<unknown>(null));
   const results: Promise<R>[] = [];
-  const most = lanes === 1 ? 1 : lanes * itemsAhead;
+  const most = workers === 1 ? 1 : workers * itemsAhead;
   let [count, isOver] = [0, false];
   try {
     for await (const item of items) {
-      const lane = count % lanes;
-      const result = ends[lane]!.then(() => (isOver ? Promise.reject(new Error('not begun')) : change(item)));
-      ends[lane] = result.catch(() => {}); // the caller gets the error with the result
+      const worker = count % workers;
+      const result = ends[worker]!.then(() => (isOver ? Promise.reject(new Error('not begun')) : change(item)));
+      ends[worker] = result.catch(() => {}); // the caller gets the error with the result
       results.push(result);
       count += 1;
       if (results.length === most) yield await results.shift()!;

@@ -302,7 +302,7 @@ it('an export that fails leaves no file, and the same command works later', asyn
     await rm(join(to, fails));
     const again = await run(['export', ...flags, '--out', to], { env });
     expect(again, again.stderr).toMatchObject({ code: 0 });
-    if (isContinued) expect(again.stderr).toContain('2 users as an interrupted export read them');
+    if (isContinued) expect(again.stderr).toContain('2 users read by an interrupted export');
     expect((await filesBelow(to)).filter((name) => name.startsWith('.'))).toEqual([]);
   }
 });

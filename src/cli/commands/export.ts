@@ -18,8 +18,8 @@ import { type FormatName, formats } from '../../export/formats/export-formats.ts
 import { fileNamed, kindsNamed, nameSets } from '../../export/name-mappings.ts';
 import {
   hasParts,
-  inLanes,
   isFinished,
+  mapInOrder,
   partsFolder,
   partsPath,
   readParts,
@@ -102,7 +102,7 @@ Examples:
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
 The kind locations has a guess at the home of each person: it is written only if --kind names it.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
-With --format the same command continues after an interruption: it reads users again whom it finished over a day before.
+With --format the same command continues after an interruption: users that it read more than a day ago are read again.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
 entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
 Exit code 3: some of several users are left out, because their rows are damaged.`,
@@ -231,8 +231,7 @@ async function exportFiles(
     }, folder);
     isKept = false;
     const { leftOut, reused } = parts.counts;
-    if (reused > 0)
-      context.output.note(`${counted(reused, 'user')} as an interrupted export read them in the last 24 h`);
+    if (reused > 0) context.output.note(`${counted(reused, 'user')} read by an interrupted export in the last 24 h`);
     await context.output.result({ folder: out, ...shown, left_out: leftOut }, () => table(rows, [1]));
     return outcomeOf(context, leftOut);
   } catch (error) {
@@ -286,7 +285,7 @@ async function partsOfPeople(
   async function* read<Part>(): AsyncGenerator<AsyncIterable<Part>> {
     try {
       const ordered = inShownOrder(store, people(), choice?.pseudonymKey);
-      for await (const path of inLanes(ordered, workers, prepare)) if (path !== null) yield readParts<Part>(path);
+      for await (const path of mapInOrder(ordered, workers, prepare)) if (path !== null) yield readParts<Part>(path);
     } finally {
       await pool?.stop();
     }
@@ -296,7 +295,7 @@ async function partsOfPeople(
   return { read, counts };
 }
 
-/** Refuses what applies to tables only. */
+/** Refuses flags that apply to tables only. */
 function refuseChoices(options: Options): null {
   const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
   if (refused === undefined) return null;
