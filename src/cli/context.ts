@@ -148,9 +148,9 @@ export class CommandContext {
   }
 
   /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
-  run<Args extends unknown[]>(handler: (...args: Args) => Promise<Outcome> | Promise<void>) {
+  run<Args extends unknown[]>(handler: (context: CommandContext, ...args: Args) => Promise<Outcome> | Promise<void>) {
     return async (...args: Args): Promise<void> => {
-      const work = handler(...args) as Promise<Outcome | undefined>;
+      const work = handler(this, ...args) as Promise<Outcome | undefined>;
       this.outcome = (await work.finally(this.output.endProgress)) ?? {};
     };
   }

@@ -13,9 +13,7 @@ import { didYouMean } from '../nearest-name.ts';
 import { counted, table } from '../output.ts';
 import { withZone } from '../wording.ts';
 
-export function command(context: CommandContext) {
-  return flags(context).action(context.run((options) => show(context, options)));
-}
+export const command = (context: CommandContext) => flags(context).action(context.run(show));
 
 const flags = (context: CommandContext) =>
   new Command('audit')

@@ -21,7 +21,7 @@ Examples:
 To restore, stop server and pipeline, and put the copy where the store was.
 Back up a store in MongoDB with the tools of MongoDB.`,
     )
-    .action(context.run((folder) => backup(context, folder)));
+    .action(context.run(backup));
 }
 
 async function backup(context: CommandContext, target: string): Promise<Outcome> {

@@ -44,9 +44,7 @@ const kinds = [
   'place-name',
 ] as const;
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((what, options) => correct(context, what, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(correct));
 
 const flags = () =>
   new Command('correct')

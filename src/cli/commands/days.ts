@@ -11,9 +11,7 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-export function command(context: CommandContext) {
-  return flags(context).action(context.run((options) => list(context, options)));
-}
+export const command = (context: CommandContext) => flags(context).action(context.run(list));
 
 const flags = (context: CommandContext) =>
   withUserChoice(new Command('days'))

@@ -14,9 +14,7 @@ import { dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => write(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(write));
 
 const flags = () =>
   new Command('debug-bundle')

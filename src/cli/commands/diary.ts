@@ -17,9 +17,7 @@ import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { counted, writeResult } from '../output.ts';
 
-export function command(context: CommandContext) {
-  return flags(context).action(context.run((options) => show(context, options)));
-}
+export const command = (context: CommandContext) => flags(context).action(context.run(show));
 
 const flags = (context: CommandContext) =>
   new Command('diary')

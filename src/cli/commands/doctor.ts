@@ -15,9 +15,7 @@ import { table } from '../output.ts';
 import { stepRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => examine(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(examine));
 
 const flags = () =>
   new Command('doctor')

@@ -14,9 +14,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type UserChoice, withUsersOrStudy } from '../user-options.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   withUsersOrStudy(new Command('erase'))

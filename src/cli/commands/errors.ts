@@ -28,10 +28,10 @@ export function command(context: CommandContext) {
     .description('show one error: what was expected and found, and the fields of the entry without their values')
     .argument('<id>', 'id of the error, from `mobility errors`')
     .option('--coordinates', 'also the values: they may reveal where the user was')
-    .action(context.run((id: string, options: { coordinates?: true }) => showOne(context, id, options)));
+    .action(context.run(showOne));
   const list = withErrorFilter(withUserChoice(new Command('list')))
     .description('sum up the rejected entries (the default)')
-    .action(context.run((options: Options) => showAll(context, options)));
+    .action(context.run(showAll));
   return new Command('errors')
     .usage('[list|show] [options]')
     .addHelpText(

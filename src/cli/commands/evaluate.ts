@@ -12,9 +12,7 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   withUserChoice(new Command('evaluate'))

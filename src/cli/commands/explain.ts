@@ -12,9 +12,7 @@ import { clockArgument, dayArgument, type OptionsOf, resolveDay } from '../argum
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => explain(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(explain));
 
 const flags = () =>
   new Command('explain')

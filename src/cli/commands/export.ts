@@ -50,9 +50,7 @@ import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 import { workerPool, workForParent } from '../worker-pool.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   withUserChoice(new Command('export'))

@@ -16,9 +16,7 @@ import { counted, type Progress, table } from '../output.ts';
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((sources, options) => run(context, sources, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   new Command('import')

@@ -12,9 +12,7 @@ import { packageVersion } from '../../util/program-version.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => label(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(label));
 
 const flags = () =>
   new Command('label')

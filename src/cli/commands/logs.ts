@@ -15,13 +15,13 @@ const lateEnd = 600; // s after `--until` in which to look for the END of a call
 export function command(context: CommandContext) {
   const calls = new Command('calls')
     .description('show calls with time, user, duration and result (the default)')
-    .action(context.run((flags: LogFlags) => showCalls(context, flags, false)));
+    .action(context.run((_, flags: LogFlags) => showCalls(context, flags, false)));
   const put = new Command('put')
     .description('show each put step by step, with the step that failed')
-    .action(context.run((flags: LogFlags) => showCalls(context, flags, true)));
+    .action(context.run((_, flags: LogFlags) => showCalls(context, flags, true)));
   const errors = new Command('errors')
     .description('show warnings, errors, and calls without an end')
-    .action(context.run((flags: LogFlags) => showErrors(context, flags)));
+    .action(context.run(showErrors));
   for (const command of [calls, put]) withCallFlags(command);
   for (const command of [calls, put, errors]) withLogFlags(command, context);
   return new Command('logs')

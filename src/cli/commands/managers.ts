@@ -20,9 +20,7 @@ export function command(context: CommandContext) {
     .addCommand(removeCommand(context));
 }
 
-function addCommand(context: CommandContext) {
-  return addFlags().action(context.run((name, options) => add(context, name, options)));
-}
+const addCommand = (context: CommandContext) => addFlags().action(context.run(add));
 
 const addFlags = () =>
   new Command('add')
@@ -112,7 +110,7 @@ function removeCommand(context: CommandContext) {
     .argument('<name>', 'name of the account')
     .addHelpText('after', '\nExample:\n  mobility managers remove mira')
     .action(
-      context.run(async (name) => {
+      context.run(async (_, name) => {
         const { managers } = await context.store();
         if ((await managers.byName(name)) === null)
           throw usageError(`no account ${JSON.stringify(name)}: see \`mobility managers list\``);

@@ -9,9 +9,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   new Command('migrate')

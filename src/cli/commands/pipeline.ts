@@ -17,9 +17,7 @@ import { allReportText, faultsIn, namedReport, summaryText, userReportText } fro
 import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   new Command('pipeline')

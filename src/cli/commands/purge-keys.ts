@@ -13,7 +13,7 @@ export function command(context: CommandContext) {
       '\nExamples:\n  mobility purge-keys --all --dry-run\n  mobility purge-keys --user ada@example.org',
     )
     .action(
-      context.run(async ({ dryRun = false, ...whom }) => {
+      context.run(async (_, { dryRun = false, ...whom }) => {
         const reports: (PurgeReport & { user_email: string })[] = [];
         for await (const { uuid, user_email } of selectUsers(context, whom)) {
           const report = await purgeKeys(await context.store(), uuid, { dryRun });

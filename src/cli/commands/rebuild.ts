@@ -36,9 +36,7 @@ interface Report extends RebuildSummary {
 
 const farthestEast = 50_400; // s, the largest offset of a time zone
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
   withUserChoice(new Command('rebuild'))

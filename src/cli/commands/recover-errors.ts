@@ -18,9 +18,7 @@ interface UserRecovery extends RecoverReport {
   failure?: string;
 }
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => recover(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(recover));
 
 const flags = () =>
   withErrorFilter(withUserChoice(new Command('recover-errors')))

@@ -30,9 +30,7 @@ import type { CommandContext } from '../context.ts';
 import { counted, table, writeResult } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => report(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(report));
 
 const flags = () =>
   new Command('report')

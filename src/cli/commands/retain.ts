@@ -14,9 +14,7 @@ import { selectUsers, withUserChoice } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
 
-export function command(context: CommandContext) {
-  return flags(context).action(context.run((options) => run(context, options)));
-}
+export const command = (context: CommandContext) => flags(context).action(context.run(run));
 
 const flags = (context: CommandContext) =>
   withUserChoice(new Command('retain'))

@@ -29,7 +29,7 @@ START and END lines of calls go to standard output, everything else to the log f
 At SIGTERM or Ctrl-C, the server finishes the running calls.`,
     )
     .action(
-      context.run(async ({ archive, ...flags }: SettingFlags & { archive?: true }) => {
+      context.run(async (_, { archive, ...flags }: SettingFlags & { archive?: true }) => {
         if (archive) {
           await archiveForParent(context);
           return {};

@@ -18,9 +18,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { newStudy } from './study.ts';
 
-export function command(context: CommandContext) {
-  return flags().action(context.run((options) => simulate(context, options)));
-}
+export const command = (context: CommandContext) => flags().action(context.run(simulate));
 
 const flags = () =>
   new Command('simulate')

@@ -29,7 +29,7 @@ Examples:
 
 Exit code 3: a person or a part of the installation needs attention.`,
     )
-    .action(context.run((options: { silent?: number }) => showStatus(context, options)));
+    .action(context.run(showStatus));
 }
 
 async function showStatus(context: CommandContext, { silent }: { silent?: number }): Promise<Outcome> {

@@ -26,7 +26,7 @@ Examples:
 In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists, so it can be repeated.
 Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`,
     )
-    .action(context.run(() => init(context)));
+    .action(context.run(init));
 }
 
 async function init(context: CommandContext): Promise<Outcome> {
@@ -53,7 +53,7 @@ Examples:
 The server and the pipeline can run meanwhile. Ctrl-C ends the check and shows what it has found.
 Exit code 3: something is damaged.`,
     )
-    .action(context.run((options: { user?: string; leaveOut?: true }) => check(context, options)));
+    .action(context.run(check));
 }
 
 async function check(context: CommandContext, options: { user?: string; leaveOut?: true }): Promise<Outcome> {

@@ -17,9 +17,7 @@ import { phoneAddress } from '../phone-address.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 
-export function linkCommand(context: CommandContext) {
-  return linkFlags().action(context.run((name, options) => printLink(context, name, options)));
-}
+export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));
 
 const linkFlags = () =>
   new Command('link')
@@ -74,10 +72,10 @@ export function newLinkCommand(context: CommandContext) {
     .argument('<name>', 'name of the study')
     .option('--as <name>', 'name in the new link; default: the name of the study and 8 random characters')
     .addHelpText('after', '\nExample:\n  mobility study new-link sunny')
-    .action(context.run((name: string, { as }: { as?: string }) => replaceLink(context, name, as)));
+    .action(context.run(replaceLink));
 }
 
-async function replaceLink(context: CommandContext, name: string, asked: string | undefined): Promise<void> {
+async function replaceLink(context: CommandContext, name: string, { as: asked }: { as?: string }): Promise<void> {
   const { joins: _, ...study } = await findStudy(context, name);
   const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
   if (!isStudyName(join_name)) {
@@ -110,9 +108,7 @@ async function subgroupOf(study: StudyRecord, asked: string | undefined): Promis
   throw await noSubgroup([study], asked);
 }
 
-export function studyTokensCommand(context: CommandContext) {
-  return tokensFlags().action(context.run((name, options) => createTokens(context, name, options)));
-}
+export const studyTokensCommand = (context: CommandContext) => tokensFlags().action(context.run(createTokens));
 
 const tokensFlags = () =>
   new Command('tokens')
@@ -142,9 +138,7 @@ const familyApps = {
   openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },
 };
 
-export function inviteCommand(context: CommandContext) {
-  return inviteFlags().action(context.run((name, options) => invite(context, name, options)));
-}
+export const inviteCommand = (context: CommandContext) => inviteFlags().action(context.run(invite));
 
 const inviteFlags = () =>
   new Command('invite')

@@ -13,7 +13,7 @@ export function removeCommand(context: CommandContext) {
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
     .action(
-      context.run(async (name) => {
+      context.run(async (_, name) => {
         await findStudy(context, name);
         const members = await (await context.store()).studies.remove(name);
         if (members > 0)
@@ -31,7 +31,7 @@ export function readmitCommand(context: CommandContext) {
     .argument('<token>', 'study token, as the app shows it')
     .addHelpText('after', '\nExample:\n  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
     .action(
-      context.run(async (token) => {
+      context.run(async (_, token) => {
         const { studies } = await context.store();
         const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
         if (study === null) throw usageError('expected a token of a study of this store, found another text');

@@ -56,9 +56,7 @@ const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => se
 const joiningOf = ({ open, joining }: StudySettings): string =>
   open ? (joining === 'open' ? 'open' : 'by list') : 'closed';
 
-function createCommand(context: CommandContext) {
-  return createFlags().action(context.run((name, options) => create(context, name, options)));
-}
+const createCommand = (context: CommandContext) => createFlags().action(context.run(create));
 
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
 
@@ -199,7 +197,7 @@ function showCommand(context: CommandContext) {
     .description('show a study, its members by subgroup, and who joined in the last hour')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility study show sunny')
-    .action(context.run((name) => show(context, name)));
+    .action(context.run(show));
 }
 
 /** The members of a study, counted, and by subgroup. */
@@ -237,7 +235,7 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
     .argument('<name>', 'name of the study')
     .addHelpText('after', `\nExample:\n  mobility study ${word} sunny`)
     .action(
-      context.run(async (name) => {
+      context.run(async (_, name) => {
         const study = await findStudy(context, name);
         await (await context.store()).studies.put({ ...settingsOf(study), open });
         await context.output.result({ name, open }, name);
@@ -246,9 +244,7 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
     );
 }
 
-function configCommand(context: CommandContext) {
-  return configFlags().action(context.run((name, options) => configure(context, name, options)));
-}
+const configCommand = (context: CommandContext) => configFlags().action(context.run(configure));
 
 const configFlags = () =>
   new Command('config')

@@ -33,7 +33,7 @@ Examples:
 The next pipeline run derives again the days of people who were near the stops of a feed.`,
     )
     .action(
-      context.run(async (paths, { dryRun }) => {
+      context.run(async (_, paths, { dryRun }) => {
         const store = await context.store();
         const added: ListedFeed[] = [];
         // Read all files before storing the first, so that an invalid file means that none is stored.
@@ -96,7 +96,7 @@ function removeCommand(context: CommandContext) {
     .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
     .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
     .action(
-      context.run(async (ids) => {
+      context.run(async (_, ids) => {
         const store = await context.store();
         const feeds = await listFeeds(context);
         const chosen = ids.map((start) => chooseFeed(feeds, start));
@@ -116,7 +116,7 @@ function saveCommand(context: CommandContext) {
     .argument('<file>', 'file to create')
     .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
     .action(
-      context.run(async (start, file) => {
+      context.run(async (_, start, file) => {
         const { feeds } = await context.store();
         const { id } = chooseFeed(await listFeeds(context), start);
         await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {

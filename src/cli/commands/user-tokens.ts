@@ -20,9 +20,7 @@ import { withZone } from '../wording.ts';
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;
 
-export function tokenCommand(context: CommandContext) {
-  return tokenFlags().action(context.run((name, options) => createToken(context, name, options)));
-}
+export const tokenCommand = (context: CommandContext) => tokenFlags().action(context.run(createToken));
 
 const tokenFlags = () =>
   new Command('token')
@@ -129,7 +127,7 @@ export function userLinkCommand(context: CommandContext) {
     .option('--qr', 'also print the link as a QR code')
     .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
     .action(
-      context.run(async (name, options) => {
+      context.run(async (_, name, options) => {
         const user = await context.findUser(name);
         const address = phoneAddress(options.server, context.config().publicUrl);
         const expires_ts = context.now() + (options.days ?? linkDays) * day;
@@ -154,7 +152,7 @@ export function tokensCommand(context: CommandContext) {
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users tokens ada')
     .action(
-      context.run(async (name) => {
+      context.run(async (_, name) => {
         const user = await context.findUser(name);
         const store = await context.store();
         const found = await store.tokens.list(user.uuid);
@@ -216,7 +214,7 @@ export function revokeCommand(context: CommandContext) {
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
     .action(
-      context.run(async (name, id) => {
+      context.run(async (_, name, id) => {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
         const all = await tokens.list(user.uuid);

@@ -41,7 +41,7 @@ function addCommand(context: CommandContext) {
     .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
     .action(
-      context.run(async (name, options) => {
+      context.run(async (_, name, options) => {
         const uuid = options.uuid?.toLowerCase();
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
         const { users } = await context.store({ make: true });
@@ -69,7 +69,7 @@ empty. The file can be imported again: registered people keep their UUID and tok
 Exit code 3: some lines failed; the others are registered.`,
     )
     .action(
-      context.run(async (file): Promise<Outcome> => {
+      context.run(async (_, file): Promise<Outcome> => {
         const csv = await (file === '-' ? streamText(context.stdin) : fileText(file));
         const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
@@ -83,9 +83,7 @@ Exit code 3: some lines failed; the others are registered.`,
     );
 }
 
-function listCommand(context: CommandContext) {
-  return listFlags(context).action(context.run((options) => list(context, options)));
-}
+const listCommand = (context: CommandContext) => listFlags(context).action(context.run(list));
 
 const listFlags = (context: CommandContext) =>
   new Command('list')
@@ -186,7 +184,7 @@ Examples:
 To remove users with data, use \`mobility erase\`.`,
     )
     .action(
-      context.run(async (name, { study, joinedSince, neverPushed }) => {
+      context.run(async (_, name, { study, joinedSince, neverPushed }) => {
         if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
         if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
         throw usageError('expected the name of a user, or --study NAME with --never-pushed');
