@@ -40,7 +40,6 @@ export const daysArgument =
     throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
   };
 
-/** The date of a given day in `zone`. */
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
 /** The date of a given day for a person, in the zone of their last trip; without trips, in the zone of the host. */
@@ -50,7 +49,6 @@ export async function resolveDay(context: CommandContext, { uuid }: { uuid: stri
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
 
-/** The dates of a range of days, see `resolveDay`. */
 export async function resolveDays(
   context: CommandContext,
   user: { uuid: string },
@@ -68,18 +66,18 @@ export function dayOrNull(text: string, now: number, zone: string): string | nul
   return addDays(localDay(now, zone), -(back ?? (localDateTime(now, zone).weekday - weekday + 7) % 7));
 }
 
-/** A time of the day: `08:14`, `8:14`. */
+/** `08:14`, `8:14` */
 export const isClock = (text: string): boolean => /^([01]?\d|2[0-3]):[0-5]\d$/.test(text);
 
-/** A time of the day as `HH:MM`. */
 export function clockArgument(text: string): string {
   if (isClock(text)) return text.padStart(5, '0');
   throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
 }
 
-const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
+/** s in each unit of durations and ages */
+export const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Parses a duration such as `30s`, `5m` or `1h`, from 1 s to 24 h, to seconds. */
+/** Parses a duration such as `30s`, `5m` or `1h` to seconds. */
 export function durationArgument(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const seconds = Number(count) * (unitSeconds[unit] ?? 0);
@@ -109,7 +107,6 @@ export function repeated(text: string, before: readonly string[] = []): string[]
   return [...before, text];
 }
 
-/** A name of a time zone. */
 export function zoneArgument(text: string): string {
   if (isTimeZone(text)) return text;
   throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');

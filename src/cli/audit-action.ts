@@ -1,4 +1,3 @@
-// Writes to the audit log what a command did, for all commands.
 import { userInfo } from 'node:os';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Act, audit } from '../log/audit-log.ts';
@@ -24,20 +23,14 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
   if (!audited.has(action) || options.dryRun === true || options.worker === true) return;
   const how = auditedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
-  const act = {
-    ts: context.now(),
-    who: whoAmI(context),
-    action,
-    people: [...context.named],
-    how: how.join(' '),
-    outcome,
-  };
+  const people = [...context.named];
+  const act = { ts: context.now(), who: whoAmI(context), action, people, how: how.join(' '), outcome };
   await audit(context.config().logDir, act).catch((error) =>
     context.output.note(`mobility: the audit log does not show this: ${errorText(error)}`),
   );
 }
 
-/** The names of a command and its parents, such as `users token`. */
+/** Such as `users token`. */
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 

@@ -15,14 +15,6 @@ import { createOutput, type Output, type Sink } from './output.ts';
 /** Settings given as flags, as typed. */
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
-/** The parsed flags that every command has. */
-export interface GlobalFlags {
-  json: boolean;
-  quiet: boolean;
-  debug: boolean;
-  settings: SettingFlags;
-}
-
 /** How a command opens the store. `make`: creates the store if it does not exist. */
 export type StoreOptions = OpenOptions & { make?: boolean };
 
@@ -34,7 +26,6 @@ export interface Outcome {
   exitCode?: 0 | 1 | 3;
 }
 
-/** The environment of the program. Tests pass their own. */
 export interface ContextOptions {
   env: Record<string, string | undefined>;
   stdout: Sink;
@@ -47,7 +38,6 @@ export interface ContextOptions {
   zone: string;
 }
 
-/** The context of one run of the program. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
@@ -57,17 +47,13 @@ export class CommandContext {
   readonly storeWarnings: string[] = [];
   /** The `audit_key` of each user whom the command has looked up so far, for the audit log. */
   readonly named = new Set<string>();
-  /** Settings from the flags that every command has. */
-  flags: SettingFlags = {};
-  /** True with `--debug`. */
-  debug = false;
-  /** How the command ended. */
+  /** The flags that every command has; `settings`: flags that override a setting. */
+  readonly flags = { json: false, quiet: false, debug: false, settings: {} as SettingFlags };
   outcome: Outcome = {};
   readonly #options: ContextOptions;
   readonly #abort = new AbortController();
   readonly #logs = new Map<LogKind, Promise<FileLog>>();
   #store: Promise<Store> | undefined;
-  #shown = { json: false, quiet: false };
   #stopListening: (() => void) | undefined;
 
   constructor(options: ContextOptions) {
@@ -76,8 +62,7 @@ export class CommandContext {
     this.env = env;
     this.stdin = stdin;
     this.now = now;
-    const { json, quiet } = { json: () => this.#shown.json, quiet: () => this.#shown.quiet };
-    this.output = createOutput({ stdout, stderr, env, json, quiet });
+    this.output = createOutput({ stdout, stderr, env, flags: this.flags });
   }
 
   get zone(): string {
@@ -93,16 +78,9 @@ export class CommandContext {
   writeOut: Sink['write'] = (text, done) => this.#options.stdout.write(text, done);
   writeErr = (text: string): void => void this.#options.stderr.write(text);
 
-  /** Sets the flags, when the command line is parsed. */
-  setFlags({ json, quiet, debug, settings }: GlobalFlags): void {
-    this.#shown = { json, quiet };
-    this.debug = debug;
-    this.flags = settings;
-  }
-
   /** The effective settings: the command's `own` flags and the global flags, else variables, else defaults. */
   config(own: SettingFlags = {}): Config {
-    return readConfig(this.env, { ...own, ...this.flags });
+    return readConfig(this.env, { ...own, ...this.flags.settings });
   }
 
   /**

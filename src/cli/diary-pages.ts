@@ -1,4 +1,3 @@
-// Days of a user as HTML: one page, or all days as pages with links to their neighbours, and an index.
 import { join } from 'node:path';
 import { usageError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';

@@ -1,4 +1,3 @@
-// Writes a day of a user as text for a terminal.
 import {
   type DayPart,
   dayParts,
@@ -18,19 +17,16 @@ import type { Trip } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../web/pages/mode-styles.ts';
 import { table } from './output.ts';
 
-/** Emphasise and colour text in a terminal. Elsewhere they return the text unchanged. */
 export interface DiaryMarks {
   bold(text: string): string;
   dim(text: string): string;
   tint(text: string, colour: number): string;
 }
 
-/** The inputs of the text of a day. */
 export interface DiaryDay extends WordedDay {
   name: string;
   /** Data time up to which the diary is final; null: no part is final. */
   completeUntil: number | null;
-  /** The person's places. */
   places: Pick<Places, 'labelOf'>;
   /** Shows the id of each trip. */
   ids?: boolean;
@@ -87,8 +83,6 @@ function tripLines(
     ...(ids ? [dim(`         │ trip ${trip.id}`)] : []),
   ];
 }
-
-// ---------------------------------------------------------------- the day as a whole
 
 const cells = 72;
 const minutesOfCell = 20;

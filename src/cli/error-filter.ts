@@ -1,4 +1,3 @@
-// The flags that choose errors: `--key`, `--reason`, `--platform` and `--app-version`.
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
 import type { ErrorFilter } from '../upkeep/error-groups.ts';
 

@@ -1,4 +1,3 @@
-// Starts this program in a process of its own.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { CommandContext } from './context.ts';

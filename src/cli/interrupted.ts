@@ -1,4 +1,3 @@
-// Prints how far a command came when Ctrl-C or SIGTERM ended it.
 import type { UserRecord } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';

@@ -1,10 +1,9 @@
-// The flags of `mobility logs`, with times in forms for people.
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { addDays, dayRange, isDay, localDay, timeOnClocks } from '../model/time.ts';
-import { dayOrNull, isClock } from './arguments.ts';
+import { dayOrNull, isClock, unitSeconds } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
-/** The flags, parsed. Times are seconds since the epoch. */
+/** Times are seconds since the epoch. */
 export interface LogFlags {
   user?: string;
   path?: string;
@@ -16,7 +15,6 @@ export interface LogFlags {
   dir?: string;
 }
 
-/** Adds the flags that select calls. */
 export function withCallFlags(command: Command): Command {
   return command
     .option('--user <name>', 'calls of one user, by name or UUID')
@@ -25,7 +23,6 @@ export function withCallFlags(command: Command): Command {
     .option('--failed', 'calls that failed or have no end');
 }
 
-/** Adds the flags for a range of time, for following and for the folder. */
 export function withLogFlags(command: Command, context: CommandContext): Command {
   const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
   return command
@@ -44,8 +41,6 @@ function secondsArgument(text: string): number {
   throw new InvalidArgumentError('Expected seconds, such as 0.5.');
 }
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
 /**
  * Makes a parser of times: an age, a time of today or yesterday, a day as in `dayArgument` (its start or end), a date
  * and time, or seconds since the epoch.
@@ -53,7 +48,7 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);
-    if (age !== null) return now() - Number(age[1]) * units[age[2]!]!;
+    if (age !== null) return now() - Number(age[1]) * unitSeconds[age[2]!]!;
     if (isClock(text)) return lastTime(text.padStart(5, '0'), now(), zone);
     const named = dayOrNull(text.toLowerCase(), now(), zone);
     if (named !== null) return dayRange(named, zone)[edge];

@@ -85,7 +85,7 @@ export async function main(
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, quiet = false, debug: asked = false } = program.opts();
       debug ||= asked;
-      context.setFlags({ json, quiet, debug, settings: { store, logDir } });
+      Object.assign(context.flags, { json, quiet, debug, settings: { store, logDir } });
       ran = command;
     });
     await program.parseAsync(argv.length > 2 ? [...argv] : [...argv, '--help']);

@@ -1,5 +1,3 @@
-// Finds the nearest name to a misspelt one.
-
 /** The most wrong, missing or extra letters of a near name. */
 const mostWrong = 2;
 

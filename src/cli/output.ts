@@ -6,26 +6,19 @@ import { writeNewFile } from '../util/file-access.ts';
 
 export { counted } from '../log/text.ts';
 
-/** A stream as commands need it, such as `process.stdout`. */
 export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): boolean;
   isTTY?: boolean;
   columns?: number;
 }
 
-/** Shows on a terminal that work continues. */
 export interface Progress {
   update(text: string): void;
 }
 
-/** Where a command writes. */
 export interface Output {
-  /** True with `--json`. */
   readonly json: boolean;
-  /** True with `--quiet`. */
   readonly quiet: boolean;
-  /** True if standard output is a terminal. */
-  readonly isTerminal: boolean;
   /** Columns of the terminal, at most 100; 80 if standard output is not a terminal. */
   readonly columns: number;
   /**
@@ -91,18 +84,15 @@ const fileSink = (fd: number): Sink => ({
   },
 });
 
-/** The streams for output, and the settings for its form. */
 export interface OutputOptions {
   stdout: Sink;
   stderr: Sink;
   env: Record<string, string | undefined>;
-  /** Called on each use, because flags are known only after parsing. */
-  json: () => boolean;
-  quiet?: () => boolean;
+  /** Read on each use, because flags are known only after parsing. */
+  flags: { json: boolean; quiet: boolean };
 }
 
-/** Makes the output of one run of the program. */
-export function createOutput({ stdout, stderr, env, json, quiet = () => false }: OutputOptions): Output {
+export function createOutput({ stdout, stderr, env, flags }: OutputOptions): Output {
   const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const isTerminal = stdout.isTTY === true;
   const marked = (text: string, on: number | string, off: number): string =>
@@ -115,36 +105,31 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
     });
   return {
     get json() {
-      return json();
+      return flags.json;
     },
     get quiet() {
-      return quiet();
+      return flags.quiet;
     },
-    isTerminal,
     columns: isTerminal ? Math.min(stdout.columns || 80, 100) : 80,
     write,
     line: (text) => write(`${shownText(text)}\n`),
     result: (value, text) => {
-      const shown = json() ? JSON.stringify(value, renameUuid, 2) : typeof text === 'function' ? text() : text;
+      const shown = flags.json ? JSON.stringify(value, renameUuid, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shownText(shown.replace(/\n+$/, ''))}\n`);
     },
     note: (text) => {
       spinning.done();
-      if (!quiet()) stderr.write(`${shownText(text)}\n`);
+      if (!flags.quiet) stderr.write(`${shownText(text)}\n`);
     },
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
     progress: (text) => {
-      spinning = stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent;
+      spinning = stderr.isTTY && stderr.columns && !flags.quiet ? spinner(text, stderr, color) : silent;
       return spinning;
     },
     endProgress: () => spinning.done(),
     bold: (text) => marked(text, 1, 22),
     tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
-    code: (lines) =>
-      lines
-        .split('\n')
-        .map((line) => (isTerminal ? `\u001b[38;5;231;48;5;16m${line}\u001b[39;49m` : line))
-        .join('\n'),
+    code: (lines) => (isTerminal ? lines.replace(/^.*$/gm, '\u001b[38;5;231;48;5;16m$&\u001b[39;49m') : lines),
     dim: (text) => marked(text, 2, 22),
   };
 }
@@ -209,23 +194,21 @@ function spinner(first: string, sink: Sink, color: boolean): Spinner {
   };
 }
 
-/**
- * Rows as aligned columns, two blanks apart, each cell as one line; columns named in `right` are aligned to the right.
- */
+/** Rows as aligned columns, two blanks apart. `right`: the columns that are aligned to the right, from 0. */
 export function table(texts: readonly (readonly string[])[], right: readonly number[] = []): string {
   const rows = texts.map((row) => row.map(oneLine));
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, [...cell].length);
   }
   const pad = (cell: string, i: number): string => {
-    const fill = ' '.repeat(widths[i]! - textWidth(cell));
+    const fill = ' '.repeat(widths[i]! - [...cell].length);
     return right.includes(i) ? fill + cell : cell + fill;
   };
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** Columns that a text takes. Letters beyond the basic plane count as one. */
-function textWidth(text: string): number {
-  return [...text].length;
+/** A table below a header; empty without rows. */
+export function listing(header: readonly string[], rows: readonly (readonly string[])[], right?: readonly number[]) {
+  return rows.length === 0 ? '' : table([header, ...rows], right);
 }

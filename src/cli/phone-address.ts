@@ -1,4 +1,3 @@
-// Checks the address of the server that phones use.
 import { usageError } from '../model/mobility-error.ts';
 
 /**

@@ -1,4 +1,3 @@
-// The options for the pipeline of every command that runs it.
 import { hostname } from 'node:os';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import type { Store } from '../store/store.ts';

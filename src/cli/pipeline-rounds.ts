@@ -1,4 +1,3 @@
-// `pipeline --all --every`: one round after another until the process gets a signal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMobilityError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';

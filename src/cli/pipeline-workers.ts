@@ -1,11 +1,10 @@
-// Worker processes of `--workers`: they run the pipeline for one user at a time.
 import { withoutChanges } from '../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { CommandContext } from './context.ts';
 import { pipelineOptions } from './pipeline-options.ts';
 import { WorkerEnded, workerPool, workForParent } from './worker-pool.ts';
 
-/** Processes that run the pipeline for users. */
+/** Worker processes that run the pipeline for one user at a time. */
 export interface PipelinePool {
   /**
    * Runs the pipeline for a user. A user whose process ended is reported as `busy`: the lease of that process has to
@@ -15,17 +14,16 @@ export interface PipelinePool {
   run(userId: string, reanalyseFrom?: number): Promise<UserReport>;
   /** How processes ended that were working on a user, since the last call: signals or exit codes. */
   takeLost(): string[];
-  /** Stops the processes. Resolves when all have ended. */
+  /** Resolves when all processes have ended. */
   stop(): Promise<void>;
 }
 
-/** What a process gets to do. */
 interface Task {
   userId: string;
   reanalyseFrom?: number | undefined;
 }
 
-/** Starts no process yet: `run` does when there is work. `words`: flags for the processes. */
+/** `words`: flags for the processes. */
 export function pipelinePool(context: CommandContext, words: readonly string[]): PipelinePool {
   const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words]);
   let lost: string[] = [];
@@ -57,7 +55,6 @@ async function unfinished(context: CommandContext, userId: string, how: string):
   return lease === null ? report : { ...report, busy_until: lease.expires_ts };
 }
 
-/** Runs the pipeline for a parent process. */
 export async function runPipelineForParent(context: CommandContext): Promise<void> {
   const store = await context.store();
   const options = await pipelineOptions(context);

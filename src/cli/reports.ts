@@ -1,4 +1,3 @@
-// Writes the reports of pipeline runs for people.
 import { quotedName } from '../diary/status/remedies.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { AllReport } from '../pipeline/run-all.ts';
@@ -22,14 +21,13 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   return [...faultLines(report.stages), head, ...stageLines(report.stages)].join('\n');
 }
 
-/** The report of a run over all users, with names and the next commands of the operator. */
+/** With names of users and the next commands of the operator. */
 export interface NamedReport extends AllReport {
   failures: (UserReport & { user_email: string })[];
   longest: (NonNullable<AllReport['longest']> & { user_email: string }) | null;
   next: string[];
 }
 
-/** Adds names of users, and remedies for failures. */
 export async function namedReport(
   report: AllReport,
   nameOf: (userId: string) => Promise<string>,
@@ -63,7 +61,6 @@ const countOf = ({ stages }: { stages: readonly StageReport[] }, name: string): 
 /** Entries that were rejected because a converter failed. */
 export const faultsIn = (stages: readonly StageReport[]): number => countOf({ stages }, 'faults');
 
-/** The first line of a summary if a converter failed; else none. */
 function faultLines(stages: readonly StageReport[]): string[] {
   const faults = faultsIn(stages);
   if (faults === 0) return [];

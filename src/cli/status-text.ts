@@ -1,4 +1,3 @@
-// The status of a person in words: states, and the steps from a phone to its diary.
 import { minuteText } from '../diary/number-text.ts';
 import type { PersonState, StepName } from '../diary/status/breakages.ts';
 import type { BrokenStep, PersonStatus } from '../diary/status/person-status.ts';

@@ -1,4 +1,3 @@
-// The flags that choose users: `--user`, `--all`, `--study` and `--subgroup`.
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
 import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
@@ -14,7 +13,7 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Adds the flags except `--all`, for a command that should not choose all users by accident. */
+/** Without `--all`, for a command that should not choose all users by accident. */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
@@ -50,20 +49,16 @@ export async function* selectUsers(context: CommandContext, whom: UserChoice): A
   throw usageError(`the study ${study}${part} has no members`);
 }
 
-/** True for a member of the study and the subgroup, where they are given. */
 export function isMember(user: UserRecord, { study, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>): boolean {
   return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
 }
 
-/** The study of that name. Throws `MOBILITY_USAGE` if it does not exist. */
 export async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
   const { studies, address } = await context.store();
   const study = await studies.byName(name);
   if (study !== null) return study;
-  const near = await didYouMean(
-    name,
-    (await studies.list()).map((one) => one.name),
-  );
+  const known = (await studies.list()).map((one) => one.name);
+  const near = await didYouMean(name, known);
   throw usageError(`no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``);
 }
 

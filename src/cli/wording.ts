@@ -1,4 +1,3 @@
-// Formats keys, times and ages for people.
 import { quoted } from '../log/text.ts';
 import { counted } from './output.ts';
 

@@ -5,7 +5,6 @@ import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError }
 import type { CommandContext } from './context.ts';
 import { forkProgram, leaveSignalsToParent } from './fork-program.ts';
 
-/** Processes that carry out tasks. */
 export interface WorkerPool<Task, Answer> {
   /**
    * Carries out a task in an idle process, or in a new one. Throws `WorkerEnded` if the process ends before it answers,
@@ -16,7 +15,6 @@ export interface WorkerPool<Task, Answer> {
   stop(): Promise<void>;
 }
 
-/** Thrown if a worker process ends. */
 export class WorkerEnded extends Error {
   /** The signal, or `exit code 1`. */
   readonly how: string;
@@ -33,7 +31,7 @@ export class WorkerEnded extends Error {
 
 interface Worker {
   child: ChildProcess;
-  /** How it ended. */
+  /** Resolves with how it ended. */
   exit: Promise<string>;
   /** Null when it is ready, else how it ended before. */
   ready: Promise<string | null>;
@@ -42,7 +40,7 @@ interface Worker {
 /** What a process sends for each task. */
 type Message<Answer> = { answer: Answer } | { error: { code: ErrorCode | null; message: string } };
 
-/** Starts no process yet: `run` does when there is work. `words`: the command line of the processes. */
+/** `run` starts the processes when there is work. `words`: their command line. */
 export function workerPool<Task extends object, Answer>(
   context: CommandContext,
   words: readonly string[],

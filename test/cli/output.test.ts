@@ -31,7 +31,7 @@ function output({
   failing?: string;
 } = {}) {
   const [stdout, stderr] = [sink(tty, failing), sink(tty)];
-  return { stdout, stderr, out: createOutput({ stdout, stderr, env, json: () => json }) };
+  return { stdout, stderr, out: createOutput({ stdout, stderr, env, flags: { json, quiet: false } }) };
 }
 
 it('a result is text for people and JSON for programs, and ends with one line break', async () => {
@@ -68,7 +68,7 @@ it('a very short progress shows no spinner on a terminal', async () => {
 
 it('a terminal without a width gets no spinner', async () => {
   const stderr = { ...sink(true), columns: 0 };
-  const out = createOutput({ stdout: sink(), stderr, env: {}, json: () => false });
+  const out = createOutput({ stdout: sink(), stderr, env: {}, flags: { json: false, quiet: false } });
   out.progress('working');
   await import('ora');
   await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,3 @@
-// `mobility audit`: lists who did what with whose data.
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
@@ -26,12 +25,10 @@ const flags = (context: CommandContext) =>
     )
     .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json');
 
-type Options = OptionsOf<typeof flags>;
-
 /** Actions of managers on pages, besides those that name a day or month, such as `look at 2026-11-21`. */
 const pageActions = ['list of people', 'reminder list', 'flagged days'];
 
-async function show(context: CommandContext, { user, action, since = 0 }: Options): Promise<void> {
+async function show(context: CommandContext, { user, action, since = 0 }: OptionsOf<typeof flags>): Promise<void> {
   const store = await context.store();
   if (user !== undefined) await context.findUser(user);
   const isSelected = (act: Act): boolean =>

@@ -1,4 +1,3 @@
-// `mobility backup`: copies the embedded store while server and pipeline keep running.
 import { Command } from '@commander-js/extra-typings';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/mobility-error.ts';

@@ -1,4 +1,3 @@
-// `mobility config`: shows the effective settings, and where each comes from.
 import { Command } from '@commander-js/extra-typings';
 import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
@@ -21,7 +20,7 @@ export function command(context: CommandContext) {
 function settingsInForce(context: CommandContext) {
   const config = context.config();
   return settings.map(({ name, variable, meaning }) => {
-    const fromFlag = context.flags[name] !== undefined;
+    const fromFlag = context.flags.settings[name] !== undefined;
     const source = fromFlag ? 'flag' : context.env[variable] !== undefined ? 'variable' : 'default';
     const value = config[name];
     return { name, variable, value: typeof value === 'string' ? withoutCredentials(value) : value, source, meaning };

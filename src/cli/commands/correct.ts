@@ -1,4 +1,3 @@
-// `mobility correct`: makes, undoes and lists corrections of a user's days.
 import { Argument, Command, Option } from '@commander-js/extra-typings';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';

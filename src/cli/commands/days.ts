@@ -1,4 +1,3 @@
-// `mobility days`: lists days of users with trips, observed time and flags.
 import { Command } from '@commander-js/extra-typings';
 import { flagLines } from '../../diary/day-summary.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
@@ -31,9 +30,7 @@ ${Object.entries(flagMeanings)
   .join('\n')}`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function list(context: CommandContext, { day, flagged, ...whom }: Options): Promise<void> {
+async function list(context: CommandContext, { day, flagged, ...whom }: OptionsOf<typeof flags>): Promise<void> {
   const { output } = context;
   const store = await context.store();
   const progress = output.progress('reading');

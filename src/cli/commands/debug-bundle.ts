@@ -1,4 +1,3 @@
-// `mobility debug-bundle`: writes a day as a case for the maintainers, without personal data.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -32,9 +31,10 @@ Examples:
 The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says which data the case hides and which not.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function write(context: CommandContext, { user: name, day: asked, out, verify }: Options): Promise<Outcome> {
+async function write(
+  context: CommandContext,
+  { user: name, day: asked, out, verify }: OptionsOf<typeof flags>,
+): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
   const day = await resolveDay(context, { uuid }, asked);
   const store = await context.store();

@@ -1,4 +1,3 @@
-// `mobility diary`: shows a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
 import { Command, Option } from '@commander-js/extra-typings';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
@@ -51,9 +50,7 @@ Examples:
 With --json: the trips as phones read them. --week and --month mean the week or month of the first day in --day.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function show(context: CommandContext, options: Options): Promise<void> {
+async function show(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const { geojson, html, week, month, allDays } = options;
   if (html === undefined && (allDays || week || month)) {
     const message = allDays

@@ -1,4 +1,3 @@
-// `mobility doctor`: shows the first failing step of a person or of the installation, and the remedy.
 import { Command } from '@commander-js/extra-typings';
 import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
@@ -33,9 +32,7 @@ Examples:
 Changes nothing. Exit code 3: something is broken.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function examine(context: CommandContext, { user: name, day, url }: Options): Promise<Outcome> {
+async function examine(context: CommandContext, { user: name, day, url }: OptionsOf<typeof flags>): Promise<Outcome> {
   const store = await context.store();
   if (name === undefined) return examineInstallation(context, store, url);
   const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // `name` may be any token, not only of a study

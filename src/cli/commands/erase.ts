@@ -1,4 +1,3 @@
-// `mobility erase`: removes all data of users from the store and the log files, and writes a receipt.
 import { createInterface } from 'node:readline';
 import { Command } from '@commander-js/extra-typings';
 import { isUuid } from '../../model/ids.ts';

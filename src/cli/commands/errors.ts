@@ -1,4 +1,3 @@
-// `mobility errors`: counts rejected entries by reason, key, platform and version, and their people; faults first.
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';

@@ -1,4 +1,3 @@
-// `mobility evaluate`: scores the analysis on recorded days with known truth, or by the labels of users.
 import { Command, Option } from '@commander-js/extra-typings';
 import { readModel } from '../../analysis/states/boosted-trees.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';

@@ -1,4 +1,3 @@
-// `mobility explain`: shows the reasons for the diary of a day.
 import { Command, Help } from '@commander-js/extra-typings';
 import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
@@ -29,14 +28,15 @@ Examples:
 Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
 /**
  * s before and after the day that are read, to find links that reach into the day and the readings around their bounds
  */
 const margin = 86_400;
 
-async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
+async function explain(
+  context: CommandContext,
+  { user: name, day: asked, at }: OptionsOf<typeof flags>,
+): Promise<void> {
   const user = await context.findUser(name);
   const day = await resolveDay(context, user, asked);
   const store = await context.store();

@@ -1,4 +1,3 @@
-// `mobility export`: writes tables for other programs, or all data of users as archives.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
@@ -26,7 +25,6 @@ import {
   writeParts,
 } from '../../export/person-parts.ts';
 import {
-  type Archive,
   type LeftOut,
   leftOutOf,
   writeArchive,
@@ -160,7 +158,6 @@ async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord>
   yield* users;
 }
 
-/** Flags that apply to tables only. */
 const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'workers', 'format'] as const;
 
 function refuseTableFlags(options: Options): void {
@@ -173,15 +170,12 @@ function refuseTableFlags(options: Options): void {
   );
 }
 
-/** The people and days of an export into a folder. */
 interface FolderExport {
   people: () => AsyncIterable<UserRecord>;
-  /** The requested days of a person. */
   days: (user: UserRecord) => Promise<Days>;
   out: string;
 }
 
-/** What a process needs to make the parts of a person. */
 interface Task {
   user: UserRecord;
   days: Days;
@@ -293,7 +287,6 @@ async function partsOfPeople(
   return { read, counts };
 }
 
-/** Refuses flags that apply to tables only. */
 function refuseChoices(options: Options): null {
   const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
   if (refused === undefined) return null;
@@ -301,9 +294,9 @@ function refuseChoices(options: Options): null {
 }
 
 async function tableChoice(context: CommandContext, options: Options, format: FormatName): Promise<TableChoice> {
-  const { names, coarse, key: keys } = options;
+  const { names, coarse, key: keys, pseudonyms } = options;
   const kinds = chosenKinds(options, format);
-  const pseudonymKey = options.pseudonyms === undefined ? undefined : await pseudonymKeyIn(options.pseudonyms);
+  const pseudonymKey = pseudonyms === undefined ? undefined : await pseudonymKeyIn(pseudonyms);
   return { kinds, names, coarse, keys, pseudonymKey, now: context.now() };
 }
 
@@ -324,13 +317,11 @@ async function exportArchives(
     await noteInterrupted(context, count.done, people());
     throw error;
   });
-  for (const archive of archives) await showArchive(context, archive);
+  for (const { user, out: folder, counts } of archives) {
+    const rows = Object.entries(counts).map(([name, count]) => [join(folder, name), String(count)]);
+    await context.output.result({ ...user, folder, counts }, () => table(rows, [1]));
+  }
   return outcomeOf(context, leftOut);
-}
-
-async function showArchive({ output }: CommandContext, { user, out, counts }: Archive): Promise<void> {
-  const rows = Object.entries(counts).map(([name, count]) => [join(out, name), String(count)]);
-  await output.result({ ...user, folder: out, counts }, () => table(rows, [1]));
 }
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
@@ -383,7 +374,6 @@ async function pseudonymKeyIn(path: string): Promise<string> {
 async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {
   const from = options.from && (await resolveDay(context, user, options.from));
   const to = options.to && (await resolveDay(context, user, options.to));
-
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
   throw usageError(`expected a day in --to that is not before --from, found --from ${from} and --to ${to}`);
 }

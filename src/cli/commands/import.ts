@@ -1,4 +1,3 @@
-// `mobility import`: reads existing data of people and studies into the store.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

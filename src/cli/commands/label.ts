@@ -1,4 +1,3 @@
-// `mobility label`: labels a trip on behalf of its user, as their app would.
 import { Command } from '@commander-js/extra-typings';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
@@ -31,9 +30,7 @@ Examples:
 Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function label(context: CommandContext, options: Options): Promise<void> {
+async function label(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const words: Partial<Record<LabelName, string>> = {};
   for (const name of ['mode', 'purpose', 'replaced'] as const)
     if (options[name] !== undefined) words[name] = checkedLabel(options[name], name);

@@ -1,4 +1,3 @@
-// `mobility licences`: the licences of the installed packages.
 import { Command } from '@commander-js/extra-typings';
 import { installedLicences } from '../../upkeep/read-licences.ts';
 import type { CommandContext } from '../context.ts';

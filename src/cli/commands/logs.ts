@@ -1,4 +1,3 @@
-// `mobility logs`: shows calls, puts step by step, and failures from the log files.
 import { Command } from '@commander-js/extra-typings';
 import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';

@@ -1,4 +1,3 @@
-// `mobility managers`: manages the accounts of managers, who see studies on the pages of the server.
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
@@ -40,9 +39,7 @@ Examples:
 The account signs in at SERVER/study. A new password ends all sessions of the account and any lock.`,
     );
 
-type AddOptions = OptionsOf<typeof addFlags>;
-
-async function add(context: CommandContext, name: string, options: AddOptions): Promise<void> {
+async function add(context: CommandContext, name: string, options: OptionsOf<typeof addFlags>): Promise<void> {
   const { study: studies = [], operator = false, mayExport } = options;
   if (!isManagerName(name)) {
     const expected = 'a name of up to 40 lower case letters, digits, hyphens and dots';

@@ -1,4 +1,3 @@
-// `mobility migrate`: copies all data from one store to another, also between engines.
 import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { folderIn, withoutCredentials } from '../../model/address.ts';

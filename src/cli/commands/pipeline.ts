@@ -1,4 +1,3 @@
-// `mobility pipeline`: processes pushed entries to the diary, for one user or all, once or in rounds.
 import { Command, Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
@@ -14,7 +13,6 @@ import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type PipelinePool, pipelinePool, runPipelineForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
-import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
@@ -46,7 +44,6 @@ Exit code 3: some users failed, a worker died, or a converter of the program fai
 type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
-  if (options.every === undefined) forShortRun();
   if (options.worker) await runPipelineForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runAllUsers(context, options);
@@ -61,7 +58,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   const options = { ...(await pipelineOptions(context)), onStage };
   await noteOutdated(context, user.uuid);
   const fold = new LineFold();
-  if (context.debug) options.log = alsoOnScreen(options.log, fold, context);
+  if (context.flags.debug) options.log = alsoOnScreen(options.log, fold, context);
   releaseWhenStopped(context, store, options.owner)(user.uuid);
   const report = await runPipeline(store, user.uuid, options);
   for (const text of fold.rest()) context.output.note(text);

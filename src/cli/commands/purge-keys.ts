@@ -1,4 +1,3 @@
-// `mobility purge-keys`: removes documents that phones no longer need.
 import { Command } from '@commander-js/extra-typings';
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';

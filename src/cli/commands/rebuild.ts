@@ -1,4 +1,3 @@
-// `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command, Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { distanceText } from '../../diary/number-text.ts';

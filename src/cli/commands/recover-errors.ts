@@ -1,4 +1,3 @@
-// `mobility recover-errors`: retries the entries that could not be converted.
 import { Command } from '@commander-js/extra-typings';
 import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';

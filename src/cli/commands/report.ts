@@ -1,4 +1,3 @@
-// `mobility report`: figures of all users that reveal no person.
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { keyedPseudonym } from '../../export/privacy.ts';

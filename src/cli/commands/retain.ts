@@ -1,4 +1,3 @@
-// `mobility retain`: removes data older than a study may keep, and proves it.
 import { Command, Option } from '@commander-js/extra-typings';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
@@ -37,9 +36,7 @@ Days whose raw data are removed stay as they are, also when the analysis changes
 Exit code 3: some users could not be processed; repeat the command.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
-async function run(context: CommandContext, options: Options): Promise<Outcome> {
+async function run(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
   const { olderThan: before, what, dryRun = false, yes, ...whom } = options;
   if (!dryRun && !yes)
     throw usageError('expected --dry-run, which shows what would be removed, or --yes, which removes it');

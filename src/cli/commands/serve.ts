@@ -1,4 +1,3 @@
-// `mobility serve`: runs the server for phones.
 import cluster from 'node:cluster';
 import { Command, Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';

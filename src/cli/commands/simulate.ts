@@ -1,4 +1,3 @@
-// `mobility simulate`: pushes the data of simulated people into the store or through a server.
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { putBatch } from '../../intake/put-batch.ts';
@@ -52,14 +51,12 @@ Examples:
 People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
     );
 
-type Options = OptionsOf<typeof flags>;
-
 function serverUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
   throw new InvalidArgumentError('Expected an address such as http://127.0.0.1:8080.');
 }
 
-async function simulate(context: CommandContext, options: Options): Promise<Outcome> {
+async function simulate(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
   const { users, days, seed, server } = options;
   if (options.remove) return removeSimulated(context, seed);
   const [now, zone] = [context.now(), context.zone];

@@ -1,4 +1,3 @@
-// `mobility status`: who needs attention, what arrives, what is pending, and the state of the installation.
 import { Command } from '@commander-js/extra-typings';
 import { durationText, minuteText } from '../../diary/number-text.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';

@@ -1,4 +1,3 @@
-// `mobility store`: creates the store, and checks it for damage.
 import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';

@@ -1,4 +1,3 @@
-// `mobility study link`, `tokens` and others: make links and tokens for joining a study.
 import { join } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
@@ -118,9 +117,11 @@ const tokensFlags = () =>
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv');
 
-type TokensOptions = OptionsOf<typeof tokensFlags>;
-
-async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
+async function createTokens(
+  context: CommandContext,
+  name: string,
+  options: OptionsOf<typeof tokensFlags>,
+): Promise<void> {
   const study = await findStudy(context, name);
   const subgroup = await subgroupOf(study, options.subgroup);
   const store = await context.store();
@@ -164,9 +165,7 @@ Print invitations.html: a page per person. Anyone who has a sheet can push as th
 as safe as the tokens in it, and remove it when it is printed.`,
     );
 
-type InviteOptions = OptionsOf<typeof inviteFlags>;
-
-async function invite(context: CommandContext, name: string, options: InviteOptions): Promise<void> {
+async function invite(context: CommandContext, name: string, options: OptionsOf<typeof inviteFlags>): Promise<void> {
   const { app, out, count, days } = options;
   const study = await findStudy(context, name);
   const subgroup = await subgroupOf(study, options.subgroup);

@@ -1,4 +1,3 @@
-// `mobility study remove` and `readmit`: what ends a study, and what lets an erased person join again.
 import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { readStudyToken } from '../../model/study.ts';

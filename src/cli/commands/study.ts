@@ -1,4 +1,3 @@
-// `mobility study`: studies that people join with today's app, with their settings and configuration.
 import { join } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
@@ -261,9 +260,7 @@ const configFlags = () =>
       '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
     );
 
-type ConfigOptions = OptionsOf<typeof configFlags>;
-
-async function configure(context: CommandContext, name: string, options: ConfigOptions): Promise<void> {
+async function configure(context: CommandContext, name: string, options: OptionsOf<typeof configFlags>): Promise<void> {
   const study = await findStudy(context, name);
   const address = phoneAddress(options.server, context.config().publicUrl);
   const given = options.file === undefined ? {} : await fileJson(options.file);

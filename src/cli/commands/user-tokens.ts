@@ -1,4 +1,3 @@
-// `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from '@commander-js/extra-typings';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { appIds, phoneApps } from '../../model/apps.ts';
@@ -52,9 +51,11 @@ Examples:
   mobility users token ada --import - < token.txt`,
     );
 
-type Options = OptionsOf<typeof tokenFlags>;
-
-async function createToken(context: CommandContext, name: string, options: Options): Promise<void> {
+async function createToken(
+  context: CommandContext,
+  name: string,
+  options: OptionsOf<typeof tokenFlags>,
+): Promise<void> {
   const { app, replace, overlap, never, expires } = options;
   const user = await context.findUser(name);
   const address = app && phoneAddress(options.server, context.config().publicUrl);

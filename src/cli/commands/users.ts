@@ -1,4 +1,3 @@
-// `mobility users`: the people who may push and pull.
 import { Command, Option } from '@commander-js/extra-typings';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';
