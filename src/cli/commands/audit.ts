@@ -9,7 +9,7 @@ import { audited } from '../audit-action.ts';
 import type { CommandContext } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
 import { didYouMean } from '../nearest-name.ts';
-import { counted, table } from '../output.ts';
+import { counted, listing } from '../output.ts';
 import { withZone } from '../wording.ts';
 
 export const command = (context: CommandContext) => flags(context).action(context.run(show));
@@ -53,9 +53,7 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
       const whom = people.map(({ user_email }) => user_email ?? '(erased)').join(', ');
       return [minuteText(ts, context.zone), who, `${act.action} ${act.how}`.trim(), whom, outcome];
     });
-    return rows.length === 0
-      ? ''
-      : withZone(table([['TIME', 'WHO', 'ACTION', 'PEOPLE', 'OUTCOME'], ...rows]), context.zone);
+    return withZone(listing(['TIME', 'WHO', 'ACTION', 'PEOPLE', 'OUTCOME'], rows), context.zone);
   });
   context.output.note(counted(acts.length, 'act'));
 }

@@ -7,19 +7,28 @@ import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
 import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { counted, table } from '../output.ts';
-import { findStudy } from '../user-options.ts';
+import { counted, listing } from '../output.ts';
+import { findStudy, nameError } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
   return new Command('managers')
     .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')
-    .addCommand(addCommand(context))
-    .addCommand(listCommand(context))
-    .addCommand(removeCommand(context));
+    .addCommand(addFlags().action(context.run(add)))
+    .addCommand(
+      new Command('list')
+        .description('list the accounts')
+        .addHelpText('after', '\nExample:\n  mobility managers list --json')
+        .action(context.run(list)),
+    )
+    .addCommand(
+      new Command('remove')
+        .description('remove an account, and end its sessions')
+        .argument('<name>', 'name of the account')
+        .addHelpText('after', '\nExample:\n  mobility managers remove mira')
+        .action(context.run(remove)),
+    );
 }
-
-const addCommand = (context: CommandContext) => addFlags().action(context.run(add));
 
 const addFlags = () =>
   new Command('add')
@@ -41,10 +50,7 @@ The account signs in at SERVER/study. A new password ends all sessions of the ac
 
 async function add(context: CommandContext, name: string, options: OptionsOf<typeof addFlags>): Promise<void> {
   const { study: studies = [], operator = false, mayExport } = options;
-  if (!isManagerName(name)) {
-    const expected = 'a name of up to 40 lower case letters, digits, hyphens and dots';
-    throw usageError(`expected ${expected}, found ${JSON.stringify(name.slice(0, 60))}`);
-  }
+  if (!isManagerName(name)) throw nameError('a name of up to 40 lower case letters, digits, hyphens and dots', name);
   if (studies.length === 0 && !operator) throw usageError('expected --study NAME or --operator, found none');
   for (const study of studies) await findStudy(context, study);
   const password = options.passwordStdin ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : newPassword();
@@ -80,40 +86,28 @@ const publicOf = ({ name, studies, operator, created_ts }: ManagerRecord) => ({ 
 /** A password of 99 random bits, in groups that can be read out. */
 const newPassword = (): string => Array.from({ length: 4 }, () => randomText(5, typedLetters)).join('-');
 
-function listCommand(context: CommandContext) {
-  return new Command('list')
-    .description('list the accounts')
-    .addHelpText('after', '\nExample:\n  mobility managers list --json')
-    .action(
-      context.run(async () => {
-        const now = context.now();
-        const found = await (await context.store()).managers.list();
-        const rows = found.map(({ name, studies, operator, created_ts, locked_ts, sessions }) => [
-          ...[name, studies.join(', ') || 'none', operator ? 'yes' : 'no', minuteText(created_ts, context.zone)],
-          ...[String(sessions.filter(({ expires_ts }) => expires_ts > now).length), locked_ts > now ? 'yes' : 'no'],
-        ]);
-        const header = ['NAME', 'STUDIES', 'OPERATOR', 'MADE', 'SIGNED IN', 'LOCKED'];
-        await context.output.result({ managers: found.map(publicOf) }, () =>
-          rows.length === 0 ? '' : withZone(table([header, ...rows], [4]), context.zone),
-        );
-        context.output.note(counted(found.length, 'account'));
-      }),
-    );
+async function list(context: CommandContext): Promise<void> {
+  const { output, zone } = context;
+  const now = context.now();
+  const found = await (await context.store()).managers.list();
+  const rows = found.map(({ name, studies, operator, created_ts, locked_ts, sessions }) => [
+    name,
+    studies.join(', ') || 'none',
+    operator ? 'yes' : 'no',
+    minuteText(created_ts, zone),
+    String(sessions.filter(({ expires_ts }) => expires_ts > now).length),
+    locked_ts > now ? 'yes' : 'no',
+  ]);
+  const header = ['NAME', 'STUDIES', 'OPERATOR', 'MADE', 'SIGNED IN', 'LOCKED'];
+  await output.result({ managers: found.map(publicOf) }, () => withZone(listing(header, rows, [4]), zone));
+  output.note(counted(found.length, 'account'));
 }
 
-function removeCommand(context: CommandContext) {
-  return new Command('remove')
-    .description('remove an account, and end its sessions')
-    .argument('<name>', 'name of the account')
-    .addHelpText('after', '\nExample:\n  mobility managers remove mira')
-    .action(
-      context.run(async (_, name) => {
-        const { managers } = await context.store();
-        if ((await managers.byName(name)) === null)
-          throw usageError(`no account ${JSON.stringify(name)}: see \`mobility managers list\``);
-        await managers.change(name, () => null);
-        await context.output.result({ name, removed: true }, name);
-        context.output.note('removed');
-      }),
-    );
+async function remove(context: CommandContext, name: string): Promise<void> {
+  const { managers } = await context.store();
+  if ((await managers.byName(name)) === null)
+    throw usageError(`no account ${JSON.stringify(name)}: see \`mobility managers list\``);
+  await managers.change(name, () => null);
+  await context.output.result({ name, removed: true }, name);
+  context.output.note('removed');
 }

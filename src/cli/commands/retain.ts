@@ -7,7 +7,7 @@ import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { ageArgument, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
-import { counted, table } from '../output.ts';
+import { counted, listing } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
@@ -69,20 +69,18 @@ async function run(context: CommandContext, options: OptionsOf<typeof flags>): P
   const done = dryRun ? 'would be removed' : 'removed';
   context.output.note(`${counted(rows, 'row')} of ${counted(users.length, 'user')} ${done}`);
   await noteInterrupted(context, users.length + failed.length, selectUsers(context, whom));
-  if (!dryRun)
-    (await context.log('pipeline')).write(
-      'INFO',
-      `Removed ${counted(rows, 'old row')} of ${counted(users.length, 'user')}`,
-    );
+  const log = await context.log('pipeline');
+  if (!dryRun) log.write('INFO', `Removed ${counted(rows, 'old row')} of ${counted(users.length, 'user')}`);
   return failed.length > 0 ? { exitCode: 3 } : {};
 }
 
 function tableOf(users: readonly UserReport[]): string {
   const day = (ts: number | null): string => (ts === null ? '-' : `${localDay(ts, 'UTC')} UTC`);
   const rows = users.map(({ user_email, entries, errors, links, raw_before, days_before }) => [
-    ...[user_email, String(entries), String(errors), String(links)],
-    ...[day(raw_before), day(days_before)],
+    user_email,
+    ...[entries, errors, links].map(String),
+    ...[raw_before, days_before].map(day),
   ]);
   const titles = ['NAME', 'ENTRIES', 'ERRORS', 'TRIPS', 'NO RAW DATA BEFORE', 'NO DAYS BEFORE'];
-  return rows.length === 0 ? '' : table([titles, ...rows], [1, 2, 3]);
+  return listing(titles, rows, [1, 2, 3]);
 }

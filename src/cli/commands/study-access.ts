@@ -13,7 +13,7 @@ import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
-import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
+import { findStudy, nameError, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 
 export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));
@@ -61,7 +61,6 @@ function linkOf(context: CommandContext, study: StudyRecord, subgroup: string, o
   return `${scheme === 'https' ? `${phoneAddress(server, publicUrl)}/join/` : `${scheme}://join`}?${query}`;
 }
 
-/** The page on which people join. */
 const pageOf = (address: string, study: StudyRecord, subgroup: string): string =>
   `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
@@ -77,10 +76,7 @@ export function newLinkCommand(context: CommandContext) {
 async function replaceLink(context: CommandContext, name: string, { as: asked }: { as?: string }): Promise<void> {
   const { joins: _, ...study } = await findStudy(context, name);
   const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
-  if (!isStudyName(join_name)) {
-    const found = JSON.stringify(join_name.slice(0, 60));
-    throw usageError(`expected up to 40 lower case letters, digits and hyphens, found ${found}`);
-  }
+  if (!isStudyName(join_name)) throw nameError('up to 40 lower case letters, digits and hyphens', join_name);
   await refuseTakenName(context, join_name);
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
   await context.output.result({ name, join_name, before: joinNameOf(study) }, join_name);
@@ -89,9 +85,7 @@ async function replaceLink(context: CommandContext, name: string, { as: asked }:
   );
 }
 
-/**
- * Throws `MOBILITY_USAGE` if this is or was the name for joining a study: its old links would lead to another study.
- */
+/** Refuses a name by which people join or joined another study: its old links would lead to this one. */
 export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
   const taken = await (await context.store()).studies.byJoinName(name);
   if (taken === null) return;

@@ -6,37 +6,33 @@ import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
-export function removeCommand(context: CommandContext) {
-  return new Command('remove')
+export const removeCommand = (context: CommandContext) =>
+  new Command('remove')
     .description('remove a study without members, and its list of erased tokens')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
-    .action(
-      context.run(async (_, name) => {
-        await findStudy(context, name);
-        const members = await (await context.store()).studies.remove(name);
-        if (members > 0)
-          throw usageError(
-            `expected a study without members, found ${counted(members, 'member')}: first erase them with \`mobility erase --study ${name}\``,
-          );
-        await context.output.result({ name, removed: true }, name);
-      }),
-    );
+    .action(context.run(remove));
+
+async function remove(context: CommandContext, name: string): Promise<void> {
+  await findStudy(context, name);
+  const members = await (await context.store()).studies.remove(name);
+  const first = `first erase them with \`mobility erase --study ${name}\``;
+  if (members > 0) throw usageError(`expected a study without members, found ${counted(members, 'member')}: ${first}`);
+  await context.output.result({ name, removed: true }, name);
 }
 
-export function readmitCommand(context: CommandContext) {
-  return new Command('readmit')
+export const readmitCommand = (context: CommandContext) =>
+  new Command('readmit')
     .description('let the study token of an erased person join its study again')
     .argument('<token>', 'study token, as the app shows it')
     .addHelpText('after', '\nExample:\n  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
-    .action(
-      context.run(async (_, token) => {
-        const { studies } = await context.store();
-        const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
-        if (study === null) throw usageError('expected a token of a study of this store, found another text');
-        if (!(await studies.readmit(study.name, tokenHash(token))))
-          throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
-        await context.output.result({ study: study.name, readmitted: true }, study.name);
-      }),
-    );
+    .action(context.run(readmit));
+
+async function readmit(context: CommandContext, token: string): Promise<void> {
+  const { studies } = await context.store();
+  const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
+  if (study === null) throw usageError('expected a token of a study of this store, found another text');
+  if (!(await studies.readmit(study.name, tokenHash(token))))
+    throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
+  await context.output.result({ study: study.name, readmitted: true }, study.name);
 }

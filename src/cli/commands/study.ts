@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
-import { type MobilityError, usageError } from '../../model/mobility-error.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import {
   countMember,
   defaultSubgroup,
@@ -18,9 +18,9 @@ import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
 import { type OptionsOf, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { counted, table } from '../output.ts';
+import { counted, listing, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
-import { findStudy, subgroupsOf } from '../user-options.ts';
+import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 import { readmitCommand, removeCommand } from './study-remove.ts';
@@ -35,14 +35,25 @@ Examples:
   mobility study config sunny --server https://mobility.example.org --out .
   mobility study link sunny --subgroup west --qr`,
     )
-    .addCommand(createCommand(context))
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context))
+    .addCommand(createFlags().action(context.run(create)))
+    .addCommand(
+      new Command('list')
+        .description('list the studies')
+        .addHelpText('after', '\nExample:\n  mobility study list --json')
+        .action(context.run(list)),
+    )
+    .addCommand(
+      new Command('show')
+        .description('show a study, its members by subgroup, and who joined in the last hour')
+        .argument('<name>', 'name of the study')
+        .addHelpText('after', '\nExample:\n  mobility study show sunny')
+        .action(context.run(show)),
+    )
     .addCommand(openCommand(context, 'close', false))
     .addCommand(openCommand(context, 'open', true))
     .addCommand(removeCommand(context))
     .addCommand(readmitCommand(context))
-    .addCommand(configCommand(context))
+    .addCommand(configFlags().action(context.run(configure)))
     .addCommand(linkCommand(context))
     .addCommand(newLinkCommand(context))
     .addCommand(studyTokensCommand(context))
@@ -51,11 +62,8 @@ Examples:
 
 const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => settings;
 
-/** How people can join. */
 const joiningOf = ({ open, joining }: StudySettings): string =>
   open ? (joining === 'open' ? 'open' : 'by list') : 'closed';
-
-const createCommand = (context: CommandContext) => createFlags().action(context.run(create));
 
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
 
@@ -123,10 +131,6 @@ export async function newStudy(
   };
 }
 
-function nameError(expected: string, found: string): MobilityError {
-  return usageError(`expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
-}
-
 /** Throws `MOBILITY_USAGE` if a subgroup with members would disappear: they could not set up a new phone. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
@@ -160,43 +164,27 @@ function createdNotes(before: StudyRecord | null, after: StudySettings): string[
   ];
 }
 
-function listCommand(context: CommandContext) {
-  return new Command('list')
-    .description('list the studies')
-    .addHelpText('after', '\nExample:\n  mobility study list --json')
-    .action(
-      context.run(async () => {
-        const store = await context.store();
-        const studies = await store.studies.list();
-        const counts = new Map(studies.map(({ name }) => [name, noMembers()]));
-        for await (const user of everyUser(store)) {
-          const count = counts.get(user.study ?? '');
-          if (count !== undefined) countMember(count, user, context.now());
-        }
-        const rows = studies.map((study) => [
-          ...[study.name, joiningOf(study), study.subgroups.join(', ') || defaultSubgroup],
-          ...[String(counts.get(study.name)!.members), String(study.config?.version ?? 'none')],
-        ]);
-        const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
-        await context.output.result(
-          {
-            studies: studies.map(({ config, ...study }) => {
-              return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
-            }),
-          },
-          () => (rows.length === 0 ? '' : table([header, ...rows], [3])),
-        );
-        context.output.note(rows.length === 1 ? '1 study' : `${rows.length} studies`);
-      }),
-    );
-}
-
-function showCommand(context: CommandContext) {
-  return new Command('show')
-    .description('show a study, its members by subgroup, and who joined in the last hour')
-    .argument('<name>', 'name of the study')
-    .addHelpText('after', '\nExample:\n  mobility study show sunny')
-    .action(context.run(show));
+async function list(context: CommandContext): Promise<void> {
+  const store = await context.store();
+  const studies = await store.studies.list();
+  const counts = new Map(studies.map(({ name }) => [name, noMembers()]));
+  for await (const user of everyUser(store)) {
+    const count = counts.get(user.study ?? '');
+    if (count !== undefined) countMember(count, user, context.now());
+  }
+  const rows = studies.map((study) => [
+    study.name,
+    joiningOf(study),
+    study.subgroups.join(', ') || defaultSubgroup,
+    String(counts.get(study.name)!.members),
+    String(study.config?.version ?? 'none'),
+  ]);
+  const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
+  const shown = studies.map(({ config, ...study }) => {
+    return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
+  });
+  await context.output.result({ studies: shown }, () => listing(header, rows, [3]));
+  context.output.note(counted(rows.length, 'study', 'studies'));
 }
 
 /** The members of a study, counted, and by subgroup. */
@@ -242,8 +230,6 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
       }),
     );
 }
-
-const configCommand = (context: CommandContext) => configFlags().action(context.run(configure));
 
 const configFlags = () =>
   new Command('config')

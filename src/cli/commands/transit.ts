@@ -6,125 +6,107 @@ import { localDay } from '../../model/time.ts';
 import type { Feeds } from '../../store/store.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
 import type { CommandContext } from '../context.ts';
-import { counted, table } from '../output.ts';
+import { counted, listing, table } from '../output.ts';
 
 export function command(context: CommandContext) {
   return new Command('transit')
     .addHelpText('after', '\nExamples:\n  mobility transit add muni.zip bart.zip\n  mobility transit list')
-    .addCommand(addCommand(context))
-    .addCommand(listCommand(context))
-    .addCommand(checkCommand(context))
-    .addCommand(removeCommand(context))
-    .addCommand(saveCommand(context));
-}
-
-function addCommand(context: CommandContext) {
-  return new Command('add')
-    .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
-    .argument('<zip...>', 'GTFS files')
-    .option('--dry-run', 'read and report, store nothing')
-    .addHelpText(
-      'after',
-      `
+    .addCommand(
+      new Command('add')
+        .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
+        .argument('<zip...>', 'GTFS files')
+        .option('--dry-run', 'read and report, store nothing')
+        .addHelpText(
+          'after',
+          `
 Examples:
   mobility transit add muni.zip bart.zip
   mobility transit add muni.zip --dry-run --json
 
 The next pipeline run derives again the days of people who were near the stops of a feed.`,
+        )
+        .action(context.run(add)),
     )
-    .action(
-      context.run(async (_, paths, { dryRun }) => {
-        const store = await context.store();
-        const added: ListedFeed[] = [];
-        // Read all files before storing the first, so that an invalid file means that none is stored.
-        const feeds = [];
-        for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
-        for (const { path, id, facts, index } of feeds) {
-          if (!dryRun) await store.feeds.add({ id, facts, index }, readZip(path));
-          added.push({ id, ...facts });
-        }
-        await context.output.result({ feeds: added }, () => added.map(feedText).join('\n'));
-        context.output.note(`${counted(added.length, 'feed')} ${dryRun ? 'would be added' : 'added'}`);
-      }),
-    );
-}
-
-function listCommand(context: CommandContext) {
-  return new Command('list')
-    .description('list the feeds')
-    .addHelpText('after', '\nExample:\n  mobility transit list --json')
-    .action(
-      context.run(async () => {
-        const feeds = await listFeeds(context);
-        const rows = feeds.map(({ id, name, agencies, first_day, last_day, routes, stops }) => [
-          shortId(id),
-          name,
-          agencies.join(', '),
-          `${first_day}..${last_day}`,
-          routesText(routes),
-          String(stops),
-        ]);
-        await context.output.result({ feeds }, () =>
-          rows.length === 0 ? '' : table([['ID', 'FILE', 'AGENCIES', 'DAYS', 'ROUTES', 'STOPS'], ...rows], [5]),
-        );
-        context.output.note(counted(feeds.length, 'feed'));
-      }),
-    );
-}
-
-function checkCommand(context: CommandContext) {
-  return new Command('check')
-    .description(
-      'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
+    .addCommand(
+      new Command('list')
+        .description('list the feeds')
+        .addHelpText('after', '\nExample:\n  mobility transit list --json')
+        .action(context.run(list)),
     )
-    .addHelpText('after', '\nExample:\n  mobility transit check')
-    .action(
-      context.run(async () => {
-        const today = localDay(context.now(), 'UTC');
-        const findings = await checkFeeds(await context.store(), await listFeeds(context), today);
-        await context.output.result({ findings }, () =>
-          table(findings.map(({ id, name, problem }) => [shortId(id), name, problem])),
-        );
-        context.output.note(counted(findings.length, 'finding'));
-      }),
+    .addCommand(
+      new Command('check')
+        .description(
+          'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
+        )
+        .addHelpText('after', '\nExample:\n  mobility transit check')
+        .action(context.run(check)),
+    )
+    .addCommand(
+      new Command('remove')
+        .description('remove feeds; the next pipeline run derives the days near their stops again')
+        .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
+        .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
+        .action(context.run(remove)),
+    )
+    .addCommand(
+      new Command('save')
+        .description('write the zip of a feed to a file')
+        .argument('<id>', 'beginning of an id, see `mobility transit list`')
+        .argument('<file>', 'file to create')
+        .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
+        .action(context.run(save)),
     );
 }
 
-function removeCommand(context: CommandContext) {
-  return new Command('remove')
-    .description('remove feeds; the next pipeline run derives the days near their stops again')
-    .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
-    .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
-    .action(
-      context.run(async (_, ids) => {
-        const store = await context.store();
-        const feeds = await listFeeds(context);
-        const chosen = ids.map((start) => chooseFeed(feeds, start));
-        for (const { id } of chosen) await store.feeds.remove(id);
-        await context.output.result({ removed: chosen.map(({ id }) => id) }, () =>
-          chosen.map(({ id, name }) => `${shortId(id)} ${name}`).join('\n'),
-        );
-        context.output.note(`${counted(chosen.length, 'feed')} removed`);
-      }),
-    );
+async function add(context: CommandContext, paths: string[], { dryRun }: { dryRun?: true }): Promise<void> {
+  const store = await context.store();
+  const added: ListedFeed[] = [];
+  // Read all files before storing the first, so that an invalid file means that none is stored.
+  const feeds = [];
+  for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
+  for (const { path, id, facts, index } of feeds) {
+    if (!dryRun) await store.feeds.add({ id, facts, index }, readZip(path));
+    added.push({ id, ...facts });
+  }
+  await context.output.result({ feeds: added }, () => added.map(feedText).join('\n'));
+  context.output.note(`${counted(added.length, 'feed')} ${dryRun ? 'would be added' : 'added'}`);
 }
 
-function saveCommand(context: CommandContext) {
-  return new Command('save')
-    .description('write the zip of a feed to a file')
-    .argument('<id>', 'beginning of an id, see `mobility transit list`')
-    .argument('<file>', 'file to create')
-    .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
-    .action(
-      context.run(async (_, start, file) => {
-        const { feeds } = await context.store();
-        const { id } = chooseFeed(await listFeeds(context), start);
-        await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-          throw error.code === 'EEXIST' ? usageError(`expected a new file, found ${file}: name another one`) : error;
-        });
-        await context.output.result({ id, file }, file);
-      }),
-    );
+async function list(context: CommandContext): Promise<void> {
+  const feeds = await listFeeds(context);
+  const rows = feeds.map(({ id, name, agencies, first_day, last_day, routes, stops }) => {
+    return [shortId(id), name, agencies.join(', '), `${first_day}..${last_day}`, routesText(routes), String(stops)];
+  });
+  const header = ['ID', 'FILE', 'AGENCIES', 'DAYS', 'ROUTES', 'STOPS'];
+  await context.output.result({ feeds }, () => listing(header, rows, [5]));
+  context.output.note(counted(feeds.length, 'feed'));
+}
+
+async function check(context: CommandContext): Promise<void> {
+  const today = localDay(context.now(), 'UTC');
+  const findings = await checkFeeds(await context.store(), await listFeeds(context), today);
+  const rows = findings.map(({ id, name, problem }) => [shortId(id), name, problem]);
+  await context.output.result({ findings }, () => table(rows));
+  context.output.note(counted(findings.length, 'finding'));
+}
+
+async function remove(context: CommandContext, ids: string[]): Promise<void> {
+  const store = await context.store();
+  const feeds = await listFeeds(context);
+  const chosen = ids.map((start) => chooseFeed(feeds, start));
+  for (const { id } of chosen) await store.feeds.remove(id);
+  const texts = chosen.map(({ id, name }) => `${shortId(id)} ${name}`);
+  await context.output.result({ removed: chosen.map(({ id }) => id) }, texts.join('\n'));
+  context.output.note(`${counted(chosen.length, 'feed')} removed`);
+}
+
+async function save(context: CommandContext, start: string, file: string): Promise<void> {
+  const { feeds } = await context.store();
+  const { id } = chooseFeed(await listFeeds(context), start);
+  await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EEXIST' ? usageError(`expected a new file, found ${file}: name another one`) : error;
+  });
+  await context.output.result({ id, file }, file);
 }
 
 async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {

@@ -12,7 +12,7 @@ import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { counted, table } from '../output.ts';
+import { counted, listing, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
 import { withZone } from '../wording.ts';
 
@@ -119,27 +119,27 @@ export async function newPageLink(
   return `${address}/me/open?key=${key}`;
 }
 
-export function userLinkCommand(context: CommandContext) {
-  return new Command('link')
+export const userLinkCommand = (context: CommandContext) => linkFlags().action(context.run(createLink));
+
+const linkFlags = () =>
+  new Command('link')
     .description('create a link that opens the days of a user in a browser, once')
     .argument('<name>', 'name or UUID of the user')
     .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print the link as a QR code')
-    .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
-    .action(
-      context.run(async (_, name, options) => {
-        const user = await context.findUser(name);
-        const address = phoneAddress(options.server, context.config().publicUrl);
-        const expires_ts = context.now() + (options.days ?? linkDays) * day;
-        const link = await newPageLink(context, user.uuid, address, expires_ts);
-        const result = { user_email: user.user_email, uuid: user.uuid, link, expires_ts };
-        await context.output.result(result, options.qr ? `${link}\n${context.output.code(qrText(link))}` : link);
-        context.output.note(
-          `works once, until ${minuteText(expires_ts, context.zone)} ${context.zone}; \`mobility users tokens ${name}\` lists it`,
-        );
-      }),
-    );
+    .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr');
+
+async function createLink(context: CommandContext, name: string, options: OptionsOf<typeof linkFlags>): Promise<void> {
+  const { output, zone } = context;
+  const { user_email, uuid } = await context.findUser(name);
+  const address = phoneAddress(options.server, context.config().publicUrl);
+  const expires_ts = context.now() + (options.days ?? linkDays) * day;
+  const link = await newPageLink(context, uuid, address, expires_ts);
+  const text = options.qr ? `${link}\n${output.code(qrText(link))}` : link;
+  await output.result({ user_email, uuid, link, expires_ts }, text);
+  const until = `${minuteText(expires_ts, zone)} ${zone}`;
+  output.note(`works once, until ${until}; \`mobility users tokens ${name}\` lists it`);
 }
 
 /** The token of `--import`. `-`: from standard input, so that lists of processes do not show it. */
@@ -147,27 +147,25 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
   return checkedToken(given === '-' ? (await streamText(stdin)).replace(/\r?\n$/, '') : given);
 }
 
-export function tokensCommand(context: CommandContext) {
-  return new Command('tokens')
+export const tokensCommand = (context: CommandContext) =>
+  new Command('tokens')
     .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users tokens ada')
-    .action(
-      context.run(async (_, name) => {
-        const user = await context.findUser(name);
-        const store = await context.store();
-        const found = await store.tokens.list(user.uuid);
-        const sources = await sourcesOf(store, user.uuid);
-        const listed = found.map(({ hash, user_id: _, ...token }) => {
-          const id = tokenId(hash);
-          return { id, ...token, entries_of: sources.get(id) ?? null };
-        });
-        await context.output.result({ tokens: listed }, () =>
-          withZone(tokensText(found, sources, context), context.zone),
-        );
-        context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
-      }),
-    );
+    .action(context.run(listTokens));
+
+async function listTokens(context: CommandContext, name: string): Promise<void> {
+  const { output, zone } = context;
+  const user = await context.findUser(name);
+  const store = await context.store();
+  const found = await store.tokens.list(user.uuid);
+  const sources = await sourcesOf(store, user.uuid);
+  const tokens = found.map(({ hash, user_id: _, ...token }) => {
+    const id = tokenId(hash);
+    return { id, ...token, entries_of: sources.get(id) ?? null };
+  });
+  await output.result({ tokens }, () => withZone(tokensText(found, sources, context), zone));
+  output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
 }
 
 /**
@@ -190,7 +188,6 @@ function tokensText(
   sources: ReadonlyMap<string, string>,
   { now, zone }: CommandContext,
 ): string {
-  if (tokens.length === 0) return '';
   const until = (token: TokenRecord): string => {
     const refusal = refusalOf(token, now());
     if (refusal !== null) return `${refusal.why} ${minuteText(refusal.since, zone)}`;
@@ -201,39 +198,40 @@ function tokensText(
   const usedOnce = ({ revoked_why, revoked_ts = 0 }: TokenRecord): string =>
     revoked_why === 'used' ? minuteText(revoked_ts, zone) : 'never';
   const rows = tokens.map((token) => [
-    ...[tokenId(token.hash), token.kind ?? 'made', minuteText(token.created_ts, zone), until(token)],
+    tokenId(token.hash),
+    token.kind ?? 'made',
+    minuteText(token.created_ts, zone),
+    until(token),
     token.used_ts === undefined ? usedOnce(token) : hour(token.used_ts),
     sources.get(tokenId(token.hash)) ?? '-',
   ]);
-  return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED', 'ENTRIES OF'], ...rows]);
+  return listing(['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED', 'ENTRIES OF'], rows);
 }
 
-export function revokeCommand(context: CommandContext) {
-  return new Command('revoke')
+export const revokeCommand = (context: CommandContext) =>
+  new Command('revoke')
     .description('revoke one token')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
-    .action(
-      context.run(async (_, name, id) => {
-        const user = await context.findUser(name);
-        const { tokens } = await context.store();
-        const all = await tokens.list(user.uuid);
-        const found = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
-        const good = found.filter(({ revoked_ts }) => revoked_ts === undefined);
-        const [token, ...others] = good.length > 0 ? good : found;
-        if (token === undefined || others.length > 0) {
-          throw usageError(
-            `expected the id of one token of ${user.user_email}, found ${id}: see \`mobility users tokens ${name}\``,
-          );
-        }
-        const { revoked_ts, revoked_why = 'revoked' } = token;
-        const before =
-          revoked_ts && `already ${revoked_why} at ${minuteText(revoked_ts, context.zone)} ${context.zone}`;
-        if (!before) await tokens.revoke(user.uuid, token.hash, { ts: context.now(), why: 'revoked' });
-        const shown = tokenId(token.hash);
-        await context.output.result({ id: shown, revoked: true }, shown);
-        context.output.note(before || 'revoked');
-      }),
-    );
+    .action(context.run(revokeToken));
+
+async function revokeToken(context: CommandContext, name: string, id: string): Promise<void> {
+  const { output, zone } = context;
+  const user = await context.findUser(name);
+  const { tokens } = await context.store();
+  const all = await tokens.list(user.uuid);
+  const found = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
+  const good = found.filter(({ revoked_ts }) => revoked_ts === undefined);
+  const [token, ...others] = good.length > 0 ? good : found;
+  if (token === undefined || others.length > 0) {
+    const see = `see \`mobility users tokens ${name}\``;
+    throw usageError(`expected the id of one token of ${user.user_email}, found ${id}: ${see}`);
+  }
+  const { revoked_ts, revoked_why = 'revoked' } = token;
+  const before = revoked_ts && `already ${revoked_why} at ${minuteText(revoked_ts, zone)} ${zone}`;
+  if (!before) await tokens.revoke(user.uuid, token.hash, { ts: context.now(), why: 'revoked' });
+  const shown = tokenId(token.hash);
+  await output.result({ id: shown, revoked: true }, shown);
+  output.note(before || 'revoked');
 }

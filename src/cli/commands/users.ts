@@ -23,42 +23,24 @@ import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './u
 export function command(context: CommandContext) {
   return new Command('users')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
-    .addCommand(addCommand(context))
-    .addCommand(importCommand(context))
-    .addCommand(listCommand(context))
-    .addCommand(removeCommand(context))
-    .addCommand(tokenCommand(context))
-    .addCommand(tokensCommand(context))
-    .addCommand(revokeCommand(context))
-    .addCommand(userLinkCommand(context));
-}
-
-function addCommand(context: CommandContext) {
-  return new Command('add')
-    .description('register one user; a registered user keeps their UUID')
-    .argument('<name>', 'name with which the user logs in (user_email)')
-    .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
-    .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
-    .action(
-      context.run(async (_, name, options) => {
-        const uuid = options.uuid?.toLowerCase();
-        if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
-        const { users } = await context.store({ make: true });
-        const given = uuid === undefined ? {} : { uuid };
-        const { user, created } = await users.register(checkedName(name, uuid), { ...given, now: context.now() });
-        await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
-        context.output.note(created ? 'registered' : 'was already registered');
-      }),
-    );
-}
-
-function importCommand(context: CommandContext) {
-  return new Command('import')
-    .description('register the people of a CSV file')
-    .argument('<file>', 'CSV file, or - for standard input')
-    .addHelpText(
-      'after',
-      `
+    .addCommand(
+      new Command('add')
+        .description('register one user; a registered user keeps their UUID')
+        .argument('<name>', 'name with which the user logs in (user_email)')
+        .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
+        .addHelpText(
+          'after',
+          '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…',
+        )
+        .action(context.run(add)),
+    )
+    .addCommand(
+      new Command('import')
+        .description('register the people of a CSV file')
+        .argument('<file>', 'CSV file, or - for standard input')
+        .addHelpText(
+          'after',
+          `
 Examples:
   mobility users import people.csv
   cut -d, -f1 list.csv | mobility users import -
@@ -66,23 +48,38 @@ Examples:
 The file has the header user_email,uuid,token; uuid and token may be left out or
 empty. The file can be imported again: registered people keep their UUID and tokens.
 Exit code 3: some lines failed; the others are registered.`,
+        )
+        .action(context.run(importFile)),
     )
-    .action(
-      context.run(async (_, file): Promise<Outcome> => {
-        const csv = await (file === '-' ? streamText(context.stdin) : fileText(file));
-        const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
-        for (const { line, user_email, message } of failed)
-          context.output.note(`line ${line}${user_email === '' ? '' : ` (${user_email})`}: ${message}`);
-        const text = `${counted(added, 'user')} added, ${present} already registered, ${counted(failed.length, 'line')} failed`;
-        await context.output.result({ added, present, failed }, text);
-        if (failed.length === 0) return {};
-        if (added + present > 0) return { exitCode: 3 };
-        throw usageError(`no line of ${file} could be registered`);
-      }),
-    );
+    .addCommand(listFlags(context).action(context.run(list)))
+    .addCommand(removeFlags(context).action(context.run(remove)))
+    .addCommand(tokenCommand(context))
+    .addCommand(tokensCommand(context))
+    .addCommand(revokeCommand(context))
+    .addCommand(userLinkCommand(context));
 }
 
-const listCommand = (context: CommandContext) => listFlags(context).action(context.run(list));
+async function add(context: CommandContext, name: string, options: { uuid?: string }): Promise<void> {
+  const uuid = options.uuid?.toLowerCase();
+  if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
+  const { users } = await context.store({ make: true });
+  const given = uuid === undefined ? {} : { uuid };
+  const { user, created } = await users.register(checkedName(name, uuid), { ...given, now: context.now() });
+  await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
+  context.output.note(created ? 'registered' : 'was already registered');
+}
+
+async function importFile(context: CommandContext, file: string): Promise<Outcome> {
+  const csv = await (file === '-' ? streamText(context.stdin) : fileText(file));
+  const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
+  for (const { line, user_email, message } of failed)
+    context.output.note(`line ${line}${user_email === '' ? '' : ` (${user_email})`}: ${message}`);
+  const text = `${counted(added, 'user')} added, ${present} already registered, ${counted(failed.length, 'line')} failed`;
+  await context.output.result({ added, present, failed }, text);
+  if (failed.length === 0) return {};
+  if (added + present > 0) return { exitCode: 3 };
+  throw usageError(`no line of ${file} could be registered`);
+}
 
 const listFlags = (context: CommandContext) =>
   new Command('list')
@@ -152,13 +149,8 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
     const errors = set_aside.reduce((sum, { count }) => sum + count, 0);
     const began = minuteText(joined.ts ?? registered.ts!, zone);
     const times = [ago(since), began, ago(pushed.ts), ago(located.ts)];
-    return [
-      uuid,
-      shownName(user_email),
-      personStates[state],
-      ...times,
-      ...(full ? [waiting.count, errors, trips].map(String) : []),
-    ];
+    const counts = full ? [waiting.count, errors, trips].map(String) : [];
+    return [uuid, shownName(user_email), personStates[state], ...times, ...counts];
   });
   return table([[...titles, ...(full ? ['WAITING', 'ERRORS', 'TRIPS'] : [])], ...rows], [7, 8, 9]);
 }
@@ -166,8 +158,8 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
 /** Collections with data about a user, besides the registration. */
 const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
 
-function removeCommand(context: CommandContext) {
-  return new Command('remove')
+const removeFlags = (context: CommandContext) =>
+  new Command('remove')
     .description('remove a registered user without data, or members of a study who never sent any')
     .argument('[name]', 'name or UUID of the user')
     .option('--study <name>', 'with --never-pushed: members of this study who joined by its link')
@@ -181,14 +173,15 @@ Examples:
   mobility users remove --study sunny --joined-since 10:00 --never-pushed
 
 To remove users with data, use \`mobility erase\`.`,
-    )
-    .action(
-      context.run(async (_, name, { study, joinedSince, neverPushed }) => {
-        if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
-        if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
-        throw usageError('expected the name of a user, or --study NAME with --never-pushed');
-      }),
     );
+
+type RemoveOptions = OptionsOf<typeof removeFlags>;
+
+async function remove(context: CommandContext, name: string | undefined, options: RemoveOptions): Promise<void> {
+  const { study, joinedSince, neverPushed } = options;
+  if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
+  if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
+  throw usageError('expected the name of a user, or --study NAME with --never-pushed');
 }
 
 async function removeOne(context: CommandContext, name: string): Promise<void> {
