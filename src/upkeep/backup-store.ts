@@ -1,4 +1,3 @@
-// Copies an embedded store while other processes write to it, and compares the checksums of the copy.
 import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -7,10 +6,9 @@ import { onEngine } from '../store/open.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
-/** The result of a backup. */
-export interface BackupReport {
+/** Of a copy of a store. */
+interface Sizes {
   bytes: number;
-  /** The number of rows of the copy. The checksum of each was compared. */
   rows: number;
 }
 
@@ -22,7 +20,7 @@ export interface BackupReport {
  * - `MOBILITY_STORE_FULL` if the copy does not fit on the disk,
  * - the reason of `signal` once it is aborted.
  */
-export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
+export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<Sizes> {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
   const { storeError } = await import('../store/sqlite/sqlite-errors.ts');
   const { syncFolder } = await import('../store/sqlite/folder.ts');
@@ -46,16 +44,15 @@ export async function backupStore(folder: string, target: string, signal?: Abort
   }
 }
 
-async function compareSums(copy: string, folder: string, signal?: AbortSignal): Promise<BackupReport> {
+async function compareSums(copy: string, folder: string, signal?: AbortSignal): Promise<Sizes> {
   return onEngine(copy, { make: false }, async (engine) => {
     const { findings, rows } = await checkRows(engine, { sumsOnly: true, ...(signal && { signal }) });
     signal?.throwIfAborted();
     const [first] = findings;
     if (first === undefined) return { bytes: (await engine.disk()).bytes, rows };
-    throw new MobilityError(
-      'MOBILITY_STORE_DAMAGED',
-      `${folder}: expected sound rows, found ${findings.length} damaged, the first in ${first.table} (${first.row}); run \`mobility store check\``,
-    );
+    const found = `${findings.length} damaged, the first in ${first.table} (${first.row})`;
+    const text = `${folder}: expected sound rows, found ${found}; run \`mobility store check\``;
+    throw new MobilityError('MOBILITY_STORE_DAMAGED', text);
   });
 }
 

@@ -1,11 +1,13 @@
-// Runs all checks of `mobility doctor` and of the operator's page: installation, runs, corrections and people.
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { counted } from '../log/text.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { checkCorrections, countBeyondBounds } from './check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, type Host, isDead } from './check-installation.ts';
 
-/** Runs all checks. `url`: the address that phones use; if it is given, the server behind it is checked too. */
+/**
+ * Runs all checks of `mobility doctor` and of the operator's page. `url`: the address that phones use; if it is given,
+ * the server behind it is checked too.
+ */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];

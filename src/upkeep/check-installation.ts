@@ -1,5 +1,3 @@
-// Checks the requirements of an installation one by one: rights, disk, clock, zones, leases, proxy, backup, log.
-
 import { accessSync, constants, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
@@ -11,7 +9,6 @@ import { errorText } from '../model/mobility-error.ts';
 import { day } from '../model/time.ts';
 import type { Lease, Store } from '../store/store.ts';
 
-/** Settings, environment variables, clock and time zone of the checked host. */
 export interface Host {
   config(): Config;
   env: Readonly<Record<string, string | undefined>>;
@@ -39,13 +36,14 @@ const backupDays = 7;
  */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
-  const checks = [
+  return [
     await checkStore(store),
     checkRights(host, config.logDir),
     await checkDisk(store, config.readyDiskMiB),
+    checkZones(host),
+    ...(await checkActs(host)),
+    ...(url === undefined ? [] : await checkServer(url, host.now())),
   ];
-  checks.push(checkZones(host), ...(await checkActs(host)));
-  return url === undefined ? checks : [...checks, ...(await checkServer(url, host.now()))];
 }
 
 const sound = (name: string, text: string): Check => ({ name, ok: true, text });
@@ -66,24 +64,17 @@ async function checkStore(store: Store): Promise<Check> {
  */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
+  const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
     const stat = statSync(folder, { throwIfNoEntry: false });
     if (stat === undefined) continue; // it is created with the first write
     try {
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch {
-      return wrong(
-        'rights',
-        `${folder} cannot be written by this account`,
-        'run commands as the account of the service',
-      );
+      return wrongAccount(`${folder} cannot be written by this account`);
     }
     if (process.getuid !== undefined && stat.uid !== process.getuid())
-      return wrong(
-        'rights',
-        `${folder} belongs to another account (uid ${stat.uid})`,
-        'run commands as the account of the service',
-      );
+      return wrongAccount(`${folder} belongs to another account (uid ${stat.uid})`);
   }
   return sound('rights', 'the folders of store and log can be written');
 }
@@ -93,11 +84,8 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   if (free === null) return sound('disk', 'the database server does not report its free space');
   const text = `${Math.floor(free / 2 ** 20).toLocaleString('en-US')} MiB free`;
   if (free >= leastMiB * 2 ** 20) return sound('disk', text);
-  return wrong(
-    'disk',
-    `${text}, expected ${leastMiB.toLocaleString('en-US')} (MOBILITY_READY_DISK)`,
-    'free space on the disk of the store',
-  );
+  const expected = `expected ${leastMiB.toLocaleString('en-US')} (MOBILITY_READY_DISK)`;
+  return wrong('disk', `${text}, ${expected}`, 'free space on the disk of the store');
 }
 
 /** Months after which time zone data may be old: countries change their zones several times a year. */
@@ -105,12 +93,10 @@ const oldMonths = 6;
 
 function checkZones({ env, zone, now }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
-  if (env.TZ !== undefined && env.TZ !== '' && zone === 'UTC' && !/^(Etc\/)?(UTC|GMT)$/i.test(env.TZ))
-    return wrong(
-      'zones',
-      `TZ names no time zone that Node knows: ${JSON.stringify(env.TZ)}`,
-      'set TZ to a name such as Europe/Berlin',
-    );
+  if (env.TZ !== undefined && env.TZ !== '' && zone === 'UTC' && !/^(Etc\/)?(UTC|GMT)$/i.test(env.TZ)) {
+    const text = `TZ names no time zone that Node knows: ${JSON.stringify(env.TZ)}`;
+    return wrong('zones', text, 'set TZ to a name such as Europe/Berlin');
+  }
   if (!knowsZones) return wrong('zones', 'Node has no time zones', 'install a complete Node');
   const { tz = '' } = process.versions; // a release such as 2025c
   const since = new Date(now() * 1000);
@@ -167,13 +153,13 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
   const { zone } = host;
   const now = host.now();
   const clock =
-    newest !== null && newest > now + clockSlack
-      ? wrong(
+    newest === null || newest <= now + clockSlack
+      ? sound('clock', minuteText(now, zone))
+      : wrong(
           'clock',
           `the last put arrived ${minuteText(newest, zone)}, later than now`,
           'correct the clock of the host, and synchronize it with NTP',
-        )
-      : sound('clock', minuteText(now, zone));
+        );
   const [first] = dead;
   if (first === undefined) return [clock, sound('leases', 'no run was killed')];
   const text = `${first.owner} was killed and still holds ${counted(dead.length, 'lease')}, until ${minuteText(first.expires_ts, zone)}`;
@@ -183,24 +169,17 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
 const timeout = 10_000; // ms for an answer of the server
 const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes several MiB
 
-/**
- * Checks the address that phones use: whether the server answers, its clock, and whether the proxy accepts large
- * bodies.
- */
+/** Checks whether the server answers, its clock, and whether the proxy accepts large bodies. */
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
   const isOurs = (answer: Response): boolean => answer.headers.has('X-Request-Id');
   try {
     const ready = await ask('/readyz');
-    if (!isOurs(ready))
-      return [
-        wrong(
-          'proxy',
-          `expected an answer of mobility at ${url}, found ${ready.status} of another server`,
-          'correct the address, or the path that the proxy forwards',
-        ),
-      ];
+    if (!isOurs(ready)) {
+      const text = `expected an answer of mobility at ${url}, found ${ready.status} of another server`;
+      return [wrong('proxy', text, 'correct the address, or the path that the proxy forwards')];
+    }
     if (ready.status !== 200)
       return [wrong('server', `GET /readyz answers ${ready.status}: ${await ready.text()}`, 'docs/operations.md')];
     const date = Date.parse(ready.headers.get('Date') ?? '') / 1000;
@@ -221,12 +200,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
     }
     return [...clock, sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB reach it`)];
   } catch (error) {
-    return [
-      wrong(
-        'server',
-        `${url} does not answer: ${errorText(error)}`,
-        'start `mobility serve`, or correct address, proxy or firewall',
-      ),
-    ];
+    const text = `${url} does not answer: ${errorText(error)}`;
+    return [wrong('server', text, 'start `mobility serve`, or correct address, proxy or firewall')];
   }
 }

@@ -1,5 +1,4 @@
-// Finds problems of one person that their status does not show, for `mobility doctor`: refused tokens, killed runs, and
-// gaps in a day.
+// Finds problems of one person that their status does not show, for `mobility doctor`.
 import { clockText, durationText } from '../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../diary/observed-time.ts';
 import type { StepName } from '../diary/status/breakages.ts';
@@ -49,9 +48,7 @@ const waking = { from: 7 * 3600, to: 22 * 3600 };
 /** Time before the first location and after the last one is not a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
-/**
- * Explains the long gaps of a day, with the entries that the phone sent for that time. null: there are no long gaps.
- */
+/** Explains the long gaps of a day, with the entries that the phone sent for that time; null: there are none. */
 export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
   const {
     days: [observed],
@@ -62,32 +59,28 @@ export async function findGap(store: Store, user: UserRecord, day: string, hostZ
   const gaps = observed!.spans.filter(isGap);
   if (gaps.length === 0) return null;
   const { zone } = observed!;
-  const texts: string[] = [];
+  const name = quotedName(user.user_email);
   const excluded = gaps.filter(({ reason }) => reason === 'taken out');
   if (excluded.length > 0) {
     const times = excluded.map(({ from, to }) => `${clockText(from, zone)}-${clockText(to, zone)}`).join(', ');
     return {
       why: `${day}, times of ${zone}: a correction excludes the data of ${times}. They are kept, but give no trips.`,
-      next: `to use the data again, undo the correction: mobility correct list --user ${quotedName(user.user_email)}`,
+      next: `to use the data again, undo the correction: mobility correct list --user ${name}`,
     };
   }
+  const texts: string[] = [];
   for (const gap of gaps) texts.push(await gapText(store, user, gap, zone));
-  const reasons = new Set(gaps.map(({ reason }) => reason));
-  const words = reasons.has('tracking off')
+  const words = gaps.some(({ reason }) => reason === 'tracking off')
     ? 'to switch tracking on'
     : 'to set location to "always" and to switch the battery saver off';
   return {
     why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time are unknown, and no command can restore them.`,
-    next: `ask ${quotedName(user.user_email)} ${words}; see what is known: mobility explain --user ${quotedName(user.user_email)} --day ${day}`,
+    next: `ask ${name} ${words}; see what is known: mobility explain --user ${name} --day ${day}`,
   };
 }
 
-async function gapText(
-  store: Store,
-  { uuid }: UserRecord,
-  { from, to, reason }: TimeSpan,
-  zone: string,
-): Promise<string> {
+async function gapText(store: Store, { uuid }: UserRecord, gap: TimeSpan, zone: string): Promise<string> {
+  const { from, to, reason } = gap;
   const { entries } = await store.timeseries.find(uuid, { time: 'ts', from: from + 1, to, limit: 500 });
   const keys = new Map<string, number>();
   for (const { metadata } of entries) keys.set(metadata.key, (keys.get(metadata.key) ?? 0) + 1);

@@ -1,4 +1,3 @@
-// Reads all rows of a store, on every engine, and reports damaged rows by user.
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { entriesIn, readHeader } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
@@ -19,11 +18,10 @@ export interface Finding {
   /** The name of the row; empty: the problem concerns the whole table. */
   row: string;
   problem: string;
-  /** What to do about it. */
   cure: string;
 }
 
-/** The findings of a check. */
+/** The result of a check. */
 export interface CheckReport {
   findings: Finding[];
   /** Rows that were read. */
@@ -39,7 +37,6 @@ export interface CheckOptions {
   sumsOnly?: boolean;
   /** When aborted, the check ends with the findings so far. */
   signal?: AbortSignal;
-  /** Called after each 100 rows, with the number of rows so far. */
   onProgress?: (rows: number) => void;
 }
 
@@ -51,24 +48,20 @@ const tables = allTables as unknown as readonly AnyTable[];
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
   return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-    const finding = { user_id: null, table: '', row: '', problem: error.message, cure: 'restore a backup' };
-    return { findings: [finding], rows: 0, complete: false };
+    return { findings: [{ ...findingAbout('', error.message), cure: 'restore a backup' }], rows: 0, complete: false };
   });
 }
 
-/** Checks all rows, or the rows of one user. */
 export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
   const report: CheckReport = { findings: [], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal, onProgress } = options;
   if (userId === undefined && !sumsOnly) {
-    const problems = await engine.check().catch(damageOf);
-    for (const problem of problems) report.findings.push({ user_id: null, table: '', row: '', problem, cure: restore });
+    for (const problem of await engine.check().catch(damageOf)) report.findings.push(findingAbout('', problem));
   }
   const slices = startSlices();
   for (const table of tables) {
     const problems = await checkTable(table).catch(damageOf);
-    for (const problem of problems)
-      report.findings.push({ user_id: null, table: table.name, row: '', problem, cure: restore });
+    for (const problem of problems) report.findings.push(findingAbout(table.name, problem));
     if (signal?.aborted === true) return report;
   }
   report.complete = true;
@@ -88,6 +81,15 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
     return [];
   }
 }
+
+/** A finding about a whole table. Empty: the whole store. */
+const findingAbout = (table: string, problem: string): Finding => ({
+  user_id: null,
+  table,
+  row: '',
+  problem,
+  cure: restore,
+});
 
 /** Returns the message of an error about damage, so that the other parts of the check continue. Throws other errors. */
 function damageOf(error: unknown): string[] {
@@ -171,7 +173,6 @@ async function checkOwners(engine: Engine, table: AnyTable, column: string, repo
     });
     after = user;
     if (user === undefined || owners > 0) continue;
-    const problem = 'the user is not registered';
-    report.findings.push({ user_id: user, table: table.name, row: '', problem, cure: restore });
+    report.findings.push({ ...findingAbout(table.name, 'the user is not registered'), user_id: user });
   }
 }

@@ -1,5 +1,4 @@
-// Copies people from one store to another. Rows are copied unchanged, since all engines store the same bytes under the
-// same keys.
+// Rows are copied unchanged, since all engines store the same bytes under the same keys.
 import { withoutCredentials } from '../model/address.ts';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { NoStore } from '../model/store-errors.ts';
@@ -22,19 +21,11 @@ import {
 import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import { partsOf } from '../util/parts-of.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
-import { settleMissing } from './missing-people.ts';
+import { type MissingOptions, settleMissing } from './missing-people.ts';
 
-export interface CopyOptions {
+export interface CopyOptions extends MissingOptions {
   /** Seconds since the epoch. */
   now: () => number;
-  /** Compares and counts, and writes nothing. */
-  dryRun?: boolean;
-  /** Replaces people whose data in the target differ. */
-  overwrite?: boolean;
-  /** Allows people in the target who are not in the source. */
-  merge?: boolean;
-  /** Erases people of the target who are not in the source. Refused if one of them sent data to the target itself. */
-  eraseMissing?: boolean;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
   /** Called after each person. */
@@ -50,22 +41,21 @@ export interface CopiedUser {
    */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** The number of rows that were written in the target, or would be in a dry run. */
+  /** Rows of the target that were written or removed, or would be in a dry run. */
   written: number;
-  /** The number of rows that were removed in the target, or would be in a dry run. */
   removed: number;
 }
 
-/** The result of a copy: counts of people and rows, and the people whose data still differ. */
+/** Counts of people and rows. */
 export interface CopyReport {
   users: number;
   copied: number;
   same: number;
   written: number;
   removed: number;
-  /** The number of people who were only in the target when the copy began. */
+  /** People who were only in the target when the copy began. */
   others: number;
-  /** The people whose data in source and target differ after the copy, with the reason. */
+  /** The people whose data in source and target differ after the copy. */
   reports: CopiedUser[];
   /** True if the target has the same data of every person of the source. */
   equal: boolean;
@@ -110,11 +100,10 @@ export async function copyPerson(from: string, to: string, userId: string): Prom
 }
 
 /** An engine without rows, for a dry run whose target does not exist. */
-const emptyEngine = (address: string): Engine =>
-  ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
-    Engine,
-    'address' | 'read'
-  > as Engine;
+function emptyEngine(address: string): Engine {
+  const read: Engine['read'] = (work) => work({ find: async () => [], total: async () => 0 });
+  return { address, read } as Engine;
+}
 
 /**
  * Copies all people, one after another. Does not change the source. To continue an interrupted copy, repeat it: equal
@@ -187,11 +176,9 @@ async function copyUser(
   if (account.owner !== null && account.expires_ts > (await from.now()))
     return end('busy', `${account.owner} works on this user`);
   const namesake = await personAt(to, { user_email });
-  if (namesake !== null && namesake.uuid !== user_id)
-    return end(
-      'failed',
-      `the target has a user of the same name with another UUID, ${namesake.uuid}: erase that user there`,
-    );
+  const other = namesake?.uuid ?? user_id;
+  if (other !== user_id)
+    return end('failed', `the target has a user of the same name with another UUID, ${other}: erase that user there`);
   const targetAccount = await to.read((rows) => accountOf(rows, user_id));
   const differences = await compare(from, to, user_id);
   const target = await personAt(to, { uuid: user_id });
@@ -220,22 +207,19 @@ async function copyUser(
 
 /** Registers the person in the target with the stage `arriving`, so that no other process writes their rows. */
 async function beginArrival(to: Engine, person: PersonRow, account: AccountRow | null): Promise<void> {
-  await to.write(account === null ? null : person.uuid, async (rows) => {
+  const { uuid, update_ts } = person;
+  const arriving: AccountRow =
+    account === null ? newAccount(uuid, update_ts, 'arriving') : { ...released(account), stage: 'arriving' };
+  await to.write(account === null ? null : uuid, async (rows) => {
     await rows.put(people, [person]);
-    await rows.put(accounts, [
-      account === null
-        ? newAccount(person.uuid, person.update_ts, 'arriving')
-        : { ...released(account), stage: 'arriving' },
-    ]);
+    await rows.put(accounts, [arriving]);
   });
 }
 
-/** The difference between source and target in one table. */
+/** The keys of rows to write into a table of the target, and to remove from it. */
 interface Difference {
   table: AnyTable;
-  /** The keys of rows that are missing or different in the target. */
   write: AnyRow[];
-  /** The keys of rows that only the target has. */
   remove: AnyRow[];
 }
 

@@ -1,4 +1,3 @@
-// Lists the corrections of a user with their effects, for `mobility correct list`.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { concernedTime } from '../diary/corrections/read-corrections.ts';
 import type { CorrectionStanding, Stated } from '../model/correction.ts';
@@ -32,12 +31,10 @@ export async function readCorrectionEffects(store: Store, userId: string): Promi
   return effects;
 }
 
+type Exclusion = Stated & { kind: 'set_aside' };
+
 /** True if the correction excludes at least one entry. */
-async function excludesAny(
-  { timeseries }: Store,
-  userId: string,
-  one: Stated & { kind: 'set_aside' },
-): Promise<boolean> {
+async function excludesAny({ timeseries }: Store, userId: string, one: Exclusion): Promise<boolean> {
   const range = { from: one.start_ts, to: justAfter(one.end_ts) };
   for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))
     if (entry.metadata.key !== keys.correction && isExcluded(one, entry)) return true;

@@ -1,4 +1,3 @@
-// Creates accounts of a study for an operator, with random names and tokens.
 import { randomInt } from 'node:crypto';
 import type { AppId } from '../model/apps.ts';
 import { newToken } from '../model/new-token.ts';

@@ -1,4 +1,3 @@
-// Erases people from the store and from log files, and makes a receipt that counts the remaining rows.
 import type { Log } from '../log/log.ts';
 import { type ScrubReceipt, scrubLogs } from '../log/scrub.ts';
 import { counted } from '../log/text.ts';
@@ -24,13 +23,12 @@ export interface Receipt {
   /** Seconds since the epoch. */
   erased_ts: number;
   users: ErasedUser[];
-  /** Users who are not erased, or who have remaining rows, with the reason. */
+  /** Users who are not erased, with the reason. */
   failed: (PersonToErase & { message: string })[];
-  /** The result for the log files, in which names and UUIDs are replaced. */
   logs: ScrubReceipt;
   /** Places that no command reaches and that may still contain names of the users. */
   not_reached: readonly string[];
-  /** A description of the data that the store keeps, so that the phone cannot join the study again. */
+  /** The data that the store keeps, so that the phone cannot join the study again. */
   kept: string;
 }
 
@@ -39,7 +37,6 @@ interface ErasePeopleOptions {
   now: () => number;
   signal: AbortSignal;
   openLog: () => Promise<Log>;
-  /** The folder of the log files. */
   logDir: string;
   onProgress: (text: string) => void;
 }
@@ -74,25 +71,16 @@ export async function erasePeople(
   const logs = await scrubLogs(logDir, users);
   if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
   await wipeTraces(store);
-  return {
-    store: store.address,
-    erased_ts: now(),
-    users,
-    failed,
-    logs,
-    not_reached: notReached(store),
-    kept,
-  };
+  return { store: store.address, erased_ts: now(), users, failed, logs, not_reached: notReached(store), kept };
 }
 
-/** Removes all rows of a user except their record. */
+/** Keeps the user's record. */
 async function eraseRows(store: Store, person: PersonToErase): Promise<ErasedUser> {
   if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
   const removed = await eraseUser(store, person.uuid, { keepRecord: true });
   return { ...person, removed, remaining: await store.counts(person.uuid) };
 }
 
-/** Removes the record of a user, and counts the remaining rows. */
 async function eraseRecord(store: Store, user: ErasedUser): Promise<void> {
   if (user.uuid === null) return;
   await eraseUser(store, user.uuid, { keepTraces: true });

@@ -1,4 +1,3 @@
-// Erases all data of one user.
 import { isMobilityError } from '../model/mobility-error.ts';
 import { withLease } from '../pipeline/lease.ts';
 import type { Collection, Erasure, Store } from '../store/store.ts';

@@ -24,17 +24,15 @@ export interface ErrorGroup {
   version: string | null;
   entries: number;
   people: number;
-  /** When the first entry of the group failed, seconds since the epoch. */
+  /** When the first and the last entry of the group failed, seconds since the epoch. */
   first_ts: number;
-  /** When the last entry of the group failed, seconds since the epoch. */
   last_ts: number;
-  /** The message of one of the errors, as an example. */
+  /** The message and the id of one of the errors, as an example. */
   message: string;
-  /** The id of the error with this message. */
   id: string;
 }
 
-/** Collects the rejected entries of several people into groups. */
+/** The groups of rejected entries of several people. */
 export class ErrorGroups {
   readonly #groups = new Map<string, ErrorGroup>();
 
@@ -73,7 +71,6 @@ function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string 
   return group;
 }
 
-/** The app version in a person's profile; null: the profile has none. */
 function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | null {
   const { client_app_version: version } = profile;
   return typeof version === 'string' ? version : null;
@@ -101,19 +98,15 @@ export async function figuresWithErrors(
 export function withoutValues(entry: JsonValue): JsonValue {
   if (!isJsonObject(entry)) return kindOf(entry);
   const { metadata, data, ...others } = entry;
-  const kinds = (value: JsonValue | undefined): JsonValue =>
-    isJsonObject(value)
-      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, kindOf(one)]))
-      : kindOf(value);
-  const shown = ['key', 'platform', 'type', 'write_ts', 'time_zone', 'plugin'];
-  const about = isJsonObject(metadata)
-    ? Object.fromEntries(
-        Object.entries(metadata).map(([name, one]) => [name, shown.includes(name) ? one : kindOf(one)]),
-      )
-    : kindOf(metadata);
   return {
-    metadata: about as JsonValue,
-    data: kinds(data),
-    ...(Object.keys(others).length > 0 && { others: kinds(others) }),
+    metadata: kindsIn(metadata, ['key', 'platform', 'type', 'write_ts', 'time_zone', 'plugin']),
+    data: kindsIn(data),
+    ...(Object.keys(others).length > 0 && { others: kindsIn(others) }),
   };
+}
+
+function kindsIn(value: JsonValue | undefined, shown: readonly string[] = []): JsonValue {
+  if (!isJsonObject(value)) return kindOf(value);
+  const fields = Object.entries(value).map(([name, one]) => [name, shown.includes(name) ? one : kindOf(one)]);
+  return Object.fromEntries(fields) as JsonValue;
 }

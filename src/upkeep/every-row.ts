@@ -1,4 +1,3 @@
-// Reads all rows of a table, 500 at a time.
 import type { ColumnValue, Engine, Table, Where } from '../store/rows/rows.ts';
 
 export type AnyRow = Record<string, ColumnValue>;

@@ -1,4 +1,3 @@
-// Finds the last day of a user with trips, and explains why a day may have none.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { counted } from '../log/text.ts';
 import { keys } from '../model/keys.ts';

@@ -11,18 +11,19 @@ import { everyRow } from './every-row.ts';
 /** The most names in a message. */
 const mostListed = 20;
 
-/** What to do with missing people: `merge` keeps them, `eraseMissing` erases them. Without both the copy is refused. */
+/** Without `merge` and `eraseMissing`, a copy to a store with missing people is refused. */
 export interface MissingOptions {
+  /** Keeps missing people. */
   merge?: boolean;
-  overwrite?: boolean;
+  /** Erases missing people. Refused if one of them sent data to the target itself. */
   eraseMissing?: boolean;
+  /** Replaces people whose data in the target differ. */
+  overwrite?: boolean;
+  /** Compares and counts, and writes nothing. */
   dryRun?: boolean;
 }
 
-/**
- * Counts the missing people and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS`, and changes
- * nothing, if neither option is set, or if a person to erase sent data to the target itself.
- */
+/** Counts the missing people, and erases them if `eraseMissing` is set. A refusal is `MOBILITY_USER_EXISTS`. */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];
   for await (const person of everyRow(to, people, 'uuid')) {

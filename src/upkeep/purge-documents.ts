@@ -1,24 +1,24 @@
-// Removes obsolete documents outside of a pipeline run. The pipeline decides by the same function which are obsolete.
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { documentWindow } from '../pipeline/document-window.ts';
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
-/** The result of `mobility purge-keys` for a user. */
+/** The documents of a user that were removed, or would be in a dry run. */
 export interface PurgeReport {
   user_id: string;
-  /** The number of documents that were removed, or would be in a dry run. */
   obsolete: ObsoleteKey[];
 }
 
-export interface PurgeOptions extends LeaseOptions {
-  /** Removes nothing. */
-  dryRun?: boolean;
-}
-
-/** Removes the obsolete documents of a user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
-export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
+/**
+ * Removes the obsolete documents of a user outside of a pipeline run. Throws `MOBILITY_LEASE_HELD` if another process
+ * holds the user.
+ */
+export async function purgeKeys(
+  store: Store,
+  userId: string,
+  options: LeaseOptions & { dryRun?: boolean } = {},
+): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);
   if (options.dryRun || found.length === 0) return { user_id: userId, obsolete: found };
   return withLease(store, userId, options, async (held) => {

@@ -1,13 +1,11 @@
-// Lists the licences of this package and its runtime dependencies, from their installed package.json files.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** An installed package. */
-export interface Licensed {
+interface Licensed {
   name: string;
   version: string;
-  /** The licence in package.json, usually an SPDX expression; null if there is none. */
+  /** As in package.json, usually an SPDX expression; null if there is none. */
   licence: string | null;
 }
 
@@ -38,9 +36,7 @@ export function installedLicences(): Licensed[] {
   return [...found.keys()].sort().map((id) => found.get(id)!);
 }
 
-/**
- * Finds a dependency of the package in `folder`: in its `node_modules`, else in the `node_modules` of a parent folder.
- */
+/** Finds a dependency of a package: in its own `node_modules`, else in `node_modules` of the folders above it. */
 function installedAt(folder: string, name: string): string | null {
   for (let from = folder; ; from = dirname(from)) {
     const candidate = join(from, 'node_modules', name);

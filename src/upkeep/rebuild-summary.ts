@@ -1,4 +1,3 @@
-// Adds up the changes that rebuilds make, by day of a user and over all users.
 import type { ByMode, TripChange } from '../pipeline/stage.ts';
 
 /** The changes of one local day of one user. */

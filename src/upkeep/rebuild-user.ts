@@ -1,4 +1,3 @@
-// Derives a user's trips again, or shows the changes that this would make.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { silentLog } from '../log/log.ts';
 import { analyseTrips } from '../pipeline/analyse-trips.ts';

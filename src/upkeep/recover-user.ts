@@ -13,8 +13,8 @@ import { runStage } from '../pipeline/stage.ts';
 import { errorPages } from '../store/paging.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
+/** `key`, `reason` and `platform` select rejected entries; default: all. */
 export interface RecoverOptions extends PipelineOptions {
-  /** `key`, `reason` and `platform` select rejected entries; default: all. */
   key?: string;
   reason?: string;
   platform?: string;
@@ -26,12 +26,10 @@ export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | '
   before: number;
 }
 
-/** The result of a recovery for a user. */
+/** The numbers of rejected entries of a user that were tried and recovered, or would be in a dry run. */
 export interface RecoverReport {
   user_id: string;
-  /** The number of rejected entries that were checked. */
   tried: number;
-  /** The number of entries that were recovered, or would be in a dry run. */
   recovered: number;
   rounds: number;
   /** The entries that are still rejected, by key and reason. */

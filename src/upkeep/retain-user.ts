@@ -19,22 +19,21 @@ import { removeErrors } from './recover-user.ts';
 /** Which old data are removed: `raw`, what phones sensed; `days`, the trips with their labels; or both. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
-/** What to remove, and the options of the pipeline run before the removal. */
+/** `before` and `what`: what to remove; the others: options of the pipeline run before the removal. */
 export interface RetainOptions extends PipelineOptions {
   /** Data before this time are removed, unless later days need them; seconds since the epoch. */
   before: number;
   what: (typeof retentions)[number];
 }
 
-/** The result for one user. */
+/** The numbers of removed entries, rejected entries and links of a user, and what no longer exists. */
 export interface RetainReport {
-  /** The numbers of removed entries, rejected entries and links. */
   entries: number;
   errors: number;
   links: number;
-  /** The data time before which all sensed data were removed, seconds since the epoch. null: none were removed. */
+  /** The data time before which all sensed data were removed, seconds since the epoch; null: none were removed. */
   raw_before: number | null;
-  /** The data time before which all links and user inputs were removed. null: none were removed. */
+  /** The same for links and user inputs. */
   days_before: number | null;
 }
 
@@ -49,8 +48,8 @@ const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !
  *
  * Before the removal it records this link in the pipeline state (`retained`); links up to it are never derived again.
  * So if the process is killed, no later day changes, and the next call continues. Late entries for a removed time
- * change no day; the next call removes them. Corrections stay, because reading later days needs them, for example for
- * the names of places.
+ * change no day; the next call removes them. Corrections stay, because later days need them, for example for the names
+ * of places.
  *
  * Throws `MOBILITY_LEASE_HELD` if another process holds the user.
  */
@@ -85,7 +84,6 @@ export async function retain(
   });
 }
 
-/** The last link of the chain, settled or not. */
 async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {
   let last: TripRecord | null = null;
   for await (const link of everyLink(store, userId)) last = link;
@@ -122,7 +120,6 @@ function retainedAt(
   };
 }
 
-/** Removes the links that end before `days_before`. */
 async function removeLinks(
   store: Store,
   userId: string,

@@ -1,4 +1,3 @@
-// Reads the status of a whole store for `mobility status`: people by state, rejected entries, puts, runs and backups.
 import { shippedVersion } from '../analysis/segmenter.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
@@ -36,45 +35,36 @@ export interface StoreStatus {
   /** The engine and its version, such as `SQLite 3.51.1`. */
   engine: string;
   people: Record<'all' | PersonState, number>;
-  /** The number of people who requested their erasure on their page. */
   erasure_asked: number;
-  /** The people of each state that needs attention. The people who have been in it for the longest time come first. */
+  /** The people of each state that needs attention. The people who have been in it for longest come first. */
   troubled: Record<(typeof troubles)[number], TroubledPerson[]>;
   set_aside: RejectedSum[];
-  /** The erasures and copies that did not end. */
   unfinished: Unfinished[];
-  /** The last puts. A lag is the time from a person's put to the run that moved its entries; `most`: the longest. */
+  /** The last puts. A lag is the time from a person's put to the run that moved its entries. */
   arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
   run: {
     last_ts: number | null;
-    /** The number of people for whom the next run has work. */
+    /** People for whom the next run has work. */
     with_work: number;
-    /** The number of pending entries. */
+    /** Pending entries. */
     waiting: number;
-    /**
-     * The number of people whose trips were made by another analysis version. The next run derives these trips again.
-     */
+    /** People with trips of another analysis version, and their days with such trips. */
     outdated: number;
-    /** The number of days with such trips. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
   disk: { bytes: number; free: number | null };
-  /** When the last backup was made; null: the audit log has none. */
+  /** When the last backup and the last check of all rows were made; null: the audit log has none. */
   backup_ts: number | null;
-  /** When the last check of all rows was made; null: the audit log has none. */
   check_ts: number | null;
 }
 
-/** The settings of the command that reads the status. */
-export interface StatusHost {
+interface StatusHost {
   /** Seconds since the epoch. */
   now: number;
   /** The time zone of times in texts. */
   zone: string;
-  /** The days without data after which a person counts as silent. */
   silentDays: number;
-  /** The folder of the audit log. */
   logDir: string;
   /** Called if the audit log cannot be read. */
   note: (text: string) => void;

@@ -1,4 +1,3 @@
-// Runs work on a copy of one user, for commands with a dry run.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
