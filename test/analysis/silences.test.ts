@@ -301,3 +301,54 @@ it('gaps are the same in one analysis and from one location to the next', () => 
     }),
   );
 });
+
+describe('what an entry at the end of a gap, or soon after it, changes', () => {
+  const late = 8 * 3600;
+  const stopped = event(60, 'STOPPED_MOVING');
+
+  it('a trip that an event reports up to 45 minutes after a stay makes it a gap, once', () => {
+    const times = [0, late, late + 800, late + 1600, late + 2400].map((ts) => location(ts));
+    const underWay = (seconds: number, first = stopped) =>
+      reasons({ locations: times, events: [first, { ...event(late + seconds, 'NOP'), state: states.ONGOING_TRIP }] });
+    expect([underWay(2700), underWay(2701)]).toEqual([[`60-${late} silent`], []]);
+    expect(underWay(300, event(60, 'EXITED_GEOFENCE'))).toEqual([`60-${late} silent`]);
+  });
+
+  it('an event after the gap gives no reason, and tracking that was off stays the reason of a phone that is elsewhere', () => {
+    const booted = [event(60, 'EXITED_GEOFENCE'), event(late + 100, 'BOOTED')];
+    expect(reasons({ locations: [location(0), location(late)], events: booted })).toEqual([`60-${late} silent`]);
+    const off = [event(60, 'STOP_TRACKING')];
+    expect(reasons({ locations: [location(0), location(late, 5000)], events: off })).toEqual([
+      `60-${late} tracking off`,
+    ]);
+  });
+
+  it('the number of locations at rest begins again', () => {
+    const times = [0, 300, late, late + 300, 2 * late].map((ts) => location(ts));
+    expect(reasons({ locations: times, events: [event(0, 'STOPPED_MOVING')] })).toEqual([]);
+  });
+});
+
+it('the stored facts of a phone at rest, on the way, and without events or entries', () => {
+  const facts = (of: Partial<Observations>) => seenAfter({ locations: [location(9)], ...of });
+  const seen = { at: [8, 50], at_ts: 9, reports: 0, stay: null, ts: 9 };
+  expect(facts({ events: [event(9, 'STOPPED_MOVING')] })).toEqual({
+    ...seen,
+    phone: 'waits',
+    reports: 1,
+    machine: true,
+  });
+  expect(facts({ events: [event(9, 'EXITED_GEOFENCE')] })).toEqual({ ...seen, phone: 'moves', led: 9, machine: true });
+  expect(facts({})).toEqual({ ...seen, phone: 'unknown' });
+  expect(seenAfter({})).toBeNull();
+  // Links are compared by their JSON.
+  const order = ['at', 'at_ts', 'led', 'machine', 'phone', 'reports', 'stay', 'ts'];
+  expect(Object.keys(facts({ events: [event(9, 'EXITED_GEOFENCE')] })!)).toEqual(order);
+});
+
+it('a state of an older version without the time of its location gives no time without a location', () => {
+  const { at_ts: _, ...older } = { ...seenAfter({ locations: [location(0)], events: [event(0, 'EXITED_GEOFENCE')] })! };
+  const motions = Array.from({ length: 10 }, (_, n) => ({ ts: 300 * (n + 1), type: 4, confidence: 50 }));
+  const found = findGaps(signs({ locations: [location(3100, 5000)], motions }), older, everything);
+  expect(found.silences).toEqual([]);
+});

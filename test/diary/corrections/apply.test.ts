@@ -671,6 +671,10 @@ it('an added trip has a line of two vertices, and a state from which no analysis
   ]);
   const ids = [id, second.id, trip!.sections[0]!.id, second.trip!.sections[0]!.id, second.trip!.end_place.id];
   expect(new Set([...ids, end_place.id]).size).toBe(6);
+  const other = applyCorrections('ben', day, [{ ...add(1700, 2000), write_ts: 100, received_ts: 1 } as Stated])
+    .links[1]!;
+  expect([id, trip!.sections[0]!.id, end_place.id]).not.toContain(other.id);
+  expect(other.trip!.sections[0]!.id).not.toBe(trip!.sections[0]!.id);
   expect([isAdded(trip!), isAdded(day[0]!.trip!)]).toEqual([true, false]);
 });
 
@@ -704,12 +708,9 @@ it('corrections are applied in order of their time of writing, and concern the l
     ...day.slice(1),
   );
   const dayOf = (links: TripRecord[], ts: number) => applied(links, name(ts, 'x')).standings[0]!.day;
-  expect([dayOf(west, 1600), dayOf(west, 1601), dayOf(west, 9000), dayOf([], 9000)]).toEqual([
-    '1969-12-31',
-    '1970-01-01',
-    '1970-01-01',
-    null,
-  ]);
+  const east = trip('d', [{ times: [8000, 9000], easts: [0, 1] }], {}, ['Pacific/Auckland', 'UTC']);
+  const days = [1600, 1601, 50_000].map((ts) => dayOf([...west, east], ts));
+  expect([...days, dayOf([], 9000)]).toEqual(['1969-12-31', '1970-01-01', '1970-01-02', null]);
   const named = applied(day, { ...name(2000, 'later'), write_ts: 8 }, { ...name(2000, 'earlier'), write_ts: 7 });
   expect(named.standings.map(({ correction }) => correction.write_ts)).toEqual([7, 8]);
   expect(named.links[0]!.trip!.end_place.name).toBe('later');
