@@ -186,6 +186,12 @@ describe('a phone that never reports its state', () => {
     expect([away(hours, 149.9), away(hours, 150.1), away(hours + 1, 0)]).toEqual([[true], [false], [false]]);
   });
 
+  it('was at rest up to exactly 150 m', () => {
+    // At the equator, a number of degrees gives exactly 150 m.
+    const [from, to] = [0, 0.0013489824088780957].map((latitude, i) => ({ ...location(i * hours), latitude }));
+    expect(inferred({ locations: [from!, to!] })).toEqual([true]);
+  });
+
   it('was probably at rest up to a confident reading of rest', () => {
     const ended = (motion: ReturnType<typeof still>) => inferred({ locations: [location(0)], motions: [motion] });
     expect([ended(still(75)), ended(still(74)), ended(still(100, motionTypes.WALKING))]).toEqual([
@@ -214,8 +220,25 @@ it.each([
   for (const name of names) {
     const locations = [location(0), location(28_800)];
     expect([name, reasons({ locations, events: [event(60, name)] })]).toEqual([name, expected]);
-    expect([name, seenAfter({ events: [event(60, name)] })?.phone]).toEqual([name, phone]);
+    const before = event(50, phone === 'error' ? 'STOPPED_MOVING' : 'TRACKING_ERROR');
+    expect([name, seenAfter({ events: [before, event(60, name)] })?.phone]).toEqual([name, phone]);
   }
+});
+
+it.each([
+  ['WAITING_FOR_TRIP_START', 'waits', true],
+  ['ONGOING_TRIP', 'moves', true],
+  ['TRACKING_STOPPED', 'off', undefined],
+  ['START', 'error', undefined],
+] as const)('an event without a meaning of its own gives the state of its phone: %s', (state, phone, machine) => {
+  const seen = seenAfter({ events: [event(50, 'TRACKING_ERROR'), event(60, 'NOP', state)] });
+  expect([seen?.phone, seen?.machine]).toEqual([phone, machine]);
+});
+
+it('an app that starts anew knows nothing of the time before', () => {
+  const events = [event(50, 'STOPPED_MOVING'), event(60, 'INITIALIZE', 'START')];
+  expect(seenAfter({ events })).toMatchObject({ phone: 'unknown', machine: true });
+  expect(seenAfter({ events: [event(50, 'BOOTED')] })).not.toHaveProperty('machine');
 });
 
 const seenAfter = (of: Partial<Observations>) => findGaps(signs(of), null, everything).seen;
@@ -304,6 +327,7 @@ it('gaps are the same in one analysis and from one location to the next', () => 
 
 describe('what an entry at the end of a gap, or soon after it, changes', () => {
   const late = 8 * 3600;
+  const day = 1_700_000_000;
   const stopped = event(60, 'STOPPED_MOVING');
 
   it('a trip that an event reports up to 45 minutes after a stay makes it a gap, once', () => {
@@ -321,6 +345,31 @@ describe('what an entry at the end of a gap, or soon after it, changes', () => {
     expect(reasons({ locations: [location(0), location(late, 5000)], events: off })).toEqual([
       `60-${late} tracking off`,
     ]);
+  });
+
+  it('only the first event after a stay tells whether a trip was under way', () => {
+    const later = [event(late + 100, 'NOP'), { ...event(late + 300, 'NOP'), state: states.ONGOING_TRIP }];
+    expect(reasons({ locations: [location(0), location(late)], events: [stopped, ...later] })).toEqual([]);
+  });
+
+  it('an event that repeats that the phone is at rest does not begin the number of its locations again', () => {
+    const times = [0, 300, 600, late].map((ts) => location(ts));
+    const events = [0, 200, 500].map((ts) => event(ts, 'STOPPED_MOVING'));
+    expect(reasons({ locations: times, events })).toEqual([`600-${late} silent`]);
+  });
+
+  it.each([
+    ['a stay', 86_400, 0, []],
+    ['a gap after more than a day', 86_401, 0, ['silent']],
+    ['a gap of a phone that was on the way', 3600, 5000, ['moved']],
+    ['a gap without a later location within 15 min', 3600, 5000, ['silent'], 901],
+    ['a gap with a later location', 3600, 5000, ['moved'], 900],
+  ] as const)('%s, at any time', (_, seconds, metres, expected, more = 0) => {
+    const end = day + seconds;
+    const motions = [0, 500].map((s) => ({ ts: end + s, type: motionTypes.STILL, confidence: 60 }));
+    const locations = [location(day), location(end + more, metres)];
+    const found = reasons({ locations, motions, events: [event(day, 'STOPPED_MOVING')] });
+    expect(found).toEqual(expected.map((reason) => `${day}-${end} ${reason}`));
   });
 
   it('the number of locations at rest begins again', () => {
@@ -351,4 +400,7 @@ it('a state of an older version without the time of its location gives no time w
   const motions = Array.from({ length: 10 }, (_, n) => ({ ts: 300 * (n + 1), type: 4, confidence: 50 }));
   const found = findGaps(signs({ locations: [location(3100, 5000)], motions }), older, everything);
   expect(found.silences).toEqual([]);
+  const still = { ...older, machine: undefined, phone: 'unknown' } as never;
+  const rested = findGaps(signs({ locations: [location(3100)] }), still, everything);
+  expect(rested.silences).toEqual([{ from: 0, to: 3100, reason: 'silent' }]);
 });

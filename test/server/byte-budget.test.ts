@@ -1,7 +1,7 @@
 // The room that bodies and answers have in a process.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { type BodyShare, ByteBudget, type ByteLimits } from '../../src/server/byte-budget.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type BodyShare, ByteBudget, type ByteLimits, byteLimits, streamBytes } from '../../src/server/byte-budget.ts';
 import { Problem } from '../../src/server/problem.ts';
 import { readBody } from '../../src/server/read-body.ts';
 
@@ -119,8 +119,11 @@ describe('when callers use the whole budget', () => {
     const first = await hold('ada', 600_000, 600_000);
     (await hold('zoe', 400_000, 400_000)).isReceived = true;
     first.isReceived = true;
+    const refused: number[] = [];
     const waiting = Array.from({ length: 4 }, () => statusOf(share('eve', 100_000).hold(11_000)));
+    for (const one of waiting) void one.then((status) => refused.push(status));
     await tick();
+    expect(refused).toEqual([]);
     const bob = statusOf(share('bob', 100_000).hold(11_000));
     expect(await waiting[3]).toBe(503);
     first.release();
@@ -194,6 +197,201 @@ describe('large bodies', () => {
     await tick();
     expect(order).toEqual([0, 2]);
   });
+});
+
+it('the limits of a process', () => {
+  expect(byteLimits).toEqual({
+    small: { total: 16_777_216, perCaller: 1_048_576, perNetwork: 8_388_608 },
+    smallSize: 131_072,
+    large: { total: 16_777_216, perCaller: 12_582_912, perNetwork: 0 },
+    strangers: { total: 16_777_216, perCaller: 0, perNetwork: 8_388_608 },
+    answers: { total: 67_108_864, perCaller: 16_777_216, perNetwork: 16_777_216 },
+    queue: 256,
+    patience: 30_000,
+  });
+  expect(streamBytes).toBe(262_144);
+});
+
+describe('a body is slow', () => {
+  const small = { total: 90_000, perCaller: 40_000, perNetwork: 80_000 };
+  /** Whether a second body of eve ends her first one. If it is fast, the second one is refused. `body`: `ms: bytes`. */
+  async function isEnded(body: Record<number, number>, now: number, isReceived = false): Promise<boolean> {
+    const { share, ended, clock } = open({ small, smallSize: 40_000 });
+    const own = share('eve');
+    for (const [ms, bytes] of Object.entries(body)) {
+      clock.now = Number(ms);
+      await own.hold(own.bytes + bytes);
+    }
+    own.isReceived = isReceived;
+    clock.now = now;
+    const status = await statusOf(share('eve').hold(40_000));
+    await tick();
+    expect([status, ended.length]).toEqual(ended.length > 0 ? [200, 1] : [429, 0]);
+    return ended.length > 0;
+  }
+
+  it.each<[string, Record<number, number>, number, boolean]>([
+    ['below 4 KiB a second since it began', { 0: 10_000 }, 2442, true],
+    ['not at 4 KiB a second', { 0: 10_000 }, 2441, false],
+    ['not in its first second, which counts whole', { 0: 4096 }, 1000, false],
+    ['in its first second below 4 KiB', { 0: 4095 }, 1, true],
+    ['not while 4 KiB a second arrived in the last 5 s', { 0: 20_480 }, 5000, false],
+    ['when these bytes are older', { 0: 20_480 }, 5001, true],
+    ['not while older bytes count with the ones since', { 0: 20_479, 5000: 1 }, 5000, false],
+    ['as bytes within half a second count from the first on', { 0: 1, 499: 20_480 }, 5001, true],
+    ['not as later ones count from their own arrival on', { 0: 1, 500: 20_480 }, 5001, false],
+  ])('%s', async (_, body, now, expected) => {
+    expect(await isEnded(body, now)).toBe(expected);
+  });
+
+  it('never once it has arrived', async () => {
+    expect(await isEnded({ 0: 10_000 }, 60_000, true)).toBe(false);
+  });
+});
+
+describe('the parts of pools', () => {
+  it('are used up to their last byte', async () => {
+    const { hold, ended } = open({ smallSize: 50_000 });
+    for (let i = 0; i < 2; i += 1) await hold('eve', 20_000);
+    expect(await statusOf(hold('eve', 1))).toBe(429);
+    for (const name of ['ada', 'bob', 'kim']) await hold(name, 40_000);
+    await tick();
+    expect(ended).toEqual([]);
+    await hold('zoe', 1);
+    await tick();
+    expect(ended).toHaveLength(1);
+  });
+
+  it('tell a caller which limit their other bodies use up', async () => {
+    const { hold } = open();
+    await hold('ada', 400_000, 400_000);
+    await expect(hold('ada', 200_001, 200_001)).rejects.toMatchObject({
+      status: 429,
+      options: { headers: { 'Retry-After': '5' }, members: { limit: 'waiting_bytes', most: 600_000 } },
+    });
+    await hold('ada', 200_000, 200_000);
+  });
+
+  it('of small and of large bodies of a network are separate', async () => {
+    const { hold, ended } = open();
+    for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
+    await hold('net 1', 150_000);
+    await hold('net 1', 150_000);
+    await tick();
+    expect(ended).toEqual([]);
+    const last = await hold('net 1', 10_001);
+    await tick();
+    expect([ended, last.bytes]).toEqual([['net 1'], 10_001]);
+  });
+
+  it('count a body for its caller once they are known, and keep it even if there is no room', async () => {
+    const { budget, hold } = open();
+    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
+    const own = budget.share('net 1');
+    await own.hold(10_000);
+    expect(() => own.belongsTo('eve')).toThrow(expect.objectContaining({ status: 429 }));
+    expect(own.bytes).toBe(10_000);
+    own.release();
+    const other = budget.share('net 1');
+    await other.hold(10_000);
+    other.belongsTo('zoe');
+    for (let i = 0; i < 3; i += 1) await hold('zoe', 10_000);
+    expect(await statusOf(hold('zoe', 1))).toBe(429);
+    for (let i = 0; i < 8; i += 1) await hold('net 1', 8_000);
+  });
+
+  it('end a body with 503, which says that it was too slow', async () => {
+    const { share, hold, clock } = open();
+    const own = share('eve');
+    await own.hold(10_000);
+    for (let i = 0; i < 3; i += 1) await hold('eve', 10_000);
+    clock.now = 6_000;
+    await hold('eve', 10_000);
+    await expect(own.ended).rejects.toMatchObject({ status: 503, message: expect.stringContaining('too slowly') });
+    expect(own.bytes).toBe(0);
+  });
+});
+
+it('a large body counts as announced, unless it is slow', async () => {
+  const { hold, share, clock } = open({ patience: 20 });
+  await hold('ada', 20_000, 600_000);
+  expect(await statusOf(hold('bob', 20_000, 400_001))).toBe(503);
+  expect(await statusOf(hold('bob', 20_000, 400_000))).toBe(200);
+  clock.now = 6_000;
+  const late = share('eve', 600_000);
+  expect(await statusOf(late.hold(20_000))).toBe(200);
+});
+
+it('a waiting body starts at the next second if the bodies before it are slow by then, or is refused after 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { hold, share, clock } = open({ patience: byteLimits.patience });
+  await hold('ada', 20_000, 600_000);
+  const bob = share('bob', 500_000);
+  const statuses: number[] = [];
+  void statusOf(bob.hold(20_000)).then((status) => statuses.push(status));
+  vi.advanceTimersByTime(999);
+  clock.now = 6_000;
+  await tick();
+  expect(statuses).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await tick();
+  expect([statuses, bob.bytes]).toEqual([[200], 20_000]);
+  bob.isReceived = true;
+  void statusOf(hold('eve', 600_000, 990_000)).then((status) => statuses.push(status));
+  await tick();
+  vi.advanceTimersByTime(29_999);
+  await tick();
+  expect(statuses).toEqual([200]);
+  vi.advanceTimersByTime(1);
+  await tick();
+  expect([statuses, vi.getTimerCount()]).toEqual([[200, 503], 0]);
+});
+
+it('bodies that wait start in the order of what their owners hold, the least first', async () => {
+  const { hold, share } = open();
+  const sizes = [300_000, 250_000, 200_000, 250_000];
+  const held = [];
+  for (const [i, name] of ['ada', 'bob', 'kim', 'kim'].entries()) held.push(await hold(name, sizes[i]!, sizes[i]));
+  for (const one of held) one.isReceived = true;
+  const started: string[] = [];
+  for (const name of ['ada', 'zoe', 'bob'])
+    void share(name, 200_000)
+      .hold(20_000)
+      .then(() => started.push(name));
+  await tick();
+  held[2]!.release();
+  await tick();
+  expect(started).toEqual(['zoe']);
+  held[3]!.release();
+  await tick();
+  expect(started).toEqual(['zoe', 'bob']);
+});
+
+it('answers over 16 KiB count, in the part of the caller or of the network', () => {
+  const { budget, clock } = open({ answers: { total: 90_000, perCaller: 60_000, perNetwork: 40_000 } });
+  const cut: string[] = [];
+  const answer = (caller: string | null, network: string | null, size: number) =>
+    budget.holdAnswer(caller, network, size, () => cut.push(caller ?? network ?? '-'));
+  for (let i = 0; i < 20; i += 1) answer('ada', null, 16_384);
+  const [one, two] = [answer('ada', null, 30_000), answer('ada', null, 30_000)];
+  expect(() => answer('ada', null, 16_385)).toThrow(
+    expect.objectContaining({
+      status: 429,
+      options: expect.objectContaining({
+        headers: { 'Retry-After': '5' },
+        members: { limit: 'unsent_bytes', most: 60_000 },
+      }),
+    }),
+  );
+  one();
+  two();
+  answer(null, 'net 1', 20_000);
+  answer(null, 'net 1', 20_000);
+  expect(() => answer(null, 'net 1', 16_385)).toThrow(expect.objectContaining({ status: 503 }));
+  clock.now = 5_000;
+  answer(null, 'net 1', 20_000);
+  expect(cut).toEqual(['net 1']);
 });
 
 it('answers count for their owner, and the oldest one of the owner with the most bytes ends for others after 5 s', () => {

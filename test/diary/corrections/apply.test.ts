@@ -619,6 +619,7 @@ it.each<Table[number]>([
     ],
   ],
   ['no name in unseen time', unseen, [name(4501, 'B'), name(5499, 'N')], 'without effect, without effect', []],
+  ['an exclusion, which the analysis applies', day, [during('set_aside')(900, 5000)], 'applied', []],
   ['no name without trips', [], [name(1, 'B')], 'without effect', []],
   [
     'a name in front of a first trip after unseen time',
