@@ -159,8 +159,8 @@ class CorrectedStretch {
 
   /** Removes `count` consecutive trips. */
   private remove(i: number, count: number): Effect {
-    const [first, last] = i < 0 ? [] : [this.trips[i], this.trips[i + count - 1]];
-    if (first === undefined || last === undefined) return 'without effect';
+    if (i < 0) return 'without effect';
+    const [first, last] = [this.trips[i]!, this.trips[i + count - 1]!];
     this.replace(i, count, []);
     const next = this.trips[i];
     if (next === undefined) return 'applied';

@@ -178,6 +178,7 @@ const gaps = chained(
     ],
   },
 );
+const changing = trip('t', [walk, ride, { times: [4500, 4600], easts: [12_200, 12_300], mode: 'TRAM' }], {}, toLondon);
 /** The second trip begins 100 s before its first location. The next time in the chain is in use. */
 const late = chained(day[0]!, { ...day[1]!, chain_ts: 3100 }, { ...day[2]!, chain_ts: justAfter(3100) });
 /** Two trips that end `seconds` after the first begins. The second begins 50 m away. */
@@ -192,6 +193,13 @@ const errand = (east: number, start: number): TripRecord[] =>
     trip('e', [{ times: [1610, 1615], easts: [6000, east] }]),
     trip('f', [{ times: [start, 3000], easts: [east, 0] }]),
   );
+/** A trip to exactly 100 m away, by the program's measure. */
+const hundred = 0.0008993216059187307 * metresPerDegree;
+const exact = chained(
+  trip('a', [{ times: [1000, 1600], easts: [6000, 0] }]),
+  trip('e', [{ times: [1610, 1615], easts: [0, hundred] }]),
+  trip('f', [{ times: [2000, 3000], easts: [hundred, 0] }]),
+);
 /** The user moved unseen before the second and before the third trip. */
 const unseen = chained(
   day[0]!,
@@ -305,6 +313,16 @@ it.each<Table[number]>([
       '3650 (corrected) London 3000 m; 9200@3650 London > 12200@4000 UTC; bus 3650@9200 4000@12200; no location 3640-3651',
     ],
   ],
+  [
+    'a split in the first of two stops',
+    [changing],
+    [split(3250)],
+    'applied',
+    [
+      '3000 (corrected) Berlin 200 m; 6000 > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200',
+      '3250 (corrected) Berlin London 6100 m; 6200@3200 Berlin > 12300@4600 UTC; bus 3300@6200 3650@9200 4000@12200; tram 4500@12200 4600@12300; stop 4000-4500',
+    ],
+  ],
   ['no split of a section without a vertex between its ends', day, [split(1300)], 'without effect', []],
   ['no split at the start and at the end', day, [split(3000), split(4000)], 'without effect, without effect', []],
   [
@@ -392,6 +410,16 @@ it.each<Table[number]>([
     [
       '1610 dropped 1610-1615 corrected',
       '2000 (corrected) UTC 6198 m; 6000@1600 UTC > 0@3000 UTC; car 1970@6000 2000@6099 3000@0 guessed 99',
+    ],
+  ],
+  [
+    'a drop of a trip to exactly 100 m away',
+    exact,
+    [drop(1612)],
+    'applied',
+    [
+      '1610 dropped 1610-1615 corrected',
+      '2000 (corrected) UTC 200 m; 0@1600 UTC > 0@3000 UTC; car 1970@0 2000@100 3000@0 guessed 100',
     ],
   ],
   [
@@ -691,6 +719,20 @@ it('parts of a split trip and joined trips have the ids of their places, stops a
   const stop = joined!.trip!.stops[0]!;
   expect([stop.source, new Set([stop.id, 'b0']).size]).toEqual(['correction', 2]);
   expect([joined!.trip!.end_place.ending_trip, after!.trip!.start_place.ending_trip]).toEqual(['a', 'a']);
+});
+
+it('ids of corrected parts are the same in every version, because labels refer to them', () => {
+  const idsOf = ({ id, sections, stops, start_place, end_place }: Trip) =>
+    [id, ...[...sections, ...stops, start_place, end_place].map((one) => one.id)].join(' ');
+  const [, , second] = applied(day, split(3100)).links;
+  const [joined] = applied(day, join(2000)).links;
+  const [, added, next] = applied(day, add(1700, 2000, { end_loc: at(6500) })).links;
+  expect([second, joined, added, next].map((link) => idsOf(link!.trip!))).toEqual([
+    '07a8bccf7b6a6ddc795ec8de 2aabbfb9adb3da7968f775c6 b1 stop b0 139d5d453d9854e497189b94 at 12200',
+    'a a0 b0 b1 aece2f418c95677553ab86ff stop b0 at 0 at 12200',
+    'f6d8c1d448e6793877f0bee6 2459452d4c52de182d30b907 at 6000 4e28891873e050af48605f4c',
+    'b b0 b1 stop b0 6381d749512a69fe12cefc6d at 12200',
+  ]);
 });
 
 it('the local day of a corrected trip is the day of its new start', () => {

@@ -1,6 +1,7 @@
 // The status that follows from stored figures: each breakage, the times at which it begins, and what helps.
 import { expect, it } from 'vitest';
-import { deriveStatus } from '../../../src/diary/status/person-status.ts';
+import { type BreakageCode, breakages } from '../../../src/diary/status/breakages.ts';
+import { deriveStatus, isTrouble, troubles } from '../../../src/diary/status/person-status.ts';
 import { findRemedy, quotedName } from '../../../src/diary/status/remedies.ts';
 import { toStatusJson } from '../../../src/diary/status/status-json.ts';
 import { faultReason } from '../../../src/model/error-summary.ts';
@@ -241,6 +242,247 @@ it.each([
 ])('the lag of %s', (_, last_run_ts, count, expected) => {
   const profile = { ...usual, waiting_since_ts: now - 60 };
   expect(deriveStatus(figures({ profile, state: { last_run_ts }, waiting: { count } }), { now }).lag_s).toBe(expected);
+});
+
+const idle = figures({ profile: {}, user });
+const busy = figures({
+  stage: 'erasing',
+  user: { ...user, user_email: "o'neill", study: 'sunny' },
+  tokens: [
+    { ...token, kind: 'made' },
+    { ...token, kind: 'owntracks' },
+  ],
+  profile: {
+    ...{ last_refusal: 'mob_1', last_refusal_ts: now - 60, last_refusal_why: 'unknown', last_limit: 'calls_per_day' },
+    ...{ client_app_version: '1.2', last_fetch_ts: now - 3600 },
+  },
+  lease: { owner: 'host-1' } as never,
+  waiting: { count: 3, ahead: 2, next_due_ts: now + 60 },
+  set_aside: [...bad('x', 1), ...bad('y', 1), { key: null, reason: faultReason, count: 1, last_ts: 1 }],
+  state: { last_error: 'MOBILITY_STORE_FULL: x' },
+});
+
+it.each<[BreakageCode, PersonFigures, detail: string, next: string]>([
+  ['damaged', idle, '', 'restore a backup, or leave the row out: mobility store check --user ada --leave-out'],
+  ['unfinished', idle, '', 'repeat the `mobility migrate`'],
+  ['unfinished', busy, '', "mobility erase --user 'o'\\''neill'"],
+  [
+    'stopped',
+    idle,
+    '',
+    'nothing: it is their wish; to record again, if they ask for it: mobility users token ada --qr',
+  ],
+  [
+    'stopped',
+    busy,
+    '',
+    "nothing: it is their wish; to record again, if they ask for it: mobility users token 'o'\\''neill' --app owntracks --qr",
+  ],
+  ['no_token', idle, 'The last one is refused since 1970-01-01 00:00.', 'mobility users token ada --qr'],
+  [
+    'no_token',
+    busy,
+    'The last one is refused since 2023-11-13 22:13.',
+    "mobility users token 'o'\\''neill' --app owntracks --qr",
+  ],
+  ['never_called', idle, 'They have no token.', 'mobility users token ada --qr'],
+  [
+    'never_called',
+    busy,
+    '',
+    "ask 'o'\\''neill' to install the app and to open their link; can phones reach the server? mobility doctor --url https://…",
+  ],
+  [
+    'refused',
+    busy,
+    'It is mob_1, last tried 1 min ago.',
+    "ask 'o'\\''neill' to type the token again, or give them a new one: mobility users token 'o'\\''neill' --app owntracks --qr",
+  ],
+  [
+    'silent',
+    idle,
+    '',
+    'ask ada: is the phone on, the app installed and signed in, is it allowed to work in the background? (docs/phones.md) No change on the server can help',
+  ],
+  ['limited', busy, 'The limit is calls_per_day.', 'it sends again by itself; docs/configuration.md has the limits'],
+  ['no_put', idle, 'Its last call came never.', 'a proxy may refuse large bodies: mobility doctor --url https://…'],
+  [
+    'no_put',
+    busy,
+    'Its last call came 2023-11-14 21:13 (1 h ago).',
+    'a proxy may refuse large bodies: mobility doctor --url https://…',
+  ],
+  ['nothing_stored', idle, '0 entries are rejected.', 'mobility errors --user ada'],
+  ['nothing_stored', busy, '3 entries are rejected.', "mobility errors --user 'o'\\''neill'"],
+  [
+    'clock_ahead',
+    idle,
+    '',
+    'ask ada to set date and time of the phone to automatic; a run processes a pending entry only when its time has come',
+  ],
+  [
+    'clock_ahead',
+    busy,
+    'The first of 2 entries is due 2023-11-14 22:14.',
+    "ask 'o'\\''neill' to set date and time of the phone to automatic; a run processes a pending entry only when its time has come",
+  ],
+  [
+    'encrypted',
+    idle,
+    '0 messages are rejected.',
+    'ask ada to remove the encryption key in the settings of the app; the connection is encrypted without it (docs/phones.md)',
+  ],
+  [
+    'encrypted',
+    busy,
+    '3 messages are rejected.',
+    "ask 'o'\\''neill' to remove the encryption key in the settings of the app; the connection is encrypted without it (docs/phones.md)",
+  ],
+  [
+    'unknown_messages',
+    idle,
+    '0 messages are rejected.',
+    'ask ada to choose the form of this server in the app, such as the OwnTracks template (docs/phones.md); mobility errors --user ada shows what it sends',
+  ],
+  [
+    'unknown_messages',
+    busy,
+    '3 messages are rejected.',
+    "ask 'o'\\''neill' to choose the form of this server in the app, such as the OwnTracks template (docs/phones.md); mobility errors --user 'o'\\''neill' shows what it sends",
+  ],
+  [
+    'misdated',
+    idle,
+    '',
+    'ask ada to restart the phone under an open sky and to update the app: the GPS receiver reports a wrong year',
+  ],
+  [
+    'inexact',
+    idle,
+    '',
+    'ask ada to switch on "Precise Location" for the app (on Android: "Use precise location") (docs/phones.md)',
+  ],
+  [
+    'no_location',
+    idle,
+    'It calls, last never.',
+    'ask ada: is location set to "always", the battery saver off, tracking on? (docs/phones.md) No change on the server can help',
+  ],
+  [
+    'no_location',
+    busy,
+    'It calls, last 2023-11-14 21:13 (1 h ago).',
+    "ask 'o'\\''neill': is location set to \"always\", the battery saver off, tracking on? (docs/phones.md) No change on the server can help",
+  ],
+  [
+    'run_failed',
+    busy,
+    'MOBILITY_STORE_FULL: x',
+    'free space on the disk of the store; the next run continues by itself',
+  ],
+  ['run_stopped', idle, 'It was another one.', 'the next run continues: mobility pipeline --user ada'],
+  ['run_stopped', busy, 'It was host-1.', "the next run continues: mobility pipeline --user 'o'\\''neill'"],
+  ['not_run', idle, '0 entries are pending.', 'does the pipeline run? mobility pipeline --user ada'],
+  ['not_run', busy, '1 entry is pending.', "does the pipeline run? mobility pipeline --user 'o'\\''neill'"],
+  [
+    'program_fault',
+    idle,
+    '0 entries; nothing is lost.',
+    'mobility errors --user ada (after an update: mobility recover-errors --user ada)',
+  ],
+  ['set_aside', idle, '0 entries in all.', 'mobility errors --user ada'],
+  [
+    'set_aside',
+    busy,
+    '3 entries in all. The app is version 1.2: an old one may be the cause.',
+    "mobility errors --user 'o'\\''neill'",
+  ],
+])('the details and the remedy of %s', (code, of, detail, next) => {
+  const since = of === idle ? null : now - day;
+  const found = findRemedy(deriveStatus(of, { now }), { link: 'registered', code, since }, { now, zone: 'UTC' });
+  expect(found).toEqual({ why: `${breakages[code].text} ${detail}`.trimEnd(), next });
+});
+
+it('the remedy of a damaged row names the row', () => {
+  const status = { ...deriveStatus(idle, { now }), damage: 'row 7' };
+  const broken = { link: 'registered', code: 'damaged', since: null } as const;
+  expect(findRemedy(status, broken, { now, zone: 'UTC' }).why).toBe('row 7');
+  expect([toStatusJson(status), toStatusJson(deriveStatus(idle, { now }))].map((json) => json.damage)).toEqual([
+    'row 7',
+    undefined,
+  ]);
+});
+
+it('the times of each step, from the stored figures', () => {
+  const profile = {
+    ...{ last_put_ts: now - 1, last_phone_data_ts: now - 2, last_stored_ts: now - 3, last_located_ts: now - 4 },
+    ...{ last_location_ts: now - 5, last_fetch_ts: now - 6, last_limit_ts: now - 7, update_ts: now - 8 },
+  };
+  const state = { moved_ts: now - 10, converted_ts: now - 11, last_run_ts: now - 12, complete_until: now - 13 };
+  const observed = { seen: { ts: now - 14 } } as never;
+  expect(deriveStatus(figures({ profile, state: { ...state, observed } }), { now }).chain).toEqual({
+    registered: { ts: began },
+    joined: { ts: began + 5 },
+    called: { ts: now - 1 },
+    pushed: { ts: now - 1, phone_ts: now - 2 },
+    stored: { ts: now - 3 },
+    located: { ts: now - 4, phone_ts: now - 5 },
+    moved: { ts: now - 10 },
+    converted: { ts: now - 11 },
+    analysed: { ts: now - 12, phone_ts: now - 14 },
+    final: { ts: null, phone_ts: now - 13 },
+    fetched: { ts: now - 6 },
+  });
+  const texts = { last_put_ts: 'soon', last_stored_ts: 'soon', last_fetch_ts: 'soon' };
+  const none = deriveStatus(figures({ profile: texts, state: { last_error: 'no', last_run_ts: 7 } }), { now }).chain;
+  expect([none.pushed.ts, none.stored.ts, none.fetched.ts]).toEqual([null, began + 60, null]);
+  expect(none.analysed).toEqual({ ts: null, phone_ts: null });
+  expect(deriveStatus(figures({ profile: {}, user }), { now }).chain.joined.ts).toBeNull();
+});
+
+it.each<[Partial<PersonFigures>, number | null]>([
+  [{ profile: { last_put_ts: 5 } }, 5],
+  [{ profile: { last_fetch_ts: 5, last_limit_ts: 4, update_ts: 3 } }, 5],
+  [{ profile: { last_fetch_ts: 3, last_limit_ts: 5, update_ts: 4 } }, 5],
+  [{ profile: { last_fetch_ts: 3, last_limit_ts: 4, update_ts: 5 } }, 5],
+  [{ profile: { update_ts: 5 }, user: { ...user, joined_ts: 6 } }, 6],
+  [{ profile: { update_ts: 5 }, tokens: [{ ...token, used_ts: 8 }, { ...token, used_ts: 7 }, token] }, 8],
+  [{ profile: {} }, null],
+])('the last call of %o', (changes, expected) => {
+  expect(deriveStatus(figures({ user, ...changes }), { now }).chain.called.ts).toBe(expected);
+});
+
+it('the states that need action, most urgent first', () => {
+  expect(troubles).toEqual(['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began']);
+  const states = ['in_order', 'stopped', ...troubles] as const;
+  expect(states.filter((state) => !isTrouble(state))).toEqual(['in_order', 'stopped']);
+});
+
+it('the number of entries that a converter failed on', () => {
+  const fault = { key: 'k', reason: faultReason, count: 3, last_ts: 1 };
+  const set_aside = [fault, { ...fault, key: 'l', count: 4 }, { ...fault, reason: 'other' }];
+  expect(deriveStatus(figures({ set_aside }), { now }).faults).toBe(7);
+});
+
+it.each<[string, Changes, number | null]>([
+  ['since the first put after the last run', { profile: { waiting_since_ts: now - 60 }, waiting: { count: 1 } }, 60],
+  ['since the last run', { profile: { waiting_since_ts: now - 60 }, state: { last_run_ts: now - 50 } }, 50],
+  ['not if all are dated ahead', { profile: { waiting_since_ts: now - 60 }, waiting: { ahead: 2 } }, null],
+  ['not before the put', { profile: { waiting_since_ts: now + 9 } }, 0],
+  ['not known when', { profile: {} }, null],
+])('entries are pending %s', (_, { state, waiting, ...changes }, expected) => {
+  const found = figures({ state: { last_run_ts: null, ...state }, waiting: { count: 2, ...waiting }, ...changes });
+  expect(deriveStatus(found, { now }).waiting_s).toBe(expected);
+});
+
+it.each([
+  [now - day, day],
+  [now - day - 1, null],
+  [now, 0],
+  [now + 1, null],
+])('the lag counts puts of the last day: %d', (waiting_since_ts, expected) => {
+  const found = figures({ profile: { waiting_since_ts }, state: { last_run_ts: null }, waiting: { count: 1 } });
+  expect(deriveStatus(found, { now }).lag_s).toBe(expected);
 });
 
 it('the remedy names the person, the command and the facts', () => {

@@ -7,6 +7,7 @@ import { silentLog } from '../../../src/log/log.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
+import { emptyFigures } from '../../../src/store/empty-figures.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newStore, newUser } from '../../support/store.ts';
 
@@ -61,6 +62,49 @@ it('a person with a damaged row is behind, and others are listed as usual', asyn
     [user]: { state: 'behind', since: null, broken: 'registered: damaged', damage: damaged.message },
     [ben]: { state: 'never_began', since: start, broken: 'called: never_called', damage: undefined },
   });
+});
+
+it('people are read 1,000 at a time, of one study or of all', async () => {
+  const people = Array.from({ length: 2001 }, (_, i) => ({
+    uuid: String(i).padStart(4, '0'),
+    user_email: 'x',
+    update_ts: 1,
+  }));
+  const asked: unknown[] = [];
+  const figures = async (which: { after: string; limit: number }) => {
+    asked.push(which);
+    const from = people.filter(({ uuid }) => uuid > which.after);
+    return from.slice(0, 1000).map((person) => emptyFigures(person));
+  };
+  const users = { figures } as unknown as Store['users'];
+  const found: string[] = [];
+  for await (const { user: one } of everyStatus({ users }, { now: clock, study: 'sunny' })) found.push(one.uuid);
+  expect(found).toEqual(people.map(({ uuid }) => uuid));
+  const page = { limit: 1000, study: 'sunny' };
+  expect(asked).toEqual(['', '0999', '1999'].map((after) => ({ after, ...page })));
+  people.length = 1000;
+  asked.length = 0;
+  for await (const _ of everyStatus({ users }, { now: clock }));
+  expect(asked).toEqual(['', '0999'].map((after) => ({ after, limit: 1000 })));
+});
+
+it('a person without figures is damaged, and other errors end the reading', async () => {
+  const record = (await store.users.byUuid(user))!;
+  const reading = (answer: () => Promise<never[]>) => {
+    const users = { figures: answer } as unknown as Store['users'];
+    return readStatus({ users }, record, { now: clock });
+  };
+  const gone = await reading(async () => []);
+  expect(gone).toMatchObject({
+    state: 'behind',
+    since: null,
+    broken: { link: 'registered', code: 'damaged', since: null },
+  });
+  expect(gone).not.toHaveProperty('damage');
+  const closed = async () => Promise.reject(new Error('closed'));
+  await expect(reading(closed)).rejects.toThrow('closed');
+  const users = { figures: closed } as unknown as Store['users'];
+  await expect(everyStatus({ users }, { now: clock }).next()).rejects.toThrow('closed');
 });
 
 it('each step of a status has the time of the put or the run that completed it, by both clocks', async () => {
