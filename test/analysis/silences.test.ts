@@ -358,13 +358,13 @@ describe('what an entry at the end of a gap, or soon after it, changes', () => {
     expect(reasons({ locations: times, events })).toEqual([`600-${late} silent`]);
   });
 
-  it.each([
+  it.each<[string, number, number, string[], number?]>([
     ['a stay', 86_400, 0, []],
     ['a gap after more than a day', 86_401, 0, ['silent']],
     ['a gap of a phone that was on the way', 3600, 5000, ['moved']],
     ['a gap without a later location within 15 min', 3600, 5000, ['silent'], 901],
     ['a gap with a later location', 3600, 5000, ['moved'], 900],
-  ] as const)('%s, at any time', (_, seconds, metres, expected, more = 0) => {
+  ])('%s, at any time', (_, seconds, metres, expected, more = 0) => {
     const end = day + seconds;
     const motions = [0, 500].map((s) => ({ ts: end + s, type: motionTypes.STILL, confidence: 60 }));
     const locations = [location(day), location(end + more, metres)];
