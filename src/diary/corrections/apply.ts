@@ -273,8 +273,8 @@ class CorrectedStretch {
     const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
     const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
     const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
+    if (start_loc === undefined || end_ts <= start_ts) return 'without effect';
     const end_loc = one.end_loc ?? after?.trip.start_loc ?? start_loc;
-    if (start_loc === undefined || end_loc === undefined || !(end_ts > start_ts)) return 'without effect';
     const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
     const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, {
@@ -299,7 +299,7 @@ class CorrectedStretch {
     });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // no analysis continues from here
-    const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
+    const about = { id, kind: 'trip', chain_ts, settled_ts: null, untracked: null } as const;
     const [silences, later] = splitGaps(before ?? {}, start_ts);
     if (before !== undefined) this.trips[at - 1] = { ...before, silences };
     this.replace(at, 0, [linkOf({ ...about, silences: later, carry, trip }, trip)]);
@@ -387,7 +387,7 @@ function splitGaps({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number):
 }
 
 /** The link with `trip`, a corrected trip, instead of its own trip. */
-function linkOf(link: TripLink, trip: Trip): TripLink {
+function linkOf(link: Omit<TripLink, 'start_ts' | 'end_ts' | 'day'>, trip: Trip): TripLink {
   const { start_ts, end_ts, start_zone } = trip;
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
 }

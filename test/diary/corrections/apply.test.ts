@@ -166,7 +166,7 @@ const gap = (from: number, to: number, reason: Silence['reason'], moved_m?: numb
 });
 /** The first two trips, with gaps during the second and in the stay before it. */
 const gaps = chained(
-  { ...day[0]!, silences: [gap(1100, 1200, 'phone off')] },
+  { ...day[0]!, silences: [gap(1100, 1200, 'phone off'), gap(1550, 1700, 'silent'), gap(1600, 1701, 'silent')] },
   {
     ...day[1]!,
     silences: [
@@ -600,7 +600,8 @@ it.each<Table[number]>([
     [add(1700, 2000, { end_loc: at(7000) }), add(2200, 2500)],
     'applied, applied',
     [
-      '1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2000 Berlin; bus 1700@6000 2000@7000 guessed 1000; tracking off 1650-1700; moved 1800-2000',
+      '1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700',
+      '1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2000 Berlin; bus 1700@6000 2000@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2000',
       '2200 (corrected) Berlin 1000 m; 7000@2000 Berlin > 6000@2500 Berlin; bus 2200@7000 2500@6000 guessed 1000; moved 2000-2300 1200; phone off 2400-2500',
       `3000 (corrected) Berlin London 6200 m; 6000@2500 Berlin > 12200@4000 UTC; ${bText}; silent 3500-3650; no location 3640-3651`,
     ],

@@ -6,6 +6,7 @@ import { findRemedy, quotedName } from '../../../src/diary/status/remedies.ts';
 import { toStatusJson } from '../../../src/diary/status/status-json.ts';
 import { faultReason } from '../../../src/model/error-summary.ts';
 import { initialPipelineState } from '../../../src/model/pipeline-state.ts';
+import { believedAhead } from '../../../src/model/time.ts';
 import type { PersonFigures } from '../../../src/store/store.ts';
 
 const day = 86_400;
@@ -172,6 +173,68 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       'a limit met a day ago',
       { profile: { ...quiet(now - day - 1), last_limit_ts: now - day } },
       ['in_order', null, null],
+    ],
+    ['a limit met at the last put', { profile: { ...usual, last_limit_ts: now - 60 } }, ['in_order', null, null]],
+    [
+      'a limit met by a person who never pushed',
+      { profile: { last_limit_ts: now - 60 }, user },
+      ['never_began', began, 'limited'],
+    ],
+    [
+      'a last put three days ago, and calls since',
+      { profile: { ...quiet(now - 3 * day), last_fetch_ts: now - 9 } },
+      ['in_order', null, null],
+    ],
+    [
+      'a last put before that, and calls since',
+      { profile: { ...quiet(now - 3 * day - 1), last_fetch_ts: now - 9 } },
+      ['without_locations', now - 3 * day - 1, 'no_put'],
+    ],
+    [
+      'the last stored entry and location three days ago',
+      { profile: { ...quiet(now - 3 * day), last_put_ts: now - 9 } },
+      ['in_order', null, null],
+    ],
+    [
+      'the last stored entry before that',
+      { profile: { ...quiet(now - 3 * day - 1), last_put_ts: now - 9 } },
+      ['without_locations', now - 3 * day - 1, 'nothing_stored'],
+    ],
+    [
+      'the last location before that',
+      { profile: { ...usual, last_located_ts: now - 3 * day - 1 } },
+      ['without_locations', now - 3 * day - 1, 'no_location'],
+    ],
+    [
+      'a clock that is ahead as far as is believed',
+      { profile: { ...usual, last_phone_data_ts: now - 60 + believedAhead } },
+      ['in_order', null, null],
+    ],
+    [
+      'a clock that is farther ahead',
+      { profile: { ...usual, last_phone_data_ts: now - 59 + believedAhead } },
+      ['without_locations', now - 60, 'clock_ahead'],
+    ],
+    [
+      'changed data of a run that was stopped',
+      { lease: { expires_ts: now, owner: 'host-1' } as never, state: { changed: { from: 1 } as never } },
+      ['behind', now, 'run_stopped'],
+    ],
+    [
+      'due documents of a run that was stopped',
+      { lease: { expires_ts: now, owner: 'host-1' } as never, state: { documents_due: true } },
+      ['behind', now, 'run_stopped'],
+    ],
+    ['a lease that expired with nothing due', { lease: { expires_ts: now } as never }, ['in_order', null, null]],
+    [
+      'ten rejected entries that no trip needs',
+      { set_aside: [{ key: 'background/battery', reason: 'x', count: 10, last_ts: now }] },
+      ['in_order', null, null],
+    ],
+    [
+      'ten rejected locations of two reasons, of a converter that accepted others',
+      { set_aside: [...lost(4, now), ...lost(6, now - 1)], state: { converted_ts: now - 5 } },
+      ['behind', now - 5, 'set_aside'],
     ],
     [
       'calls without a put',
@@ -450,6 +513,20 @@ it.each<[Partial<PersonFigures>, number | null]>([
   [{ profile: {} }, null],
 ])('the last call of %o', (changes, expected) => {
   expect(deriveStatus(figures({ user, ...changes }), { now }).chain.called.ts).toBe(expected);
+});
+
+it.each([
+  ['format_encrypted', 'encrypted'],
+  ['format_not_an_object', 'unknown_messages'],
+  ['format_unknown', 'unknown_messages'],
+  ['format_no_time', 'unknown_messages'],
+  ['format_bad_time', 'misdated'],
+  ['metadata_missing', 'nothing_stored'],
+])('messages rejected as %s are %s', (reason, code) => {
+  const status = deriveStatus(figures({ profile: { last_put_ts: now - 60 }, set_aside: bad(reason, now - 60) }), {
+    now,
+  });
+  expect(status.broken?.code).toBe(code);
 });
 
 it('the states that need action, most urgent first', () => {

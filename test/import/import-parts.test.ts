@@ -1,0 +1,271 @@
+// What an import stores, counts and reports of sources that readers made up, without files.
+import { expect, it } from 'vitest';
+import type { Found, Naming, Part } from '../../src/import/import-format.ts';
+import { type ImportOptions, importParts } from '../../src/import/import-source.ts';
+import { SourceBroken } from '../../src/import/source-error.ts';
+import { isEntry, type Taken } from '../../src/intake/check-entry.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
+import type { UserRecord } from '../../src/model/user.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newStore } from '../support/store.ts';
+
+const now = 2_000_000_000;
+const ada: UserRecord = { uuid: '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', user_email: 'ada', update_ts: 1 };
+const eve = { uuid: '6b0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', user_email: 'eve' };
+const none = { read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 };
+
+function part(found: Iterable<Found>, more: Partial<Part> = {}): Part {
+  const read = async function* () {
+    yield* found;
+  };
+  return { name: 'a.x', format: 'x', size: null, names: 'none', read, ...more };
+}
+
+/** An entry whose JSON has `length` characters. */
+function entry(write_ts: number, length = 0) {
+  const made = { metadata: { key: 'own/a', write_ts }, data: { a: '' } };
+  return { ...made, data: { a: 'x'.repeat(Math.max(0, length - JSON.stringify(made).length)) } };
+}
+const of = (write_ts: number, owner: typeof eve | null = null, length = 0): Found => ({
+  owner,
+  entry: entry(write_ts, length),
+});
+
+/** Imports for ada. Records the sizes of the batches that are stored. */
+async function imported(found: Iterable<Found>, more: Partial<Part> = {}, options: Partial<ImportOptions> = {}) {
+  const batches: number[] = [];
+  const receipts: number[] = [];
+  const known = new Set<number>();
+  const put: ImportOptions['put'] = async (taken: readonly Taken[], times) => {
+    batches.push(taken.length);
+    receipts.push(...times.values());
+    const entries = taken.filter((one) => isEntry(one));
+    const before = known.size;
+    for (const { metadata } of entries) known.add(metadata.write_ts);
+    const inserted = known.size - before;
+    return { inserted, updated: entries.length - inserted, rejected: taken.length - entries.length };
+  };
+  const whom = { name: 'ada', user: ada };
+  const store = {} as Store;
+  const report = await importParts([part(found, more)], { store, now: () => now, whom, put, ...options });
+  return { report, batches, receipts, problems: report.parts[0]?.problems };
+}
+const list = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+
+it.each([
+  ['5,000 entries', 5001, 0, [5000, 1]],
+  ['1 MiB of characters', 3, 512 * 1024, [2, 1]],
+  ['nearly 1 MiB', 3, 512 * 1024 - 1, [3]],
+])('entries of one person are stored at %s', async (_, count, length, expected) => {
+  const { batches, report } = await imported(list(count, (i) => of(i, null, length)));
+  expect(batches).toEqual(expected);
+  expect(report).toMatchObject({ ...none, read: count, stored: count });
+});
+
+it.each([
+  ['20,000 entries', 20_001, 0, 20_001],
+  ['fewer', 20_000, 0, 0],
+  ['4 MiB of characters', 9, 512 * 1024, 9],
+  ['exactly 4 MiB', 8, 512 * 1024, 0],
+])('entries of all people in memory are stored beyond %s', async (_, count, length, expected) => {
+  const store = await newStore();
+  let stored = 0;
+  const puts: number[] = [];
+  const usercache: Store['usercache'] = Object.create(store.usercache, {
+    put: {
+      value: async (...[, { entries }]: Parameters<Store['usercache']['put']>) => {
+        stored += entries.length;
+        return { results: entries.map(() => 'inserted') };
+      },
+    },
+  });
+  const people = list(10, (i) => ({ uuid: eve.uuid.replace('6b', `0${i}`), user_email: `eve ${i}` }));
+  const read = function* () {
+    for (let i = 0; i < count; i += 1) yield of(i, people[i % 10], length);
+    puts.push(stored);
+  };
+  const watched: Store = Object.create(store, { usercache: { value: usercache } });
+  const report = await importParts([part(read(), { names: 'people' })], { store: watched, now: () => now, whom: null });
+  expect([puts, stored]).toEqual([[expected], count]);
+  expect(report.users.map(({ read: own }) => own).reduce((sum, own) => sum + own, 0)).toBe(count);
+});
+
+it('each kind of thing is counted, and problems are named up to five', async () => {
+  const unusable = { entry: 1, reason: 'not_an_object', message: 'x' };
+  const { report, problems } = await imported([
+    of(1),
+    of(1),
+    { owner: null, entry: 'no JSON' },
+    { owner: null, entry: JSON.stringify(entry(2)) },
+    { owner: null, unusable },
+    { skipped: 'trips' },
+    { unread: 'line 1' },
+    ...list(4, (i): Found => ({ warning: `doubt ${i}` })),
+  ]);
+  expect(problems).toEqual(['line 1', 'doubt 0', 'doubt 1', 'doubt 2', 'doubt 3']);
+  expect(report).toMatchObject({ read: 7, stored: 2, known: 0, doubled: 1, set_aside: 3, left_behind: 1 });
+  expect(report.users).toEqual([expect.objectContaining({ uuid: ada.uuid, registered: false, read: 5, stored: 2 })]);
+  const many = await imported(list(7, (i): Found => ({ warning: `doubt ${i}` })));
+  expect(many.problems).toEqual([...list(5, (i) => `doubt ${i}`), 'and further problems']);
+});
+
+it.each<[string, Found[], Partial<Part>, string[]]>([
+  ['nothing', [], {}, ['expected recorded points, found none']],
+  [
+    'skipped parts only',
+    [{ skipped: 'visits' }, { skipped: 'trips' }],
+    {},
+    ['expected recorded points, found only data that are not imported: visits'],
+  ],
+  ['nothing of a source with people', [], { names: 'people' }, []],
+  ['a problem', [{ unread: 'line 1' }], {}, ['line 1']],
+])('a source with %s has these problems', async (_, found, more, expected) => {
+  expect((await imported(found, more)).problems).toEqual(expected);
+});
+
+it('the time of the first receipt is kept, unless it is in the future', async () => {
+  const at = (i: number, received_ts: number): Found => ({ owner: null, entry: entry(i), received_ts });
+  const { receipts } = await imported([at(1, 7), at(2, now), at(3, now + 1), of(4)]);
+  expect(receipts).toEqual([7, now]);
+});
+
+it.each([
+  [null, [null, null]],
+  [4000, [0.25, 0.5]],
+  [500, [1, 1]],
+  [0, [1, 1]],
+])('progress is shown every 1,000 things, as a share of %s bytes', async (size, shares) => {
+  const shown: [number, number | null][] = [];
+  const read: Part['read'] = async function* ({ onBytes }) {
+    for (let i = 0; i < 1999; i += 1) {
+      if (i % 1000 === 0) onBytes(1000);
+      yield { skipped: 'trips' };
+    }
+  };
+  await imported([], { size, read }, { onProgress: (_, share, { read: sum }) => shown.push([sum, share]) });
+  expect(shown).toEqual([
+    [1000, shares[0]],
+    [1999, shares[1]],
+  ]);
+});
+
+it('a reader that fails ends its part only, and errors of the store end the import', async () => {
+  const failing = (error: Error): Part => ({
+    ...part([]),
+    read: async function* () {
+      yield of(1);
+      throw error;
+    },
+  });
+  const run = (error: Error) =>
+    importParts([failing(error), part([of(2)])], {
+      store: {} as Store,
+      now: () => now,
+      whom: { name: 'ada', user: ada },
+      put: async (taken) => ({ inserted: taken.length, updated: 0, rejected: 0 }),
+    });
+  const problemsOf = async (error: Error) => {
+    const { parts, stored } = await run(error);
+    return [stored, parts.map(({ problems }) => problems)];
+  };
+  expect(await problemsOf(new SourceBroken('cut off'))).toEqual([2, [['cut off'], []]]);
+  expect(await problemsOf(new MobilityError('MOBILITY_USER_EXISTS', 'taken'))).toEqual([2, [['taken'], []]]);
+  expect(await problemsOf(new TypeError('x is no function'))).toEqual([
+    2,
+    [['the program failed on this source: x is no function'], []],
+  ]);
+  await expect(run(new MobilityError('MOBILITY_STORE_FULL', 'full'))).rejects.toThrow('full');
+});
+
+it('an import that is ended before a part or within it reads no further, and is interrupted', async () => {
+  const abort = new AbortController();
+  const read = function* () {
+    yield of(1);
+    abort.abort();
+    yield of(2);
+  };
+  const { report, batches } = await imported(read(), {}, { signal: abort.signal });
+  expect([report.interrupted, report.read, batches, report.parts[0]!.problems]).toEqual([true, 1, [1], []]);
+  const later = await imported([of(1)], {}, { signal: abort.signal });
+  expect([later.report.parts, later.report.interrupted]).toEqual([[], true]);
+  expect((await imported([of(1)])).report.interrupted).toBe(false);
+});
+
+it.each<[string, Naming, ImportOptions['whom'], string[]]>([
+  ['all people', 'people', null, ['ada', 'eve']],
+  ['one person by name', 'people', { name: 'eve', user: null }, ['eve']],
+  ['one person by UUID', 'people', { name: eve.uuid.toUpperCase(), user: null }, ['eve']],
+  ['an unknown person', 'people', { name: 'joe', user: null }, []],
+  ['all UUIDs', 'uuids', null, ['ada', 'eve']],
+  ['a new person', 'none', { name: 'joe', user: null, create: true }, ['joe']],
+  ['a registered person', 'none', { name: 'ada', user: ada }, ['ada']],
+])('an import for %s, of a source that names %s, gives data to %o', async (_, names, whom, expected) => {
+  const people = names === 'none' ? [null] : [{ ...ada, update_ts: 5 }, eve];
+  const found = people.flatMap((owner, i): Found[] => [
+    { owner, entry: entry(i) },
+    { owner, entry: entry(i + 10) },
+  ]);
+  for (const dryRun of [true, false]) {
+    const store = await newStore();
+    if (whom?.user != null) await store.users.register('ada', { uuid: ada.uuid, now: 1 });
+    const report = await importParts([part(found, { names })], { store, now: () => now, whom, dryRun });
+    const isNew = whom?.user == null;
+    expect(report.users.map(({ user_email, registered, stored }) => [user_email, registered, stored])).toEqual(
+      expected.map((name) => [name, isNew, 2]),
+    );
+    const users = await store.users.list({ limit: 9 });
+    const registered = dryRun && isNew ? [] : expected;
+    expect(users.map(({ user_email }) => user_email).sort()).toEqual(registered);
+    if (names !== 'none' && !dryRun && whom === null)
+      expect(users.map(({ update_ts }) => update_ts).sort((a, b) => a - b)).toEqual([5, now]);
+  }
+});
+
+it('data without a person need one, and a second UUID is refused only in a source for one person', async () => {
+  const store = await newStore();
+  const run = (found: Found[], names: Naming, whom: ImportOptions['whom']) =>
+    importParts([part(found, { names })], { store, now: () => now, whom }).then(({ parts }) => parts[0]!.problems);
+  expect(await run([of(1)], 'none', { name: 'joe', user: null })).toEqual([
+    expect.stringContaining('data without a user can be imported only for a registered user'),
+  ]);
+  const two = [of(1, { ...ada }), of(2, eve)];
+  const { user } = await store.users.register('joe', { now: 1 });
+  expect(await run(two, 'uuids', { name: 'joe', user })).toEqual([
+    expect.stringContaining('expected entries of one person, joe, found a second UUID'),
+  ]);
+  expect((await store.counts(user.uuid)).usercache).toBe(1);
+  expect(await run(two, 'uuids', null)).toEqual([]);
+});
+
+it('errors, documents and profiles are stored unless only entries are imported or nothing is', async () => {
+  const row = { id: 'a'.repeat(24), entry: 1, identity: null, reason: 'not_an_object', message: 'x', tries: 1 };
+  const error = { ...row, first_ts: 5, last_ts: 6, received_ts: 5 };
+  const found: Found[] = [
+    { owner: eve, person: true },
+    { owner: eve, error },
+    { owner: eve, error },
+    { owner: eve, profile: { place: 'here' } },
+    { owner: eve, document: { key: 'analysis/made', write_ts: 5, data: {} } },
+  ];
+  const run = async (options: Partial<ImportOptions>) => {
+    const store = await newStore();
+    await store.users.register('eve', { uuid: eve.uuid, now: 1 });
+    const report = await importParts([part(found, { names: 'people' })], {
+      store,
+      now: () => now,
+      whom: null,
+      ...options,
+    });
+    const { uuid } = eve;
+    const has = [
+      await store.errors.count(uuid),
+      (await store.profiles.get(uuid))?.place,
+      await store.documents.keys(uuid),
+    ];
+    expect('heldBy' in (await store.leases.acquire(uuid, 'next', 60))).toBe(false);
+    return [report.read, report.set_aside, report.known, ...has];
+  };
+  expect(await run({})).toEqual([2, 1, 1, 1, 'here', ['analysis/made']]);
+  expect(await run({ entriesOnly: true })).toEqual([0, 0, 0, 0, undefined, []]);
+  expect(await run({ dryRun: true })).toEqual([2, 2, 0, 0, undefined, []]);
+});
