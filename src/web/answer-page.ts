@@ -1,9 +1,16 @@
 // Answers the call of a page: finds the caller, checks their rights and the secret of a form, then runs the route.
 import type { UserRecord } from '../model/user.ts';
 import { findManager, findPerson, isOwnForm } from './sessions.ts';
-import { faultPage, type PersonCall, redirect, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+import {
+  faultPage,
+  type ManagerCall,
+  type PersonCall,
+  redirect,
+  type WebAnswer,
+  type WebCall,
+  type WebRoute,
+} from './web.ts';
 
-/** The sign-in page of each kind of caller. */
 const signInPages = {
   person: '/sign-in',
   manager: '/sign-in/study',
@@ -32,7 +39,10 @@ export async function answerPage(
   const { manager, csrf } = found;
   await onCaller(manager.name);
   if (isForeign(csrf)) return faultPage(403, call.t);
-  const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
+  const note: ManagerCall['note'] = (action, people) => {
+    const keys = people.map(({ figures }) => figures.audit_key);
+    return call.audit(`manager ${manager.name}`, action, keys);
+  };
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
   if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
@@ -50,7 +60,7 @@ export async function answerPage(
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const { turns, user } = call;
   const busy = redirect('/me/data?done=busy#import');
-  const claim = (): ReturnType<WebCall['claim']> => {
+  const claim = () => {
     const lock = turns.isTurnOf(user.uuid) ? call.claim('import') : null;
     if (lock === null) turns.refused(user.uuid);
     return lock;

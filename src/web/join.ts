@@ -47,7 +47,6 @@ function gone(t: Texts): WebAnswer {
   return answerOf(shell({ t, title: t.join.gone, isNarrow: true, body }), 404);
 }
 
-/** The steps of joining, or the reason why the study is closed. */
 function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup {
   const words = t.join;
   if (!study.open) return markup`<p class="note">${words.closed}</p>`;
@@ -71,14 +70,11 @@ function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup
   );
   const inApp = new URLSearchParams({ study_config: joinNameOf(study), sub_group: group });
   const code = new Markup(qrSvg(`${address}${page(group)}`));
+  const open = markup`<div class="on-phone"><p>${words.openText}</p><a class="btn go" href="${`${scheme}://join?${inApp}`}">${words.openDo}</a><p class="small soft">${words.openNothing}</p></div>
+<div class="on-desk"><p><b>${words.scan}.</b> ${words.scanText}</p><div class="qr">${code}</div></div>`;
   return markup`<section><h2>${words.steps}</h2><ol class="steps">
 ${step(1, `${words.app}: ${name}`, markup`<p>${words.appText}</p><div class="acts">${get}</div>`)}
-${step(
-  2,
-  words.open,
-  markup`<div class="on-phone"><p>${words.openText}</p><a class="btn go" href="${`${scheme}://join?${inApp}`}">${words.openDo}</a><p class="small soft">${words.openNothing}</p></div>
-<div class="on-desk"><p><b>${words.scan}.</b> ${words.scanText}</p><div class="qr">${code}</div></div>`,
-)}
+${step(2, words.open, open)}
 ${step(3, words.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
 }
 

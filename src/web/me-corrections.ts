@@ -15,7 +15,6 @@ import { type Correction, type CorrectionStanding, longestDistance } from '../mo
 import type { Entry } from '../model/entry.ts';
 import { plainMode, statedModes } from '../model/modes.ts';
 import { addDays, maxTime, startOfDay, type TimeRange } from '../model/time.ts';
-import type { Trip } from '../model/trip.ts';
 import { dayPath, modeField, readChoices, statedModeOf } from './me-forms.ts';
 import { dayItems, labelTexts, type ShownDay, zoneOfDay } from './pages/day-items.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
@@ -39,14 +38,13 @@ const mostUndone = 50;
 
 // ---------------------------------------------------------------- what was stated
 
-/** A statement in words, and the id to undo it with. */
+/** A statement in words. `id`: the `write_ts` of a correction, or the `match_id` of labels. */
 interface Stated {
-  /** The `write_ts` of a correction, or the `match_id` of labels. */
   id: string;
   words: string;
 }
 
-/** The statements of a person about a day that are not undone: corrections, and labels of trips. */
+/** The corrections, and the labels of trips, about a day that are not undone. */
 export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
   const { from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
@@ -75,7 +73,6 @@ function correctionText(correction: Correction, shown: ShownDay, t: Texts): stri
   return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), words);
 }
 
-/** The list of statements about a day, each with a button that undoes it. */
 export function statedList(call: PersonCall, stated: readonly Stated[], day: string): MarkupValue {
   const { t } = call;
   if (stated.length === 0) return null;
@@ -102,7 +99,6 @@ export function savedBanner(
   return markup`<div class="saved">${banner(words)}${saved.length > 0 && formButton(call, '/me/correct', t.me.undo, undo)}</div>`;
 }
 
-/** The banner above the preview of a day: what would be saved, and buttons to save it or not. */
 export function previewBanner(call: PersonCall, correction: Correction, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day } = shown.observed;
@@ -126,7 +122,9 @@ export async function readStatement(
   const mode = statedModes.find((one) => one === form.mode);
   if (kind === 'split' && form.clock !== undefined) {
     const link = await correctedTrips(store).previous(user.uuid, Number(form.trip_ts) || now);
-    const at = link?.trip ? timeWithin(link.trip, form.clock) : null;
+    const trip = link?.trip;
+    const within = trip && { from: trip.start_ts, to: trip.end_ts };
+    const at = trip && within ? firstTimeShowing(form.clock, within, trip.start_zone) : null;
     return at === null ? 'outside' : { kind, ts: at };
   }
   if (kind === 'set_aside' || kind === 'at_place' || kind === 'add') {
@@ -142,10 +140,8 @@ export async function readStatement(
     const zone = (await correctedTrips(store).previous(user.uuid, start_ts + 1))?.trip?.end_zone ?? 'UTC';
     // The form has whole minutes, so its first minute may begin before the gap.
     const bounds = { from: Math.floor(start_ts / 60) * 60, to: Math.floor(end_ts / 60) * 60 + 60 };
-    const [begin, end] = [form.from, form.to].map((clock) => firstTimeShowing(clock, bounds, zone)) as [
-      number | null,
-      number | null,
-    ];
+    const begin = firstTimeShowing(form.from, bounds, zone);
+    const end = firstTimeShowing(form.to, bounds, zone);
     if (begin === null || end === null || end <= begin) return 'outside';
     return { ...own, start_ts: Math.max(begin, start_ts), end_ts: Math.min(end, end_ts) };
   }
@@ -159,9 +155,6 @@ export async function readStatement(
 /** Reads a time in a form: seconds since the epoch, up to the year 9999; null for other text. */
 const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
-
-const timeWithin = ({ start_ts, end_ts, start_zone }: Trip, clock: string): number | null =>
-  firstTimeShowing(clock, { from: start_ts, to: end_ts }, start_zone);
 
 async function correct(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now } = call;

@@ -19,7 +19,7 @@ import { previewBanner, readStatement, savedBanner, statedList, statedOn } from 
 import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, tripLink, tripWhy } from './me-forms.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { answerList, barPatterns, type DayActions, dayView } from './pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
   dayRow,
@@ -48,7 +48,6 @@ import {
 
 const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
 
-/** A page of a participant. */
 export async function mePage(
   call: PersonCall,
   title: string,
@@ -69,17 +68,8 @@ export async function mePage(
   return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, query, body }));
 }
 
-/** The bounds of the days that a page can show. */
-interface KnownDays {
-  zone: string;
-  today: string;
-  /** The first day with a trip. */
-  first: string | null;
-  /** The last day with data. */
-  last: string;
-}
-
-async function readKnownDays(store: DayStore, userId: string, now: number): Promise<KnownDays> {
+/** The bounds of the days that a page can show: `first` has the first trip, `last` the last data. */
+async function readKnownDays(store: DayStore, userId: string, now: number) {
   const [draft] = await correctedTrips(store).drafts(userId);
   const earliest = (await correctedTrips(store).next(userId, -Number.MAX_VALUE)) ?? draft ?? null;
   const last = await correctedTrips(store).previous(userId, Number.MAX_VALUE);
@@ -91,28 +81,12 @@ async function readKnownDays(store: DayStore, userId: string, now: number): Prom
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** A day of a person, without forms, with links to the days before and after. */
-export interface ReadDay {
-  shown: ShownDay;
-  first: string | null;
-  /** The heading with links to the days before and after, and the week as links. */
-  heading: Markup;
-  strip: Markup;
-}
-
-/** The day to read, and for whom. */
-export interface WhichDay {
-  /** Default: the last day with data. */
-  day: string | undefined;
-  isOwn: boolean;
-  href: (day: string) => string;
-}
-
+/** A day of a person without forms, its heading with links to the days beside it, and its week as links. */
 export async function readDay(
   { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,
-  { day: asked, isOwn, href }: WhichDay,
-): Promise<ReadDay> {
+  { day: asked, isOwn, href }: { day: string | undefined; isOwn: boolean; href: (day: string) => string },
+) {
   const store = { ...source, corrections: await readCorrections(source, user.uuid) };
   const { zone, today, first, last } = await readKnownDays(store, user.uuid, now);
   const day = asked ?? last;
@@ -124,9 +98,9 @@ export async function readDay(
     metres: week.links.reduce((sum, { day: own, trip }) => sum + (own === observed.day ? (trip?.distance ?? 0) : 0), 0),
     isFinal: settledUntil({ ...shown, observed }) >= observed.to,
   }));
-  const beside = [addDays(day, -1), addDays(day, 1)].map((other) =>
-    other > today || first === null || other < first ? null : { href: href(other), words: t.day(other) },
-  ) as [NeighbourLink | null, NeighbourLink | null];
+  const link = (other: string): NeighbourLink | null =>
+    other > today || first === null || other < first ? null : { href: href(other), words: t.day(other) };
+  const beside = [link(addDays(day, -1)), link(addDays(day, 1))] as const;
   return {
     shown,
     first,
@@ -135,10 +109,10 @@ export async function readDay(
   };
 }
 
-/** s before the end of a day. The map shows the person's other trips of this time. */
+/** s before the end of a day of which the map shows the person's other trips */
 const pathsReach = 30 * 86_400;
 
-/** The lines of a person's other trips within `pathsReach`, the newest first. On the map they show streets. */
+/** The lines of a person's other trips, the newest first. On the map they show streets. */
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
   const range = { from: observed.to - pathsReach, to: observed.to };
@@ -153,11 +127,7 @@ async function readOtherPaths(store: DayStore, userId: string, { observed, trips
 const surveyKeys = ['manual/survey', 'manual/demographic_survey'];
 
 /** The answers to surveys on a day that belong to no trip. */
-async function readAnswers(
-  { usercache, timeseries }: Store,
-  userId: string,
-  range: TimeRange,
-): Promise<SurveyAnswer[]> {
+async function readAnswers({ usercache, timeseries }: Store, userId: string, range: TimeRange) {
   const query = { keys: surveyKeys, time: 'ts', ...range } as const;
   const found = new Map<number, SurveyAnswer[]>();
   for (const part of [usercache, timeseries])
@@ -165,7 +135,6 @@ async function readAnswers(
   return [...found.values()].flat();
 }
 
-/** Links to the files of one day. */
 function dayDownload(day: string, t: Texts): MarkupValue {
   const links = Object.entries(t.mine.formats).map(([format, words]) => {
     const query = new URLSearchParams({ from: day, to: day, format });
@@ -242,8 +211,7 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));
-  const bounds = { first: (first ?? today).slice(0, 7), last: today.slice(0, 7) };
-  const steps = monthSteps(month, '/me/month', bounds, t);
+  const steps = monthSteps(month, '/me/month', (first ?? today).slice(0, 7), today.slice(0, 7), t);
   const title = t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
 ${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.future)}`;

@@ -17,6 +17,7 @@ import {
   type ShownPlace,
   zoneOfDay,
 } from './pages/day-items.ts';
+import type { ItemOf } from './pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { tripReasons } from './pages/trip-reasons.ts';
@@ -29,13 +30,12 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels that a person can choose: from their study, else the usual ones. */
 export interface Choices extends StudyLabels {
   /** The mode that a label states; null: none. */
   modeOf: ReturnType<typeof labelModes>;
 }
 
-/** Reads the labels that a person can choose. */
+/** Reads the labels that a person can choose: from their study, else the usual ones. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts): Promise<Choices> {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>) => Object.entries(words).map(([value, words]) => ({ value, words }));
@@ -47,15 +47,12 @@ export async function readChoices({ studies }: Store, { study }: UserRecord, t: 
   };
 }
 
-/** A button that shows a preview of the day before it saves a correction. */
-const previewButton = (call: PersonCall, words: string, fields: Readonly<Record<string, string | number>>): Markup =>
-  formButton(call, previewPath, words, fields);
-
+/** Shows a preview of the day with a correction, before it is saved. */
 const previewPath = '/me/preview';
 
-/** A link to the forms of an item, because the forms of all items would make the page of a busy day too long. */
-const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
-  markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${words}</span></a>`;
+/** A link to the form that adds a trip: the forms of all items would make the page of a busy day too long. */
+const addLink = (day: string, item: string, t: Texts): Markup =>
+  markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${t.me.madeTrip}</span></a>`;
 
 /** A link to the forms of a trip, or to its reasons. */
 export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
@@ -130,11 +127,12 @@ export function tripForms(
   const proposed = t.clock(stop === undefined ? ts : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
   const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${query.clock ?? proposed}"></label><button>${t.me.split}</button>`;
   const join =
-    before !== null && previewButton(call, t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
+    before !== null &&
+    formButton(call, previewPath, t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
   const isOpen = query.clock !== undefined && new Markup(' open');
   return markup`<details open><summary><span>${tripWords(trip, 'correct', t)}</span></summary>
 ${formOf(call, '/me/label', { day, trip: trip.id }, form)}<details${isOpen}><summary><span>${t.me.more}</span></summary>
-<div class="acts">${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}${join}</div>
+<div class="acts">${formButton(call, previewPath, t.me.drop, { day, kind: 'drop', ts })}${join}</div>
 ${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id }, split)}</details></details>`;
 }
 
@@ -160,7 +158,7 @@ export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagge
   const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
   const section = trip.sections.find((one) => one.id === id) ?? longest;
   const ts = middle(trip.start_ts, trip.end_ts);
-  return markup`${section && modeForm(call, section, trip.start_zone, day)}${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}`;
+  return markup`${section && modeForm(call, section, trip.start_zone, day)}${formButton(call, previewPath, t.me.drop, { day, kind: 'drop', ts })}`;
 }
 
 function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
@@ -180,10 +178,8 @@ function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): M
 
 // ---------------------------------------------------------------- stays and gaps
 
-type StayOrGap = Extract<DayItem, { kind: 'stay' | 'gap' }>;
-
 /** The forms of a stay: to name its place, to confirm a guess, and to add a trip that was not recorded. */
-export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, shown: ShownDay): MarkupValue {
+export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;
   const { name, isNamed } = stay.place;
@@ -194,25 +190,25 @@ export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay
   const confirm =
     isFirst && formButton(call, '/me/correct', t.me.isHome, { day, kind: 'place_name', ts, name: 'home' });
   return markup`${confirm}<details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
-${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}${formsLink(day, itemId(stay), t.me.madeTrip)}</details>`;
+${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}${addLink(day, itemId(stay), t)}</details>`;
 }
 
 /** The possible answers to a gap: the person stayed, or made a trip. */
-export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }>, shown: ShownDay): MarkupValue {
+export function gapForms(call: PersonCall, gap: ItemOf<'gap'>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;
   if (isOutside(gap) || gap.reason === 'nothing received') return null;
   if (query.correct === itemId(gap)) return addForm(call, gap, shown);
+  const time = { start_ts: gap.from, end_ts: gap.to };
   const wasAt = (place: ShownPlace | null, at: string): MarkupValue =>
-    place &&
-    previewButton(call, t.me.wasAt(place.name), { day, kind: 'at_place', start_ts: gap.from, end_ts: gap.to, at });
+    place && formButton(call, previewPath, t.me.wasAt(place.name), { day, kind: 'at_place', ...time, at });
   const isSame = gap.here?.name === gap.there?.name;
   return markup`<div class="acts">${wasAt(gap.here, 'before')}${!isSame && wasAt(gap.there, 'next')}</div>
-${formsLink(day, itemId(gap), t.me.madeTrip)}`;
+${addLink(day, itemId(gap), t)}`;
 }
 
 /** The form to add a trip that was not recorded, within a stay or gap. */
-function addForm(call: PersonCall, item: StayOrGap, shown: ShownDay): Markup {
+function addForm(call: PersonCall, item: DayItem, shown: ShownDay): Markup {
   const { t, query } = call;
   const { day } = shown.observed;
   const clock = (ts: number): string => t.clock(ts, zoneOfDay(shown, ts));

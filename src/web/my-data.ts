@@ -5,6 +5,7 @@ import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
 import { exportTables } from '../export/export-tables.ts';
+import type { Writer } from '../export/formats/export-format.ts';
 import { streamOf } from '../export/zip-stream.ts';
 import { appOfToken } from '../model/apps.ts';
 import type { JsonValue } from '../model/json.ts';
@@ -13,12 +14,13 @@ import { keys } from '../model/keys.ts';
 import { isForPages, refusalOf, shownName, stoppedSince, type TokenRecord, tokenId } from '../model/user.ts';
 import { mePage } from './me-days.ts';
 import { importSection } from './my-imports.ts';
-import { type MarkupValue, markup } from './pages/markup.ts';
+import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import {
   banner,
-  factList,
+  csvType,
   faultPage,
+  fileAnswer,
   formButton,
   formOf,
   isShownDay,
@@ -49,16 +51,13 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     store.tokens.list(user.uuid),
     correctedTrips(store).previous(user.uuid, Number.MAX_VALUE),
   ]);
-  const known = series.filter(({ first_ts }) => first_ts !== null);
-  const [first, last] = [Math.min(...known.map((one) => one.first_ts!)), Math.max(...known.map((one) => one.last_ts!))];
-  const total = counts.timeseries + counts.usercache;
   const date = (ts: number): string => t.date(ts, latest?.trip?.end_zone ?? call.zone);
-  const records =
-    known.length === 0
-      ? total === 0
-        ? words.none
-        : t.entries(total)
-      : words.recordsText(t.entries(total), date(first), date(last));
+  const total = counts.timeseries + counts.usercache;
+  const firsts = series.flatMap(({ first_ts }) => first_ts ?? []);
+  const lasts = series.flatMap(({ last_ts }) => last_ts ?? []);
+  const range = [Math.min(...firsts), Math.max(...lasts)] as const;
+  let records = total === 0 ? words.none : t.entries(total);
+  if (firsts.length > 0) records = words.recordsText(t.entries(total), date(range[0]), date(range[1]));
   const kinds = new Map<string, number>();
   for (const { key, count } of series) {
     const kind = ownValue(kindOf, key);
@@ -66,9 +65,9 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     kinds.set(name, (kinds.get(name) ?? 0) + count);
   }
   const isStopped = stoppedSince(tokens, now) !== null;
-  const [sessions, links] = (['session', 'link'] as const).map((kind) =>
-    tokens.filter((token) => token.kind === kind && refusalOf(token, now) === null),
-  ) as [TokenRecord[], TokenRecord[]];
+  const valid = tokens.filter((token) => refusalOf(token, now) === null);
+  const sessions = valid.filter(({ kind }) => kind === 'session');
+  const hasOthers = sessions.length > 1 || valid.some(({ kind }) => kind === 'link');
   const browsers = sessions.map(
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
@@ -79,10 +78,10 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     others: words.othersOut,
     lost: words.isLost,
   };
-  const isWrong = query.done === 'word';
-  const done = isWrong
-    ? banner(`${t.error} ${words.eraseWrong(words.eraseWord)}`, 'bad')
-    : banner(ownValue(messages, query.done));
+  const done =
+    query.done === 'word'
+      ? banner(`${t.error} ${words.eraseWrong(words.eraseWord)}`, 'bad')
+      : banner(ownValue(messages, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => markup`${t.number(count)} ${name}<br>`);
@@ -97,27 +96,26 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   ];
   const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
-<section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, tokens)}</section>
+<section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, valid)}</section>
 <section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
 ${await importSection(call)}
-<section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
+<section><h2>${words.browsers}</h2><ul>${browsers}</ul>${hasOthers && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
-/** The text for the owner of a phone: whether it works, and if not, what is wrong. */
 function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {
   if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
 /** The phones and programs that send data, each with a button to stop it. */
-function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue {
+function devices(call: PersonCall, valid: readonly TokenRecord[]): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
-  const items = tokens
-    .filter((token) => !isForPages(token) && refusalOf(token, now) === null)
+  const items = valid
+    .filter((token) => !isForPages(token))
     .map(({ kind, created_ts, used_ts, hash }) => {
       const name = kind === 'made' || kind === 'imported' ? words.program : (appOfToken(kind)?.name ?? 'e-mission');
       const last = used_ts === undefined ? words.noContact : words.lastContact(t.lately(used_ts, now, zone));
@@ -128,8 +126,12 @@ function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue 
   return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
 }
 
-/** The formats for download, each with the table that it contains. */
-const downloads = { csv: 'trips', gpx: 'points', geojson: 'trips' } as const;
+/** The formats for download, each with its table and media type. */
+const downloads = {
+  csv: { table: 'trips', type: csvType },
+  gpx: { table: 'points', type: 'application/gpx+xml' },
+  geojson: { table: 'trips', type: 'application/geo+json' },
+} as const;
 type Download = keyof typeof downloads;
 
 function downloadForm({ t }: PersonCall): MarkupValue {
@@ -149,25 +151,22 @@ async function download({ t, query, store, user, now }: PersonCall): Promise<Web
   if (!Object.hasOwn(downloads, format) || ![from, to].every((day) => day === undefined || isShownDay(day)))
     return faultPage(400, t);
   const days = { ...(from && { from }), ...(to && { to }) };
-  const type = { csv: 'text/csv; charset=utf-8', gpx: 'application/gpx+xml', geojson: 'application/geo+json' }[format];
-  const name = [downloads[format], ...new Set([from, to])].filter(Boolean).join('-');
-  const body =
-    format === 'geojson'
-      ? tripsGeoJson(store, user.uuid, days, () => {})
-      : streamOf((writer) =>
-          exportTables({
-            store,
-            people: async function* () {
-              yield user;
-            },
-            kinds: [downloads[format]],
-            format,
-            days: async () => days,
-            now,
-            file: (path, fill) => (path === `${downloads[format]}.${format}` ? fill(writer) : Promise.resolve()),
-          }),
-        );
-  return file(body, `${name}.${format}`, type);
+  const { table, type } = downloads[format];
+  const tables = (writer: Writer) =>
+    exportTables({
+      store,
+      people: async function* () {
+        yield user;
+      },
+      kinds: [table],
+      format,
+      days: async () => days,
+      now,
+      file: (path, fill) => (path === `${table}.${format}` ? fill(writer) : Promise.resolve()),
+    });
+  const body = format === 'geojson' ? tripsGeoJson(store, user.uuid, days, () => {}) : streamOf(tables);
+  const name = [table, ...new Set([from, to])].filter(Boolean).join('-');
+  return fileAnswer(body, `${name}.${format}`, type);
 }
 
 function eraseForm(call: PersonCall): MarkupValue {
@@ -176,16 +175,8 @@ function eraseForm(call: PersonCall): MarkupValue {
   return markup`<p>${words.eraseText}</p>${formOf(call, '/me/erase', {}, content)}`;
 }
 
-/** Revokes tokens of the caller. */
-async function revoke(
-  call: PersonCall,
-  why: 'stopped' | 'revoked',
-  isRevoked: (kind: TokenRecord['kind'], hash: string) => boolean,
-) {
-  const { store, user, now } = call;
-  for (const { kind, hash } of await store.tokens.list(user.uuid))
-    if (isRevoked(kind, hash)) await store.tokens.revoke(user.uuid, hash, { ts: now, why });
-}
+const records = async ({ store, user }: PersonCall): Promise<WebAnswer> =>
+  fileAnswer(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson');
 
 async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
   let text = '';
@@ -198,75 +189,52 @@ async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
   yield text;
 }
 
-const file = (body: AsyncIterable<string | Uint8Array>, name: string, type: string): WebAnswer => ({
-  status: 200,
-  body,
-  headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
-});
+async function revoke(
+  { store, user, now }: PersonCall,
+  why: 'stopped' | 'revoked',
+  isRevoked: (token: TokenRecord) => boolean,
+): Promise<void> {
+  for (const token of await store.tokens.list(user.uuid))
+    if (isRevoked(token)) await store.tokens.revoke(user.uuid, token.hash, { ts: now, why });
+}
+
+async function losePhone(call: PersonCall): Promise<WebAnswer> {
+  await revoke(call, 'revoked', (token) => !isForPages(token) && tokenId(token.hash) === call.form.token);
+  call.log.write('WARNING', `user ${call.user.uuid} lost a phone`);
+  return redirect('/me/data?done=lost');
+}
+
+async function signOutOthers(call: PersonCall): Promise<WebAnswer> {
+  await revoke(call, 'revoked', (token) => isForPages(token) && token.hash !== call.session.hash);
+  return redirect('/me/data?done=others');
+}
+
+async function stop(call: PersonCall): Promise<WebAnswer> {
+  await revoke(call, 'stopped', (token) => !isForPages(token));
+  call.log.write('WARNING', `user ${call.user.uuid} stopped recording on their page`);
+  return redirect('/me/data?done=stopped');
+}
+
+async function askErasure({ t, form, store, user, now, log }: PersonCall): Promise<WebAnswer> {
+  if ((form.word ?? '').trim().toLowerCase() !== t.mine.eraseWord) return redirect('/me/data?done=word');
+  await store.profiles.merge(user.uuid, { erasure_asked_ts: now });
+  log.write('WARNING', `user ${user.uuid} asks to be erased: mobility erase --user ${user.uuid}`);
+  return redirect('/me/data');
+}
+
+async function keepData({ store, user, log }: PersonCall): Promise<WebAnswer> {
+  await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
+  log.write('WARNING', `user ${user.uuid} withdraws the request for erasure`);
+  return redirect('/me/data?done=kept');
+}
 
 export const dataRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/me/data', who: 'person', answer: show },
-  {
-    method: 'GET',
-    path: '/me/data/records.jsonl',
-    who: 'person',
-    answer: async ({ store, user }) =>
-      file(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson'),
-  },
+  { method: 'GET', path: '/me/data/records.jsonl', who: 'person', answer: records },
   { method: 'GET', path: '/me/data/download', who: 'person', answer: download },
-  {
-    method: 'POST',
-    path: '/me/lost',
-    who: 'person',
-    answer: async (call) => {
-      await revoke(call, 'revoked', (kind, hash) => !isForPages({ kind }) && tokenId(hash) === call.form.token);
-      call.log.write('WARNING', `user ${call.user.uuid} lost a phone`);
-      return redirect('/me/data?done=lost');
-    },
-  },
-  {
-    method: 'POST',
-    path: '/me/sign-out-others',
-    who: 'person',
-    answer: async (call) => {
-      await revoke(
-        call,
-        'revoked',
-        (kind, hash) => kind === 'link' || (kind === 'session' && hash !== call.session.hash),
-      );
-      return redirect('/me/data?done=others');
-    },
-  },
-  {
-    method: 'POST',
-    path: '/me/stop',
-    who: 'person',
-    answer: async (call) => {
-      await revoke(call, 'stopped', (kind) => kind !== 'session' && kind !== 'link');
-      call.log.write('WARNING', `user ${call.user.uuid} stopped recording on their page`);
-      return redirect('/me/data?done=stopped');
-    },
-  },
-  {
-    method: 'POST',
-    path: '/me/erase',
-    who: 'person',
-    answer: async (call) => {
-      const { t, form, store, user, now, log } = call;
-      if ((form.word ?? '').trim().toLowerCase() !== t.mine.eraseWord) return redirect('/me/data?done=word');
-      await store.profiles.merge(user.uuid, { erasure_asked_ts: now });
-      log.write('WARNING', `user ${user.uuid} asks to be erased: mobility erase --user ${user.uuid}`);
-      return redirect('/me/data');
-    },
-  },
-  {
-    method: 'POST',
-    path: '/me/keep',
-    who: 'person',
-    answer: async ({ store, user, log }) => {
-      await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
-      log.write('WARNING', `user ${user.uuid} withdraws the request for erasure`);
-      return redirect('/me/data?done=kept');
-    },
-  },
+  { method: 'POST', path: '/me/lost', who: 'person', answer: losePhone },
+  { method: 'POST', path: '/me/sign-out-others', who: 'person', answer: signOutOthers },
+  { method: 'POST', path: '/me/stop', who: 'person', answer: stop },
+  { method: 'POST', path: '/me/erase', who: 'person', answer: askErasure },
+  { method: 'POST', path: '/me/keep', who: 'person', answer: keepData },
 ];

@@ -39,7 +39,7 @@ const partLength = 50;
 const mostProblems = 5;
 const mostProblemLength = 500;
 
-/** An import in the profile. `id`: the token id of its entries. */
+/** `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {
   id: string;
   name: string;
@@ -66,7 +66,6 @@ async function findExclusion({ store, user }: PersonCall, id: string) {
   );
 }
 
-/** The part of My data about files: a form, and the imports so far. */
 export async function importSection(call: PersonCall): Promise<MarkupValue> {
   const { t, zone, query } = call;
   const words = t.imports;
@@ -153,7 +152,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
   }
 }
 
-/** Ignores the entries of an import, or stops ignoring them. */
+/** Ignores the entries of an import, or uses them again. */
 async function undo(call: PersonCall): Promise<WebAnswer> {
   const { form, user, store, now, put } = call;
   const one = (await readImports(call)).find(({ id }) => id === form.id);

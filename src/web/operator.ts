@@ -4,10 +4,10 @@ import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
 import { troubles } from '../diary/status/person-status.ts';
 import { shownName } from '../model/user.ts';
-import { type MarkupValue, markup } from './pages/markup.ts';
+import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import { ownValue } from './pages/texts/texts.ts';
-import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
+import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -50,6 +50,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     sumFigures(call),
   ]);
   const { number } = t;
+  const backup = found.find(({ name }) => name === 'backup');
   const size = (n: number): string => `${number(n / gibibyte, 1)} GiB`;
   const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
   const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
@@ -57,9 +58,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
     [words.version, version ?? '–'],
-    ...found
-      .filter(({ name, ok }) => ok && name === 'backup')
-      .map(({ text }): [string, string] => [words.backup, text]),
+    ...(backup?.ok ? [[words.backup, backup.text] as [string, string]] : []),
     [words.people, number(sum.people)],
     ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
     [words.waiting, number(sum.waiting)],

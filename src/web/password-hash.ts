@@ -9,21 +9,15 @@ const [blockSize, parallel] = [8, 3];
 /** The least length of a password. */
 export const leastPassword = 12;
 
-interface Stored {
-  N: number;
-  p: number;
-  salt: Buffer;
-  key: Buffer;
-}
-
-/** Parses a stored hash. Older hashes are `scrypt:<salt>:<key>`, made with p = 1. undefined: an unknown manager. */
-function partsOf(stored: string | undefined, cost: number): Stored {
-  const parts = (stored ?? '').split(':');
-  const [N, , p, salt = '', key = ''] = parts.length === 6 ? parts.slice(1) : [hashCost, 8, 1, ...parts.slice(1)];
-  const [bytes, derivedKey] = [salt, key].map((text) => Buffer.from(String(text), 'base64url')) as [Buffer, Buffer];
-  return stored === undefined
-    ? { N: cost, p: parallel, salt: bytes, key: derivedKey }
-    : { N: Number(N), p: Number(p), salt: bytes, key: derivedKey };
+/**
+ * The parts of a stored hash. Older hashes are `scrypt:<salt>:<key>`, made with p = 1. undefined: an unknown manager,
+ * whose password is checked at the same cost.
+ */
+function partsOf(stored: string | undefined, cost: number) {
+  const parts = (stored ?? `scrypt:${cost}:${blockSize}:${parallel}::`).split(':');
+  const [N, , p, salt, key] = parts.length === 6 ? parts.slice(1) : [hashCost, blockSize, 1, ...parts.slice(1)];
+  const [saltBytes, keyBytes] = [salt, key].map((text) => Buffer.from(String(text), 'base64url')) as [Buffer, Buffer];
+  return { N: Number(N), p: Number(p), salt: saltBytes, key: keyBytes };
 }
 
 const derived = (password: string, salt: Buffer, N: number, p: number): Promise<Buffer> =>

@@ -22,7 +22,6 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 /** The secret in the forms of a session. Only a holder of the cookie can compute it. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
-/** True if the form has the secret of this session. */
 export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string): boolean {
   const [given, expected] = [Buffer.from(form.csrf ?? ''), Buffer.from(csrf)];
   return given.length === expected.length && timingSafeEqual(given, expected);
@@ -57,13 +56,8 @@ export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string
   if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
-  const token = {
-    hash: tokenHash(secret),
-    user_id: found.user.uuid,
-    created_ts: now,
-    expires_ts: now + lifetimes.person,
-  };
-  await store.tokens.add({ ...token, kind: 'session' });
+  const times = { created_ts: now, expires_ts: now + lifetimes.person };
+  await store.tokens.add({ kind: 'session', hash: tokenHash(secret), user_id: found.user.uuid, ...times });
   return secret;
 }
 
@@ -138,15 +132,13 @@ export async function startManagerSession(call: WebCall, name: string, verified:
 }
 
 /** The manager and the hash of the session; null if the session is not valid. */
-export async function findManager(
-  call: WebCall,
-): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {
+export async function findManager(call: WebCall) {
   const cookie = call.cookies.get(cookieName('manager', call.isSecure)) ?? '';
   const [name, hash] = managerCookie(call);
   if (name === '') return null;
   const manager = await call.store.managers.byName(name);
   const isGood = manager?.sessions.some((one) => one.hash === hash && one.expires_ts > call.now);
-  return isGood ? { manager: manager!, hash, csrf: csrfOf(cookie) } : null;
+  return manager && isGood ? { manager, hash, csrf: csrfOf(cookie) } : null;
 }
 
 export async function endManagerSession(call: WebCall): Promise<void> {

@@ -16,9 +16,11 @@ import {
 } from './sessions.ts';
 import {
   answerOf,
+  banner,
   faultPage,
   formButton,
   type ManagerCall,
+  type PersonCall,
   redirect,
   type WebAnswer,
   type WebCall,
@@ -36,22 +38,18 @@ function page(t: Texts, title: string, body: Markup, status = 200, query: WebCal
   return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
 }
 
-/** The page that explains sign-in links. */
 function explain({ t, query }: WebCall): WebAnswer {
   const { title, text, already, again } = t.signIn;
-  const out = query.done === 'out' && markup`<p class="note quiet" role="status">${t.signIn.signedOut}</p>`;
-  return page(
-    t,
-    title,
-    markup`${out}<p class="lead">${text}</p><p>${already}</p><p><a class="btn" href="/me">${again}</a></p>`,
-  );
+  const out = query.done === 'out' && banner(t.signIn.signedOut);
+  const body = markup`${out}<p class="lead">${text}</p><p>${already}</p><p><a class="btn" href="/me">${again}</a></p>`;
+  return page(t, title, body);
 }
 
 /** The page of a used link. If the person opened it in this browser, it links to their days. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
-  const on = markup`<p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
-  return page(t, title, markup`<p class="lead">${goneText}</p>${on}`, 403);
+  const body = markup`<p class="lead">${goneText}</p><p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
+  return page(t, title, body, 403);
 }
 
 /** The page of a link: only a button, because programs that preview links in messages must not use the link up. */
@@ -61,14 +59,9 @@ async function showLink(call: WebCall): Promise<WebAnswer> {
   const found = await findLinkOwner(call, key);
   if (found === null) return gone(t);
   const name = shownName(found.user.user_email);
-  return page(
-    t,
-    t.signIn.linkTitle,
-    markup`<p class="lead">${t.signIn.linkText(name)}</p><p class="soft">${t.signIn.linkWarning}</p>
-<form method="post" action="/me/open"><input type="hidden" name="key" value="${key}"><button class="go">${t.signIn.open}</button></form>`,
-    200,
-    { key },
-  );
+  const body = markup`<p class="lead">${t.signIn.linkText(name)}</p><p class="soft">${t.signIn.linkWarning}</p>
+<form method="post" action="/me/open"><input type="hidden" name="key" value="${key}"><button class="go">${t.signIn.open}</button></form>`;
+  return page(t, t.signIn.linkTitle, body, 200, { key });
 }
 
 async function open(call: WebCall): Promise<WebAnswer> {
@@ -151,29 +144,24 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
 /** Makes the browser delete cached map tiles, which show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
+async function signOut(call: PersonCall): Promise<WebAnswer> {
+  await endSession(call);
+  return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
+}
+
+/** Ends the session. The cookie stays: it is no longer valid, but identifies a known browser. */
+async function signOutManager(call: ManagerCall): Promise<WebAnswer> {
+  await endManagerSession(call);
+  return redirect('/sign-in/study', forgetting);
+}
+
 export const signInRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/sign-in', who: 'anybody', answer: async (call) => explain(call) },
   { method: 'GET', path: '/me/open', who: 'anybody', answer: showLink },
   { method: 'POST', path: '/me/open', who: 'anybody', answer: open },
-  {
-    method: 'POST',
-    path: '/me/sign-out',
-    who: 'person',
-    answer: async (call) => {
-      await endSession(call);
-      return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
-    },
-  },
+  { method: 'POST', path: '/me/sign-out', who: 'person', answer: signOut },
   { method: 'GET', path: '/sign-in/study', who: 'anybody', answer: async (call) => passwordForm(call) },
   { method: 'POST', path: '/sign-in/study', who: 'anybody', answer: signIn },
   { method: 'GET', path: '/study', who: 'manager', answer: chooseStudy },
-  {
-    method: 'POST',
-    path: '/sign-out/study',
-    who: 'manager',
-    answer: async (call) => {
-      await endManagerSession(call);
-      return redirect('/sign-in/study', forgetting); // the cookie stays: it is no longer valid, but identifies a known browser
-    },
-  },
+  { method: 'POST', path: '/sign-out/study', who: 'manager', answer: signOutManager },
 ];

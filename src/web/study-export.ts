@@ -2,12 +2,14 @@
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
+import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
 import { readPeople, type StudyPerson } from './study-people.ts';
 import {
   banner,
   faultPage,
+  fileAnswer,
   formOf,
   isShownDay,
   redirect,
@@ -76,9 +78,9 @@ async function show(call: StudyCall): Promise<WebAnswer> {
     busy: banner(words.busy, 'bad'),
     range: banner(words.range, 'bad'),
   };
-  const body = markup`<div class="narrow"><h1>${words.title}</h1>${Object.hasOwn(messages, query.done ?? '') && messages[query.done!]}
+  const body = markup`<div class="narrow"><h1>${words.title}</h1>${ownValue(messages, query.done)}
 <p>${words.lead}</p>${!isTooLarge && markup`<p class="soft">${words.size(t.people(people), t.days(countDays(asked)))}</p>`}${form}<p class="small soft">${words.protection}</p></div>`;
-  return studyPage(call, words.title, body, { current: 'export', foot: markup`<p>${t.study.noted}</p>` });
+  return studyPage(call, words.title, body, 'export');
 }
 
 async function send(call: StudyCall): Promise<WebAnswer> {
@@ -95,17 +97,9 @@ async function send(call: StudyCall): Promise<WebAnswer> {
   if (lock === null) return back('busy');
   try {
     const treatment = `${asked.hasNames ? 'with names' : 'under pseudonyms'}, ${asked.coarse === null ? 'exact' : `cells of ${asked.coarse} m`}`;
-    await note(
-      `export ${asked.from} to ${asked.to}, ${treatment}`,
-      people.map(({ figures }) => figures.audit_key),
-    );
+    await note(`export ${asked.from} to ${asked.to}, ${treatment}`, people);
     const body = archive(call, asked, people, await exportKey(call), lock);
-    const name = `${study.name}-${asked.from}-${asked.to}.zip`;
-    return {
-      status: 200,
-      body,
-      headers: { 'Content-Type': 'application/zip', 'Content-Disposition': `attachment; filename="${name}"` },
-    };
+    return fileAnswer(body, `${study.name}-${asked.from}-${asked.to}.zip`, 'application/zip');
   } catch (error) {
     lock.release();
     throw error;

@@ -21,7 +21,16 @@ import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
 import { pageLinks, readPeople, takePage } from './study-people.ts';
-import { banner, csvAnswer, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+import {
+  banner,
+  csvType,
+  faultPage,
+  fileAnswer,
+  isShownDay,
+  type StudyCall,
+  type WebAnswer,
+  type WebRoute,
+} from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, params, query, note, cache } = call;
@@ -43,24 +52,21 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
     if (slices.isOver()) await slices.next();
   }
   const read = monthFigures(month, 'mode', months);
-  const keys = people.filter(({ user }) => read.tallies.has(user.uuid));
-  await note(
-    `figures of ${month}`,
-    keys.map(({ figures }) => figures.audit_key),
-  );
+  const counted = people.filter(({ user }) => read.tallies.has(user.uuid));
+  await note(`figures of ${month}`, counted);
   const isDue = isSettled(month, today);
   const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
   const report = isDue ? monthReport(read, usualLeast) : none;
   const exact = exactCells(read);
   const all = exact.at(-1);
-  const steps = monthSteps(month, `/study/${study.name}/figures`, { last: thisMonth }, t);
+  const steps = monthSteps(month, `/study/${study.name}/figures`, '', thisMonth, t);
   const name = t.month(`${month}-01`);
   const title = words.title[read.by](name);
   const isPublished = isDue && report.all !== null;
   if (query.csv !== undefined && all !== undefined) {
     const isExact = query.csv !== 'published' || !isPublished;
     const body = isExact ? exactCsv(month, exact) : publishedCsv([report]);
-    return csvAnswer(body, `${study.name}-${month}-${isExact ? 'internal' : 'published'}.csv`);
+    return fileAnswer(body, `${study.name}-${month}-${isExact ? 'internal' : 'published'}.csv`, csvType);
   }
   const here = `/study/${study.name}/figures/${month}`;
   const content =
@@ -71,10 +77,10 @@ ${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLea
 ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
 <h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a> <span class="soft small">${words.rangeText}</span></p>`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
-  return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
+  return studyPage(call, title, body, 'figures');
 }
 
-/** The days before today on the page of days with flags. */
+/** The page of days with flags shows today and this many days before. */
 const daysBack = 7;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
@@ -93,15 +99,12 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
     }
     if (slices.isOver()) await slices.next();
   }
-  await note(
-    'flagged days',
-    chosen.map(({ figures }) => figures.audit_key),
-  );
+  await note('flagged days', chosen);
   rows.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   const body = markup`<h1>${words.flagged}</h1><p>${words.flaggedText(daysBack)}</p>
 ${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
 ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
-  return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${t.study.noted}</p>` });
+  return studyPage(call, words.flagged, body, 'flagged');
 }
 
 /** The days with flags among the last days of a person. */

@@ -8,9 +8,9 @@ import { studyTexts } from '../model/study-texts.ts';
 import { localDay } from '../model/time.ts';
 import { readDay } from './me-days.ts';
 import { barPatterns, dayView } from './pages/day-view.ts';
-import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { factList, Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
-import { type Texts, textsFor } from './pages/texts/texts.ts';
+import { ownValue, type Texts, textsFor } from './pages/texts/texts.ts';
 import {
   type Filter,
   type Fortnight,
@@ -28,9 +28,9 @@ import {
 import { baseMapOf } from './tiles.ts';
 import {
   answerOf,
-  csvAnswer,
-  factList,
+  csvType,
   faultPage,
+  fileAnswer,
   formButton,
   isShownDay,
   type StudyCall,
@@ -44,7 +44,8 @@ export function studyPage(
   call: StudyCall,
   title: string,
   body: MarkupValue,
-  { current, foot }: { current?: keyof typeof parts; foot: MarkupValue },
+  current?: keyof typeof parts,
+  foot: MarkupValue = markup`<p>${call.t.study.noted}</p>`,
 ): WebAnswer {
   const { t, study, manager } = call;
   const links = [
@@ -63,15 +64,13 @@ export function studyPage(
   );
 }
 
-const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
-
 async function people(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, query, cache } = call;
   const words = t.study;
   const all = await readPeople(store, study, now);
-  const filter = filterOf(query.show);
+  const filter = filters.find((one) => one === query.show) ?? 'joined';
   const here = `/study/${study.name}`;
-  const { find = '', group = '' } = query;
+  const { find = '', group = '', sort = 'silence' } = query;
   const listed = all.filter((one) => (group === '' || one.user.subgroup === group) && matches(one, find));
   const numbers = filters.map((one) => {
     const count = listed.filter((person) => isShown(person, one)).length;
@@ -84,32 +83,38 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   );
   const rows: Markup[] = [];
   const onPage = takePage(chosen, query.page).chosen;
-  await call.note(
-    'list of people',
-    onPage.map(({ figures }) => figures.audit_key),
-  );
+  await call.note('list of people', onPage);
   const today = localDay(now, 'UTC');
   for (const person of onPage) {
     const read = () => readFortnight(store, person, now);
     rows.push(personRow(person, await cache.get(`fortnight ${today}`, person, read), call));
   }
   const needed = all.filter((person) => needsReminder(person, now)).length;
-  const heads = columns.map((name) => head(name, { here, filter, group, find, sort: query.sort ?? 'silence' }, t));
-  const page = `${here}?${new URLSearchParams({ show: filter, group, find, sort: query.sort ?? 'silence' })}&page=`;
+  const asked = { show: filter, group, find, sort };
+  const heads = Object.entries(columns).map(([name, kind]) => head(name as Column, kind, asked, call));
+  const page = `${here}?${new URLSearchParams(asked)}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${words.needReminder(needed)}</b></p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
 ${searchForm(call, filter)}${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
 ${pageLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
-  return studyPage(call, words.people, body, { current: 'people', foot });
+  return studyPage(call, words.people, body, 'people', foot);
 }
 
-const columns = ['person', 'silence', 'contact', 'location', 'days', 'trips', 'labelled', 'joined'] as const;
-type Column = (typeof columns)[number];
-const sortable: readonly Column[] = ['person', 'silence', 'contact', 'location', 'joined'];
+/** The columns of the table. `s`: the reader can sort by it, `ns`: not; `n`: numbers. */
+const columns = {
+  person: 's',
+  silence: 's',
+  contact: 's n',
+  location: 's n',
+  days: 'ns',
+  trips: 'ns n',
+  labelled: 'ns n',
+  joined: 's n',
+};
+type Column = keyof typeof columns;
 
-/** The form to find people by a part of their name, app or subgroup, and to choose a subgroup. */
 function searchForm({ t, study, query }: StudyCall, filter: Filter): Markup {
   const words = t.study;
   const groups = ['', ...study.subgroups].map((one) => {
@@ -122,20 +127,12 @@ function searchForm({ t, study, query }: StudyCall, filter: Filter): Markup {
   return markup`<form class="find" action="/study/${study.name}"><input type="hidden" name="show" value="${filter}"><label><span>${words.find}</span><input type="search" name="find" value="${query.find ?? ''}"></label>${group}<button>${words.findDo}</button></form>`;
 }
 
-interface Shown {
-  here: string;
-  filter: Filter;
-  group: string;
-  find: string;
-  sort: string;
-}
-
-function head(name: Column, { here, filter, group, find, sort }: Shown, t: Texts): Markup {
+function head(name: Column, kind: string, asked: Record<string, string>, { t, study }: StudyCall): Markup {
   const words = t.study.columns[name];
-  const side = ['contact', 'location', 'trips', 'labelled', 'joined'].includes(name) ? ' n' : '';
-  if (!sortable.includes(name)) return markup`<th scope="col" role="columnheader" class="ns${side}">${words}</th>`;
-  const isBy = sort === name && new Markup(' aria-sort="ascending"');
-  return markup`<th scope="col" role="columnheader" class="s${side}"${isBy}><a href="${here}?${String(new URLSearchParams({ show: filter, group, find, sort: name }))}">${words}</a></th>`;
+  if (kind.startsWith('ns')) return markup`<th scope="col" role="columnheader" class="${kind}">${words}</th>`;
+  const isBy = asked.sort === name && new Markup(' aria-sort="ascending"');
+  const query = new URLSearchParams({ ...asked, sort: name });
+  return markup`<th scope="col" role="columnheader" class="${kind}"${isBy}><a href="/study/${study.name}?${String(query)}">${words}</a></th>`;
 }
 
 /** The default order puts people who need a reminder first. */
@@ -146,21 +143,20 @@ function sorted(people: readonly StudyPerson[], by = 'silence'): readonly StudyP
     location: ({ chain }) => chain.located.ts ?? 0,
     joined: joinedOf,
   };
-  const key = Object.hasOwn(keys, by) ? keys[by]! : null;
-  if (key === null) return people;
+  const key = ownValue(keys, by);
+  if (key === undefined) return people;
   return [...people].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
 const joinedOf = ({ chain }: StudyPerson): number => chain.joined.ts ?? chain.registered.ts ?? 0;
 
-function personRow(
-  person: StudyPerson,
-  { shares, trips, labelled }: Fortnight,
-  { t, study, now, zone }: StudyCall,
-): Markup {
+const lately = ({ t, now, zone }: StudyCall, ts: number | null): string =>
+  ts === null ? '–' : t.lately(ts, now, zone);
+
+function personRow(person: StudyPerson, { shares, trips, labelled }: Fortnight, call: StudyCall): Markup {
+  const { t, study, now } = call;
   const { state, chain, user, app, shown, id, figures } = person;
   const words = t.study;
-  const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
   const isQuiet = !isTrouble(state) || isNew(person, now);
   const asked =
     typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
@@ -170,8 +166,8 @@ function personRow(
     cell('n', markup`<span class="lab">${words.columns[column]}</span> ${content}`);
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
 ${cell('w', markup`<span class="mk ${isQuiet ? 'in_order' : state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
-${named('contact', lately(chain.called.ts))}${named('location', lately(chain.located.ts))}${cell('c', fortnightStrip(shares, t))}
-${named('trips', trips)}${named('labelled', trips === 0 ? '–' : t.share(labelled / trips))}${named('joined', t.lately(joinedOf(person), now, zone))}</tr>
+${named('contact', lately(call, chain.called.ts))}${named('location', lately(call, chain.located.ts))}${cell('c', fortnightStrip(shares, t))}
+${named('trips', trips)}${named('labelled', trips === 0 ? '–' : t.share(labelled / trips))}${named('joined', lately(call, joinedOf(person)))}</tr>
 `;
 }
 
@@ -205,14 +201,11 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
     const cells = [shown, user.subgroup ?? '', app, state, iso(since), iso(chain.called.ts), iso(chain.located.ts)];
     return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '', letterTo(person, call) ?? '']);
   });
-  await note(
-    'reminder list',
-    needed.map(({ figures }) => figures.audit_key),
-  );
+  await note('reminder list', needed);
   const header = csvLine(
     'person subgroup app state since last_contact last_location what_to_do text_to_send'.split(' '),
   );
-  return csvAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`);
+  return fileAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
 }
 
 /** A text to send to a person who can repair their phone, in the language of the study. null: they cannot repair it. */
@@ -222,14 +215,14 @@ function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | nu
   return words === undefined ? null : own.study.letter(words);
 }
 
-/** The latest charge of the battery, as text. */
-async function batteryText({ store, t, now, zone }: StudyCall, userId: string): Promise<string> {
+async function batteryText(call: StudyCall, userId: string): Promise<string> {
+  const { store, t } = call;
   const newest = { keys: [keys.battery], time: 'write_ts', descending: true, limit: 1 } as const;
   const pages = await Promise.all([store.usercache, store.timeseries].map((part) => part.find(userId, newest)));
   const [last] = pages.flatMap(({ entries }) => entries).sort((a, b) => b.metadata.write_ts - a.metadata.write_ts);
   const { battery_level_pct: percent, battery_level_ratio: ratio } = last?.data ?? {}; // Android and iOS
   const level = typeof percent === 'number' ? percent / 100 : ratio;
-  return typeof level !== 'number' ? '–' : `${t.share(level)}, ${t.lately(last!.metadata.write_ts, now, zone)}`;
+  return typeof level !== 'number' ? '–' : `${t.share(level)}, ${lately(call, last!.metadata.write_ts)}`;
 }
 
 async function person(call: StudyCall): Promise<WebAnswer> {
@@ -238,17 +231,16 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
   const href = (other: string): string => `/study/${study.name}/p/${found.id}/${other}`;
   const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
-  await note(`look at ${shown.observed.day}`, [found.figures.audit_key]);
+  await note(`look at ${shown.observed.day}`, [found]);
   const advice = found.broken === null ? null : (t.study.advice[found.broken.code] ?? null);
   const letter = isNew(found, now) ? null : letterTo(found, call);
   const { chain, figures } = found;
-  const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
   const version = figures.profile.client_app_version;
   const calls = [
-    [t.study.columns.contact, lately(chain.called.ts)],
-    [t.study.links.pushed, lately(chain.pushed.ts)],
-    [t.study.columns.location, lately(chain.located.ts)],
-    [t.study.links.fetched, lately(chain.fetched.ts)],
+    [t.study.columns.contact, lately(call, chain.called.ts)],
+    [t.study.links.pushed, lately(call, chain.pushed.ts)],
+    [t.study.columns.location, lately(call, chain.located.ts)],
+    [t.study.links.fetched, lately(call, chain.fetched.ts)],
     [t.study.app, [found.app, typeof version === 'string' ? version : ''].join(' ')],
     [t.study.battery, await batteryText(call, found.user.uuid)],
   ] as const;
@@ -259,18 +251,17 @@ async function person(call: StudyCall): Promise<WebAnswer> {
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p lang="${study.language ?? t.language}">${letter}</p></section>`}
 ${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${stepItems(found, call)}</ol></details>
 <h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
-  return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
+  return studyPage(call, found.shown, body);
 }
 
-function stepItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
+function stepItems(of: StudyPerson, call: StudyCall): Markup[] {
   const { broken } = of;
   const chain: Steps = { ...of.chain, joined: { ts: joinedOf(of) } };
   const names = Object.keys(chain) as (keyof Steps)[];
   const at = broken === null ? names.length : names.indexOf(broken.link);
   return names.map((name, i) => {
-    const ts = chain[name].ts ?? chain[name].phone_ts ?? null;
-    const when = ts === null ? '–' : t.lately(ts, now, zone);
-    return markup`<li class="${i < at ? '' : i === at ? 'broken' : 'after'}"><span>${t.study.links[name]}</span> <span class="soft">${when}</span></li>`;
+    const when = lately(call, chain[name].ts ?? chain[name].phone_ts ?? null);
+    return markup`<li class="${i < at ? '' : i === at ? 'broken' : 'after'}"><span>${call.t.study.links[name]}</span> <span class="soft">${when}</span></li>`;
   });
 }
 

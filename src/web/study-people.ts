@@ -9,7 +9,7 @@ import { isTrouble, type PersonStatus, troubles, usualSilentDays } from '../diar
 import { appOfToken } from '../model/apps.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, day, localDay } from '../model/time.ts';
-import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
+import { pseudonymOf, shownName } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordedTime } from './pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -47,8 +47,11 @@ export const matches = ({ shown, user, app }: StudyPerson, text: string): boolea
 /** The people of a study. People with trouble come first, by state; within a state, those in it for longest. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
-  for await (const status of everyStatus(store, { now, study: study.name }))
-    people.push({ ...status, ...namesOf(status.user, study), app: appOf(status) });
+  for await (const status of everyStatus(store, { now, study: study.name })) {
+    const id = pseudonymOf(status.user);
+    const shown = study.show_names ? shownName(status.user.user_email) : id;
+    people.push({ ...status, id, shown, app: appOf(status) });
+  }
   const rank = (one: PersonStatus): number =>
     isTrouble(one.state) && !isNew(one, now) ? troubles.indexOf(one.state) : troubles.length;
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
@@ -73,17 +76,9 @@ export function pageLinks(count: number, page: string | undefined, href: string,
   return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.tablePages}">${pages}</nav>`;
 }
 
-function namesOf(user: UserRecord, study: StudyRecord): { id: string; shown: string } {
-  const id = pseudonymOf(user);
-  return { id, shown: study.show_names ? shownName(user.user_email) : id };
-}
-
 /** The app of the token that was used last. */
 function appOf({ figures: { tokens } }: PersonStatus): string {
-  const last = tokens.reduce<(typeof tokens)[number] | null>(
-    (a, b) => ((b.used_ts ?? 0) >= (a?.used_ts ?? 0) ? b : a),
-    null,
-  );
+  const [last] = tokens.toReversed().sort((a, b) => (b.used_ts ?? 0) - (a.used_ts ?? 0));
   return appOfToken(last?.kind)?.name ?? 'e-mission';
 }
 
@@ -118,7 +113,6 @@ export class FigureCache {
   }
 }
 
-/** Reads the figures of the 14 days up to today. */
 export async function readFortnight(
   source: Store,
   { user: { uuid }, figures: { registered_ts: since } }: PersonStatus,

@@ -1,5 +1,6 @@
 // Types and helpers of the server's pages. The room `server` handles HTTP.
 
+import type { PersonStatus } from '../diary/status/person-status.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { Taken } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
@@ -30,9 +31,8 @@ export interface WebCall {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   form: Readonly<Record<string, string>>;
-  /** The words for this reader. */
   t: Texts;
-  /** Languages that the reader prefers, the best first. */
+  /** The languages of the reader, the best first. */
   preferred: readonly string[];
   store: Store;
   /** Stores checked entries of a person within their limits. Pages must not store entries in another way. */
@@ -41,18 +41,14 @@ export interface WebCall {
     taken: readonly Taken[],
     options?: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
   ) => Promise<PutCounts>;
-  /** Reads the form of a route that takes a file. */
   readUpload: () => Promise<Upload>;
-  /** The file of the form; null: none. */
   file: Upload['file'];
   log: Log;
   /** Seconds since the epoch. */
   now: number;
   /** Address of the server for its callers, without a slash at the end. */
   address: string;
-  /** True: the browser uses https. */
   isSecure: boolean;
-  /** The cookies that the browser sent, by name. */
   cookies: ReadonlyMap<string, string>;
   /** The network of the caller; null: not known. */
   origin: string | null;
@@ -75,7 +71,6 @@ export interface WebCall {
   checks: () => Promise<Check[]>;
 }
 
-/** The secret of a session's forms, which other sites cannot know. */
 interface HasFormSecret {
   csrf: string;
 }
@@ -87,8 +82,8 @@ export interface PersonCall extends WebCall, HasFormSecret {
 
 export interface ManagerCall extends WebCall, HasFormSecret {
   manager: ManagerRecord;
-  /** Writes to the audit log what the manager did. */
-  note: (action: string, people: readonly string[]) => Promise<void>;
+  /** Writes to the audit log what the manager did with the data of people. */
+  note: (action: string, people: readonly PersonStatus[]) => Promise<void>;
 }
 
 /** A call of a manager about one of their studies. */
@@ -107,8 +102,7 @@ export interface WebAnswer {
 export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true } & (
   | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> }
   | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> }
-  | { who: 'manager'; answer(call: ManagerCall): Promise<WebAnswer> }
-  | { who: 'operator'; answer(call: ManagerCall): Promise<WebAnswer> }
+  | { who: 'manager' | 'operator'; answer(call: ManagerCall): Promise<WebAnswer> }
   /** The path names the study as `:study`. */
   | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> }
 );
@@ -122,11 +116,13 @@ export const redirect = (to: string, headers: Readonly<Record<string, string>> =
   headers: { ...headers, Location: to },
 });
 
-/** A table to download. */
-export const csvAnswer = (body: string, name: string): WebAnswer => ({
+export const csvType = 'text/csv; charset=utf-8';
+
+/** A file to download. */
+export const fileAnswer = (body: WebAnswer['body'], name: string, type: string): WebAnswer => ({
   status: 200,
   body,
-  headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
+  headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
 /** The page of a failed call. `id`: number of the request, for the operator. `wait`: seconds, for status 429. */
@@ -157,7 +153,6 @@ export function formOf(
   return markup`<form method="post" action="${action}"${type}>${hidden}${content}</form>`;
 }
 
-/** A form that is only a button. */
 export const formButton = (
   call: HasFormSecret,
   action: string,
@@ -165,10 +160,5 @@ export const formButton = (
   fields: Readonly<Record<string, string | number>> = {},
 ): Markup => formOf(call, action, fields, markup`<button>${words}</button>`);
 
-/** A message about a sent form; empty if there is none. */
 export const banner = (words: string | undefined, kind: 'quiet' | 'bad' = 'quiet'): MarkupValue =>
   words !== undefined && markup`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${words}</p>`;
-
-/** A list of names with values. */
-export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
-  markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -24,38 +24,30 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
     }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
+      const { name, mark } = item.place;
+      const isLong = wide > Math.max(8, name.length * 2);
       // In a row of a month, the legend explains the colours.
-      const name = isRow
-        ? ''
-        : wide > Math.max(8, item.place.name.length * 2)
-          ? item.place.name
-          : wide > 4
-            ? item.place.mark
-            : '';
-      if (name !== '') names.push(nameAt(left + wide / 2, name));
+      if (!isRow && wide > 4) names.push(nameAt(left + wide / 2, isLong ? name : mark));
     }
     if (item.kind !== 'trip') continue;
     for (const { start_ts, end_ts, sensed_mode } of item.trip.sections) {
       const [begin, end] = [x(Math.max(from, start_ts)), x(Math.min(to, end_ts))];
       const style = styleOf(sensed_mode);
-      if (end > begin)
-        trips.push(
-          `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${begin}%" y="4" width="${(end - begin).toFixed(2)}%" height="28"/>`,
-        );
+      if (end > begin) trips.push(tripBar(`class="on ${style.name}" fill="${modeFill(style)}"`, begin, end));
     }
   }
   const last = items.at(-1)?.to ?? from;
   const settled = Math.min(settledUntil(day), last);
-  const draft =
-    settled < last
-      ? `<rect fill="url(#draft)" x="${x(settled)}%" y="4" width="${(x(last) - x(settled)).toFixed(2)}%" height="28"/>`
-      : '';
-  const drawn = `${bands.join('')}${trips.join('')}${draft}${names.join('')}`;
+  if (settled < last) trips.push(tripBar('fill="url(#draft)"', x(settled), x(last)));
+  const drawn = `${bands.join('')}${trips.join('')}${names.join('')}`;
   if (isRow) return new Markup(`<svg width="100%" height="36" aria-hidden="true">${drawn}</svg>`);
   return new Markup(
     `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${drawn}${hours(day, x)}</svg>`,
   );
 }
+
+const tripBar = (look: string, begin: number, end: number): string =>
+  `<rect ${look} x="${begin}%" y="4" width="${(end - begin).toFixed(2)}%" height="28"/>`;
 
 const nameAt = (x: number, name: string): string =>
   `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
@@ -65,12 +57,9 @@ function hours(day: ShownDay, x: (ts: number) => number): string {
   const { from, to } = day.observed;
   return [0, 3, 6, 9, 12, 15, 18, 21, 24]
     .map((hour) => {
-      const ts =
-        hour === 24
-          ? to
-          : [from, to - 86_400]
-              .map((start) => start + hour * 3600)
-              .find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
+      // On a day when the clocks change, hours are counted from its start or back from its end.
+      const possible = [from + hour * 3600, to - (24 - hour) * 3600];
+      const ts = hour === 24 ? to : possible.find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
       if (ts === undefined || ts < from) return '';
       const at = x(ts);
       const anchor = hour === 0 ? 'start' : hour === 24 ? 'end' : 'middle';
@@ -81,15 +70,9 @@ function hours(day: ShownDay, x: (ts: number) => number): string {
 }
 
 function words(day: ShownDay, items: readonly DayItem[], t: Texts): string {
-  return items
-    .map((item) => {
-      const what =
-        item.kind === 'stay'
-          ? item.place.name
-          : item.kind === 'gap'
-            ? t.me.inBar.not
-            : t.me.inBar.trip(t.me.mode(mainMode(item.trip)));
-      return `${t.clock(item.from, zoneOfDay(day, item.from))} ${what}`;
-    })
-    .join(', ');
+  const nameOf = (item: DayItem): string => {
+    if (item.kind === 'stay') return item.place.name;
+    return item.kind === 'gap' ? t.me.inBar.not : t.me.inBar.trip(t.me.mode(mainMode(item.trip)));
+  };
+  return items.map((item) => `${t.clock(item.from, zoneOfDay(day, item.from))} ${nameOf(item)}`).join(', ');
 }

@@ -15,14 +15,13 @@ export interface ShownPlace {
   name: string;
   /** The label beside its ring on the map. */
   mark: string;
-  /** True if the person or an operator named it. */
   isNamed: boolean;
   /** True if only the nights spent there make it the home. */
   isGuess?: boolean;
   look: 'home' | 'work' | 'place';
 }
 
-/** The trips, times, labels and flags that the page of a day shows. */
+/** The content of the page of a day. */
 export interface ShownDay {
   observed: ObservedDay;
   /** Trips that touch the day, in order. */
@@ -67,7 +66,6 @@ export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outs
 /** The id of a stay or gap in addresses. */
 export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
-/** The parts of a day, in order of time. */
 export function dayItems({ observed, trips, before, after, placeAt, now }: ShownDay): DayItem[] {
   const around = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
   const lastBefore = (ts: number): Trip | undefined => around.findLast((trip) => trip.end_ts <= ts + 1);
@@ -88,12 +86,8 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
     for (const trip of trips) {
       if (trip.start_ts >= to || trip.end_ts <= from || shown.has(trip)) continue;
       shown.add(trip);
-      items.push({
-        kind: 'trip',
-        from: Math.max(trip.start_ts, observed.from),
-        to: Math.min(trip.end_ts, observed.to),
-        trip,
-      });
+      const [start, stop] = [Math.max(trip.start_ts, observed.from), Math.min(trip.end_ts, observed.to)];
+      items.push({ kind: 'trip', from: start, to: stop, trip });
     }
     if (kind === 'unobserved') {
       // A gap may reach into a trip. That part belongs to the trip.
@@ -138,11 +132,8 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
   return joined;
 }
 
-/** s; a shorter stay does not separate two gaps */
-const shortStay = 300;
-
-/** s; shorter gaps, and shorter remainders of a stay from the day before, are not listed */
-const shortest = 60;
+const shortStay = 300; // s; a shorter stay does not separate two gaps
+const shortest = 60; // s; shorter gaps, and shorter remainders of a stay from the day before, are not listed
 
 /** The time zone at a time of the day. */
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
@@ -164,8 +155,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   };
 }
 
-/** The least probability of a home that is shown as one. */
-const leastHome = 0.8;
+const leastHome = 0.8; // probability of a home that is shown as one
 
 /**
  * `recorded`: s of the day that were recorded. `past`: s that could be recorded; today up to now. `share`: the ratio.
@@ -192,7 +182,4 @@ export function labelTexts({ user_input, additions }: UserInput, t: Texts, words
 
 /** The mode of the longest section. */
 export const mainMode = ({ sections }: Trip): string =>
-  sections.reduce(
-    (most, one) => (one.distance > most.distance ? one : most),
-    sections[0] ?? { distance: 0, sensed_mode: 'UNKNOWN' },
-  ).sensed_mode;
+  [...sections].sort((a, b) => b.distance - a.distance)[0]?.sensed_mode ?? 'UNKNOWN';

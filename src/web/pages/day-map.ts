@@ -24,15 +24,8 @@ export interface BaseMap {
   href: (z: number, x: number, y: number) => string;
 }
 
-interface MapLayers {
-  others?: readonly (readonly Position[])[];
-  isLinked?: boolean;
-}
-
 const [width, tallest, least, margin] = [400, 316, 190, 34];
-
-/** Units; a vertex closer than this to the one before is not drawn */
-const visible = 0.8;
+const visible = 0.8; // units; a vertex closer than this to the one before is not drawn
 
 /**
  * The map of trips and places as SVG; empty if there is nothing to draw. Rings show the distance from the first place.
@@ -44,22 +37,20 @@ export function dayMap(
   places: readonly MapPlace[],
   words: MapWords,
   base: BaseMap | null = null,
-  { others = [], isLinked = false }: MapLayers = {},
+  { others = [], isLinked = false }: { others?: readonly (readonly Position[])[]; isLinked?: boolean } = {},
 ): string {
   const sections = trips.flatMap((trip) => trip.sections);
-  const all = [
-    ...sections.flatMap(({ coordinates }) => unwrapped(coordinates)),
-    ...places.map(({ position }) => position),
-  ];
+  const path = sections.flatMap(({ coordinates }) => unwrapped(coordinates));
+  const all = [...path, ...places.map(({ position }) => position)];
   if (all.length === 0) return '';
   const view = fitView(all);
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
   // Walks are drawn above rides, because they are short.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
   const paths = trips.map(({ id, sections: own }) => {
-    const drawn = [...own.filter((one) => !isWalk(one)), ...own.filter(isWalk)].map(
-      (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
-    );
+    const drawn = own
+      .toSorted((a, b) => Number(isWalk(a)) - Number(isWalk(b)))
+      .map((one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`);
     return `<g class="one"${isLinked ? ` id="way-${html(id)}"` : ''}>${drawn.join('')}</g>`;
   });
   const stops = trips
@@ -68,7 +59,7 @@ export function dayMap(
       const [x, y] = view.project(enter_loc);
       return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
     });
-  const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
+  const points = path.map(view.project);
   const named = drawPlaces(places, points, view);
   const ringed = drawRings(view, places[0], words, { ...named, points });
   return (
@@ -78,7 +69,7 @@ export function dayMap(
   );
 }
 
-/** Continues longitudes beyond 180 degrees, without a jump at the date line. */
+/** Continues longitudes beyond 180 degrees. */
 function unwrapped(line: readonly Position[]): Position[] {
   let turn = 0;
   return line.map(([longitude, latitude], i) => {
@@ -134,8 +125,7 @@ function fitView(positions: readonly Position[]): View {
   };
 }
 
-/** Units; the largest width of a drawn tile */
-const widestTile = 256;
+const widestTile = 256; // units
 /** The most tiles of a map. A map that needs more, because the file lacks low zoom levels, is drawn without tiles. */
 const mostTiles = 36;
 
@@ -152,11 +142,8 @@ function tilesBehind(
     ((1 - Math.asinh(Math.tan((Math.max(-85, Math.min(85, latitude)) * Math.PI) / 180)) / Math.PI) / 2) * count;
   const corner = (x: number, y: number): Point =>
     project([(x / count) * 360 - 180, (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / count))) * 180) / Math.PI]);
-  const [left, right] = [west, west + width / degree].map((longitude) => Math.floor(column(longitude))) as [
-    number,
-    number,
-  ];
-  const [top, bottom] = [north, south].map((latitude) => Math.floor(row(latitude))) as [number, number];
+  const [left, right] = [Math.floor(column(west)), Math.floor(column(west + width / degree))];
+  const [top, bottom] = [Math.floor(row(north)), Math.floor(row(south))];
   if ((right - left + 1) * (bottom - top + 1) > mostTiles) return '';
   let images = '';
   for (let y = Math.max(0, top); y <= Math.min(bottom, count - 1); y += 1)
@@ -182,8 +169,8 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
   return d;
 }
 
-/** The most characters of all other trips, so that a page stays below 60 kB. */
-const mostOfOthers = 8000;
+const mostOfOthers = 8000; // characters of all other trips, so that a page stays below 60 kB
+const leastBend = 30; // m; a vertex of another trip closer than this to the one before is left out
 
 /** Other trips of the person as thin lines: as many as fit, only within the map, and without small bends. */
 function drawOthers({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
@@ -197,9 +184,6 @@ function drawOthers({ project, height, metres }: View, others: readonly (readonl
   }
   return d === '' ? '' : `<svg width="${width}" height="${height}"><path class="others" d="${d}"/></svg>`;
 }
-
-/** m; a vertex of another trip closer than this to the one before is left out */
-const leastBend = 30;
 
 /** The largest round length up to `most` m: 1, 2 or 5 times a power of ten. */
 function roundLength(most: number): number {
@@ -235,10 +219,7 @@ function drawRings(
     const [cx, cy] = free.map((value) => value.toFixed(1));
     return `<text class="t2 rt" x="${cx}" y="${Number(cy) + 4}" text-anchor="middle">${html(length(n * step))}</text>`;
   });
-  return {
-    circles: `<svg width="${width}" height="${height}">${circles.join('')}</svg>`,
-    labels: labels.join(''),
-  };
+  return { circles: `<svg width="${width}" height="${height}">${circles.join('')}</svg>`, labels: labels.join('') };
 }
 
 /** Directions for the label of a ring, in the order in which they are tried: east, west, then between. */
@@ -281,12 +262,11 @@ function drawPlaces(
         { x: x - 8 - w, y: y - 26, anchor: 'end', tx: x - 9, ty: y - 13 },
         { x: x - 8 - w, y: y + 10, anchor: 'end', tx: x - 9, ty: y + 23 },
       ].map((side) => {
-        const hidden = points.filter(
-          ([px, py]) => px > side.x && px < side.x + w && py > side.y && py < side.y + 16,
-        ).length;
+        const isHidden = ([px, py]: Point): boolean =>
+          px > side.x && px < side.x + w && py > side.y && py < side.y + 16;
         const clash = taken.filter((one) => overlaps(one, { ...side, w })).length;
         const outside = side.x < 2 || side.x + w > width - 2 || side.y < 2 || side.y + 16 > height - 2 ? 500 : 0;
-        return { ...side, cost: hidden + 200 * clash + outside };
+        return { ...side, cost: points.filter(isHidden).length + 200 * clash + outside };
       });
       const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));
       taken.push({ x: best.x, y: best.y, w });

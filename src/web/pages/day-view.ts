@@ -21,21 +21,20 @@ import {
 import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
 import { html } from './html.ts';
 import { icon } from './icons.ts';
-import { Markup, type MarkupValue, markup } from './markup.ts';
+import { factList, Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** What a page adds to the list of a day. */
+export type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
+
+/** What a page adds to the items of a day: a last row with forms, and the answers to a flag. */
 export interface DayActions {
-  /** Makes the last row of a trip. */
   ofTrip?: (trip: Trip) => MarkupValue;
-  /** Make the last row of a stay, and of a gap. */
-  ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
-  ofGap?: (gap: Extract<DayItem, { kind: 'gap' }>) => MarkupValue;
-  /** Tiles behind the lines of the map; null: none. */
-  base?: BaseMap | null;
-  /** Makes the forms with the possible answers to a flag. */
+  ofStay?: (stay: ItemOf<'stay'>) => MarkupValue;
+  ofGap?: (gap: ItemOf<'gap'>) => MarkupValue;
   ofFlag?: (flag: Flagged) => MarkupValue;
+  /** Tiles behind the lines of the map. */
+  base?: BaseMap | null;
 }
 
 /** The view of a day. `id`: prefix for the ids of its headings, for pages with several days. */
@@ -50,7 +49,7 @@ ${modeLegend(own, t)}${items.length > 0 && dayBar(day, items, t)}
 <p class="small soft">${observedText(day, own, t)}</p>${flagNotes(day, ({ of }) => of === 'day', t, actions)}
 <div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
 <section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
-${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions)))}
+${items.map((item) => itemRow(day, item, t, actions))}
 </ol></section></div>`;
 }
 
@@ -117,13 +116,11 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   const zones = new Set(
     trips.flatMap((trip) => [t.zoneName(trip.start_ts, trip.start_zone), t.zoneName(trip.end_ts, trip.end_zone)]),
   );
-  return [
-    t.me.recorded(recorded < 1 ? '0 min' : t.span(recorded), t.span(past), t.share(share)),
-    ...(trips.length > 0 ? [t.me.zone([...zones])] : []),
-    until >= observed.to
-      ? t.me.final
-      : t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null),
-  ].join(' ');
+  const texts = [t.me.recorded(recorded < 1 ? '0 min' : t.span(recorded), t.span(past), t.share(share))];
+  if (trips.length > 0) texts.push(t.me.zone([...zones]));
+  const draft = t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null);
+  texts.push(until >= observed.to ? t.me.final : draft);
+  return texts.join(' ');
 }
 
 // ---------------------------------------------------------------- map
@@ -158,22 +155,21 @@ function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres
 
 // ---------------------------------------------------------------- list
 
+function itemRow(day: ShownDay, item: DayItem, t: Texts, actions: DayActions): Markup {
+  if (item.kind === 'trip') return tripItem(day, item, t, actions);
+  return item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions);
+}
+
 function row(kind: string, time: Markup | null, line: string, content: MarkupValue): Markup {
   return markup`<div class="row ${kind}"><span class="t">${time}</span><span class="ln ${line}" aria-hidden="true"></span><div class="c">${content}</div></div>`;
 }
 
-function timeTag(ts: number, zone: string, t: Texts): Markup {
-  return markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
-}
+const timeTag = (ts: number, zone: string, t: Texts): Markup =>
+  markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
 
 /** Answers to surveys; empty if there are none. */
 export const answerList = (answers: readonly SurveyAnswer[], t: Texts): MarkupValue =>
-  answers.length > 0 &&
-  markup`<details><summary><span>${t.me.answers}</span></summary><dl class="facts">${answers.map(
-    ([question, answer]) => markup`<div><dt>${question}</dt><dd>${answer}</dd></div>`,
-  )}</dl></details>`;
-
-type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
+  answers.length > 0 && markup`<details><summary><span>${t.me.answers}</span></summary>${factList(answers)}</details>`;
 
 function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayActions): Markup {
   const { from, to, place, since } = item;
@@ -199,7 +195,8 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
   const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
   const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
-  const labels = labelTexts(day.labels.ofTrip(start_ts), t, day.labelWords);
+  const inputs = day.labels.ofTrip(start_ts);
+  const labels = labelTexts(inputs, t, day.labelWords);
   const estimated = estimatedOf(trip);
   const notes = [
     start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),
@@ -210,12 +207,12 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   // A corrected trip has no questions.
   const asks = (id: string): MarkupValue =>
     trip.corrected !== true && flagNotes(day, (one) => one.id === id, t, actions);
-  const answers = answerList(answersIn(day.labels.ofTrip(start_ts)), t);
+  const answers = answerList(answersIn(inputs), t);
   const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${answers}${asks(trip.id)}`;
   const last = actions.ofTrip?.(trip);
   const onMap = last && markup`<a class="fold map-link" href="#way-${trip.id}"><span>${t.me.onMap}</span></a>`;
   const foot = row(last ? 'foot' : 'foot bare', null, 'thin', markup`${last}${onMap}`);
-  const id = markup`${`trip-${trip.id}`}`;
+  const id = `trip-${trip.id}`;
   const line = ({ transit }: Section): MarkupValue =>
     transit &&
     markup`<span class="soft small">${t.me.line(lineName(transit), transit.agency, transit.from_stop)}</span>`;
@@ -223,39 +220,19 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   if (sections.length === 1 && only !== undefined) {
     const { name: look } = styleOf(only.sensed_mode);
     const words = from === to ? name : t.me.byMode(t.me.section(only.sensed_mode), to);
-    const head = row(
-      'head sec',
-      timeTag(start_ts, start_zone, t),
-      look,
-      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${line(only)}${note}${asks(only.id)}`,
-    );
+    const content = markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${line(only)}${note}${asks(only.id)}`;
+    const head = row('head sec', timeTag(start_ts, start_zone, t), look, content);
     return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot}</li>`;
   }
-  const parts = sections.flatMap((section: Section, i) => {
+  const parts = sections.flatMap((section, i) => {
     const { name: look } = styleOf(section.sensed_mode);
-    const part = row(
-      'sec',
-      timeTag(section.start_ts, start_zone, t),
-      look,
-      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${line(section)}${asks(section.id)}`,
-    );
+    const content = markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${line(section)}${asks(section.id)}`;
+    const part = row('sec', timeTag(section.start_ts, start_zone, t), look, content);
     const stop = stops[i];
     if (stop === undefined || stop.duration < 60) return [part];
-    return [
-      part,
-      row(
-        'sec',
-        timeTag(stop.enter_ts, start_zone, t),
-        'thin',
-        markup`<span class="m soft">${icon('waiting')}${t.me.waited}</span><span class="d">${t.span(stop.duration)}</span>`,
-      ),
-    ];
+    const wait = markup`<span class="m soft">${icon('waiting')}${t.me.waited}</span><span class="d">${t.span(stop.duration)}</span>`;
+    return [part, row('sec', timeTag(stop.enter_ts, start_zone, t), 'thin', wait)];
   });
-  const head = row(
-    'head',
-    null,
-    'thin',
-    markup`<h3>${name}</h3><span class="d">${figures(end_ts - start_ts, distance)}</span>${note}`,
-  );
-  return markup`<li class="trip" id="${id}" tabindex="-1">${head}${parts}${foot}</li>`;
+  const title = markup`<h3>${name}</h3><span class="d">${figures(end_ts - start_ts, distance)}</span>${note}`;
+  return markup`<li class="trip" id="${id}" tabindex="-1">${row('head', null, 'thin', title)}${parts}${foot}</li>`;
 }

@@ -2,7 +2,15 @@
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';
-import { type DayRow, dayRow, dayTitle, listByWeek, type NeighbourLink, stepHeading } from './overview.ts';
+import {
+  type DayRow,
+  dayRow,
+  dayTitle,
+  listByWeek,
+  type NeighbourLink,
+  type Neighbours,
+  stepHeading,
+} from './overview.ts';
 import { shell } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
@@ -10,13 +18,7 @@ import type { Texts } from './texts/texts.ts';
 export const fileOfDay = (day: string): string => `${day}.html`;
 
 /** The page of a day. `beside`: pages of the days before and after; `all`: page of all days. */
-export function dayFile(
-  name: string,
-  day: ShownDay,
-  t: Texts,
-  beside: [NeighbourLink | null, NeighbourLink | null],
-  all?: NeighbourLink,
-): string {
+export function dayFile(name: string, day: ShownDay, t: Texts, beside: Neighbours, all?: NeighbourLink): string {
   const up = all && markup`<nav><a href="${all.href}">${all.words}</a></nav>`;
   const heading = stepHeading(dayTitle(day.observed.day, t), beside, 'h2');
   return file(name, [day], t, markup`${up}<section>${heading}${dayView(day, t)}</section>`);

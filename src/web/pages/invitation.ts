@@ -15,7 +15,7 @@ export interface Invitation {
   days: string;
 }
 
-export interface Invitations {
+interface Invitations {
   study: StudyTexts;
   app: string;
   /** True: the code is scanned within the app, not with the camera. */

@@ -24,3 +24,7 @@ function textOf(value: MarkupValue): string {
   if (typeof value === 'string' || typeof value === 'number') return html(String(value));
   return Array.isArray(value) ? value.map(textOf).join('') : '';
 }
+
+/** A list of names with values. */
+export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
+  markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -27,9 +27,7 @@ export function modeRules(): string {
   );
 }
 
-/**
- * An SVG without size that defines the patterns for the bars of `names` and for drafts. A page must contain it once.
- */
+/** An SVG without size with the patterns for the bars of `names` and for drafts. A page must contain it once. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')

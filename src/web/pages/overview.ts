@@ -14,24 +14,18 @@ export interface NeighbourLink {
   words: string;
 }
 
+/** The pages before and after. */
+export type Neighbours = readonly [before: NeighbourLink | null, after: NeighbourLink | null];
+
 /** Links to the months before and after, within `first` and `last`. */
-export function monthSteps(
-  month: string,
-  href: string,
-  { first = '', last }: { first?: string; last: string },
-  t: Texts,
-): [NeighbourLink | null, NeighbourLink | null] {
+export function monthSteps(month: string, href: string, first: string, last: string, t: Texts): Neighbours {
   const step = (other: string): NeighbourLink | null =>
     other < first || other > last ? null : { href: `${href}/${other}`, words: t.month(`${other}-01`) };
   return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
 }
 
 /** A heading between links to the pages before and after. */
-export function stepHeading(
-  content: MarkupValue,
-  [before, after]: readonly [NeighbourLink | null, NeighbourLink | null],
-  level: 'h1' | 'h2' = 'h1',
-): Markup {
+export function stepHeading(content: MarkupValue, [before, after]: Neighbours, level: 'h1' | 'h2' = 'h1'): Markup {
   const tag = new Markup(level);
   const beside = (step: NeighbourLink | null, sign: string, rel: string): Markup =>
     step === null
@@ -44,23 +38,15 @@ export function stepHeading(
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day).replace(/(\d\S*) (?=\p{L}+$)/u, '$1\u00a0')} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
-export interface StripDay {
-  observed: ObservedDay;
-  metres: number;
-  isFinal: boolean;
-}
-
-/** Which day of the strip is chosen, and which days are links. */
-export interface StripOptions {
-  /** The chosen day, and today. Days after today are not links. */
-  day: string;
-  today: string;
-  href: (day: string) => string;
-  now: number;
-}
-
-/** The seven days of a week as links, with the length and the recorded share of each. A draft is hatched. */
-export function weekStrip(days: readonly StripDay[], { day, today, href, now }: StripOptions, t: Texts): Markup {
+/**
+ * The seven days of a week as links, with the length and the recorded share of each. A draft is hatched. Days after
+ * `today` are not links.
+ */
+export function weekStrip(
+  days: readonly { observed: ObservedDay; metres: number; isFinal: boolean }[],
+  { day, today, href, now }: { day: string; today: string; href: (day: string) => string; now: number },
+  t: Texts,
+): Markup {
   const items = days.map(({ observed, metres, isFinal }) => {
     const own = observed.day;
     const number = String(Number(own.slice(8)));
@@ -77,13 +63,14 @@ export function weekStrip(days: readonly StripDay[], { day, today, href, now }: 
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/** The row of a day. */
+/** The row of a day, and the figures that a month sums up. */
 export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
-  /** The trips that began on the day, s that could be recorded, s that were recorded, and the number of flags. */
+  /** The trips that began on the day. */
   trips: readonly Trip[];
+  /** s that could be recorded, and s that were recorded */
   past: number;
   recorded: number;
   flags: number;
@@ -116,15 +103,14 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   const duration = trips.reduce((total, trip) => total + trip.duration, 0);
   const words = t.me.summary(t.trips(trips.length), t.length(sum(({ metres }) => metres)), t.span(duration));
   const share = past > 0 && t.me.recorded(t.span(recorded), t.span(past), t.share(recorded / past));
+  const key = (look: string, name: string): Markup =>
+    markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/></svg>${name}</li>`;
   const kinds = [
-    ['band home', t.me.home],
-    ['band work', t.me.workKind],
-    ['band place', t.me.placeKind],
-    ['hole', t.me.inBar.not],
-  ].map(
-    ([look, name]) =>
-      markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/></svg>${name}</li>`,
-  );
+    key('band home', t.me.home),
+    key('band work', t.me.workKind),
+    key('band place', t.me.placeKind),
+    key('hole', t.me.inBar.not),
+  ];
   return markup`<p class="lead"><b>${words}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 

@@ -1,4 +1,5 @@
 // Makes the table of monthly figures, for the file of `mobility report` and for a study's page.
+import { publishedRows } from '../../export/report-csv.ts';
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
 import type { Dimension } from '../../figures/tally.ts';
@@ -18,7 +19,7 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
   const sections = months.map((report, i) => {
     const few = report.withheld > 0 && markup`<p class="soft small">${t.figures.withheld(report.withheld)}</p>`;
     const content =
-      report.cells.length + Number(report.rest !== null) + Number(report.all !== null) === 0
+      publishedRows(report).length === 0
         ? markup`<p class="soft">${t.figures.tooFew}</p>`
         : markup`${figuresTable(report, null, t)}${few}`;
     return markup`<section><h2 id="m${report.month}"><time datetime="${report.month}">${names[i]}</time></h2>${content}</section>`;
@@ -31,7 +32,6 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
 export const figurePatterns = (by: Dimension): Markup =>
   new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 
-/** The figures of a cell in the table. */
 interface Shown extends Pick<DisclosedCell, 'trips' | 'trips_per_day' | 'km' | 'km_per_day'> {
   cell: string;
   people: number;
@@ -39,18 +39,12 @@ interface Shown extends Pick<DisclosedCell, 'trips' | 'trips_per_day' | 'km' | '
   range: ExactCell['km_range'];
 }
 
-const published = ({ people_at_least: people, minutes, ...cell }: DisclosedCell): Shown => ({
-  ...cell,
-  people,
-  hours: Number((minutes / 60).toPrecision(2)),
-  range: null,
-});
-const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Shown => ({
-  ...cell,
-  km: metres / 1000,
-  hours: seconds / 3600,
-  range,
-});
+const published = ({ people_at_least: people, minutes, ...cell }: DisclosedCell): Shown => {
+  return { ...cell, people, hours: Number((minutes / 60).toPrecision(2)), range: null };
+};
+const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Shown => {
+  return { ...cell, km: metres / 1000, hours: seconds / 3600, range };
+};
 
 const barWidth = 120;
 
@@ -58,13 +52,10 @@ const barWidth = 120;
  * The table of a month, in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of
  * the report. Modes, zones and areas are sorted by kilometres; hours and weekdays keep their order.
  */
-export function figuresTable(
-  { by, month, cells, rest, all, observed_days: days }: MonthReport,
-  exact: readonly ExactCell[] | null,
-  t: Texts,
-): Markup {
+export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | null, t: Texts): Markup {
+  const { by, month, all, observed_days: days } = report;
   const words = t.figures;
-  const shown = exact?.map(exactly) ?? [...cells, rest, all].flatMap((one) => (one === null ? [] : published(one)));
+  const shown = exact?.map(exactly) ?? publishedRows(report).map(published);
   const isSum = ({ cell }: Shown): boolean => cell === 'all' || cell === 'rest';
   const inside = shown.filter((one) => !isSum(one));
   if (by === 'mode' || by === 'zone' || by === 'cell') inside.sort((a, b) => b.km - a.km);

@@ -3,21 +3,14 @@ import { Markup, type MarkupValue, markup } from './markup.ts';
 import { pagesStyle } from './style.ts';
 import { languages, type Texts } from './texts/texts.ts';
 
-export interface HeadLink {
-  href: string;
-  words: string;
-  isCurrent?: boolean;
-}
-
 export interface Shell {
   t: Texts;
   title: string;
   /** The name in the head: the study or the service. */
   brand?: string;
-  links?: readonly HeadLink[];
+  links?: readonly { href: string; words: string; isCurrent?: boolean }[];
   /** A button that ends the session. */
   signOut?: Markup;
-  /** True: narrow, for forms and text. */
   isNarrow?: boolean;
   /** True: a file that may fetch nothing. */
   isFile?: boolean;
@@ -37,19 +30,13 @@ export function shell(page: Shell): Markup {
   );
   const nav = items.length > 0 || signOut ? markup`<nav aria-label="${t.pages}">${items}${signOut}</nav>` : null;
   if (isFile) return document(t, title, pagesStyle, markup`<main>${body}</main>`);
-  const name = title === brand ? title : `${title} – ${brand}`;
-  return document(
-    t,
-    name,
-    null,
-    markup`<a class="skip" href="#content">${t.skip}</a>
+  const content = markup`<a class="skip" href="#content">${t.skip}</a>
 <header class="top"><div class="in"><span class="brand">${brand}</span>${nav}</div></header>
 <main id="content"${isNarrow && NARROW}>${body}</main>
-<footer class="bottom">${foot}${query && languageLinks(t, query)}</footer>`,
-  );
+<footer class="bottom">${foot}${query && languageLinks(t, query)}</footer>`;
+  return document(t, title === brand ? title : `${title} – ${brand}`, null, content);
 }
 
-/** Links to the same page in other languages. */
 function languageLinks(t: Texts, query: Readonly<Record<string, string>>): Markup {
   const links = Object.values(languages).map(({ language, ownName }) => {
     if (language === t.language) return markup`<span aria-current="true">${ownName}</span>`;

@@ -9,22 +9,15 @@ import type { UserRecord } from '../../model/user.ts';
 import { namedPlaces, type ShownDay } from './day-items.ts';
 import type { Texts } from './texts/texts.ts';
 
-export interface Reader {
-  t: Texts;
-  /** Seconds since the epoch. */
-  now: number;
-  /** True: the reader is the person themselves. */
-  isOwn?: boolean;
-}
-
 /**
- * Local days in order. `beyond`: true: all days between the bounds; false: from the first to the last day with data.
+ * Local days in order. `isOwn`: the reader is the person. `beyond`: true: all days between the bounds; false: from the
+ * first to the last day with data.
  */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,
   bounds: DayBounds,
-  { t, now, isOwn = false }: Reader,
+  { t, now, isOwn = false }: { t: Texts; now: number; isOwn?: boolean },
   beyond = true,
 ): AsyncGenerator<ShownDay, undefined> {
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);

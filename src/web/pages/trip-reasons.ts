@@ -35,13 +35,8 @@ function modeReason({ sensed_mode, source, ...section }: Section, zone: string, 
     .filter(([name, p]) => plainMode(name) !== plainMode(sensed_mode) && p >= leastShown)
     .sort(([, a], [, b]) => b - a);
   const named = (mode: string, p?: number): string => `${t.me.mode(mode)}${p === undefined ? '' : ` ${t.share(p)}`}`;
-  const chances = [named(sensed_mode, mode_confidence), ...others.map(([name, p]) => named(name, p))].join(', ');
-  const isStated = source === 'label' || source === 'correction';
+  const listed = [named(sensed_mode, mode_confidence), ...others.map(([name, p]) => named(name, p))].join(', ');
+  const chances = source === 'label' || source === 'correction' ? t.me.why.stated(listed) : listed;
   const speed = t.number(duration > 0 ? (3.6 * distance) / duration : 0);
-  return t.me.why.mode(
-    t.clock(start_ts, zone),
-    t.clock(end_ts, zone),
-    isStated ? t.me.why.stated(chances) : chances,
-    speed,
-  );
+  return t.me.why.mode(t.clock(start_ts, zone), t.clock(end_ts, zone), chances, speed);
 }
