@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
 import { type Act, readActs } from '../../log/audit-log.ts';
@@ -7,6 +6,7 @@ import { shownName } from '../../model/user.ts';
 import type { OptionsOf } from '../arguments.ts';
 import { audited } from '../audit-action.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { timeArgument } from '../log-query.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { counted, listing } from '../output.ts';
@@ -15,15 +15,17 @@ import { withZone } from '../wording.ts';
 export const command = (context: CommandContext) => flags(context).action(context.run(show));
 
 const flags = (context: CommandContext) =>
-  new Command('audit')
+  new DocumentedCommand('audit')
+    .examples(`
+  mobility audit --since 30d
+  mobility audit --user ada@example.org --json`)
     .option('--user <name>', 'only acts about this user, by name or UUID')
     .option('--action <action>', 'only this action, such as export or "users token"')
     .option(
       '--since <time>',
       'only acts since then: 2h, 3d, 10:00, yesterday, 2026-11-21',
       timeArgument(context, 'from'),
-    )
-    .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json');
+    );
 
 /** Actions of managers on pages, besides those that name a day or month, such as `look at 2026-11-21`. */
 const pageActions = ['list of people', 'reminder list', 'flagged days'];

@@ -1,25 +1,21 @@
-import { Command } from '@commander-js/extra-typings';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { backupStore } from '../../upkeep/backup-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { workTimeText } from '../wording.ts';
 
 const mebibyte = 1024 * 1024;
 
 export function command(context: CommandContext) {
-  return new Command('backup')
-    .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  return new DocumentedCommand('backup')
+    .examples(`
   mobility backup /var/backups/mobility/$(date +%F)
   mobility status --store /var/backups/mobility/2026-11-21
 
 To restore, stop server and pipeline, and put the copy where the store was.
-Back up a store in MongoDB with the tools of MongoDB.`,
-    )
+Back up a store in MongoDB with the tools of MongoDB.`)
+    .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')
     .action(context.run(backup));
 }
 

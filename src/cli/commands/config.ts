@@ -1,12 +1,14 @@
-import { Command } from '@commander-js/extra-typings';
 import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 
 export function command(context: CommandContext) {
-  return new Command('config')
-    .addHelpText('after', '\nExamples:\n  mobility config\n  MOBILITY_PORT=9000 mobility config --json')
+  return new DocumentedCommand('config')
+    .examples(`
+  mobility config
+  MOBILITY_PORT=9000 mobility config --json`)
     .action(
       context.run(async () => {
         const inForce = settingsInForce(context);

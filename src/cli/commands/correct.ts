@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from '@commander-js/extra-typings';
+import { Argument, Option } from '@commander-js/extra-typings';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
 import { concernedTime } from '../../diary/corrections/read-corrections.ts';
@@ -26,6 +26,7 @@ import { packageVersion } from '../../util/program-version.ts';
 import { clockArgument, dayArgument, type OptionsOf, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 
@@ -46,7 +47,15 @@ const kinds = [
 export const command = (context: CommandContext) => flags().action(context.run(correct));
 
 const flags = () =>
-  new Command('correct')
+  new DocumentedCommand('correct')
+    .examples(`
+  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason 'borrowed phone' --by helen --dry-run
+  mobility correct mode --user ada@example.org --day 2024-03-12 --at 08:14 --mode tram
+  mobility correct add --user ada@example.org --day 2024-03-12 --from 17:05 --to 17:40 --mode train
+  mobility correct list --user ada@example.org
+  mobility correct undo --user ada@example.org --id 3f9c2a71
+
+docs/corrections.md explains each of them.`)
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)
@@ -61,19 +70,7 @@ const flags = () =>
     .option('--id <id>', 'with undo: id of the correction, as `correct list` shows it')
     .option('--reason <text>', 'reason, which is stored with the correction')
     .option('--by <name>', 'author of the correction; default: the user; with undo: operator')
-    .addOption(new Option('--dry-run', 'show the day before and after, change nothing'))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason 'borrowed phone' --by helen --dry-run
-  mobility correct mode --user ada@example.org --day 2024-03-12 --at 08:14 --mode tram
-  mobility correct add --user ada@example.org --day 2024-03-12 --from 17:05 --to 17:40 --mode train
-  mobility correct list --user ada@example.org
-  mobility correct undo --user ada@example.org --id 3f9c2a71
-
-docs/corrections.md explains each of them.`,
-    );
+    .addOption(new Option('--dry-run', 'show the day before and after, change nothing'));
 
 type Options = OptionsOf<typeof flags>;
 

@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { flagLines } from '../../diary/day-summary.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
 import { distanceText, durationText } from '../../diary/number-text.ts';
@@ -7,19 +6,18 @@ import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
 export const command = (context: CommandContext) => flags(context).action(context.run(list));
 
 const flags = (context: CommandContext) =>
-  withUserChoice(new Command('days'))
+  withUserChoice(new DocumentedCommand('days').examples(examples))
     .option('--day <days>', 'a day or a range A..B; default: all days with data', daysArgument(context))
-    .option('--flagged', 'only days with flags')
-    .addHelpText(
-      'after',
-      `
-Examples:
+    .option('--flagged', 'only days with flags');
+
+const examples = `
   mobility days --user ada@example.org --day 2026-11-20..2026-11-24
   mobility days --all --day yesterday --flagged
   mobility days --study berlin --flagged --json
@@ -27,8 +25,7 @@ Examples:
 Flags mark days in which something may be wrong although nothing failed. They change nothing.
 ${Object.entries(flagMeanings)
   .map(([flag, meaning]) => `  ${flag.padEnd(17)} ${meaning}`)
-  .join('\n')}`,
-    );
+  .join('\n')}`;
 
 async function list(context: CommandContext, { day, flagged, ...whom }: OptionsOf<typeof flags>): Promise<void> {
   const { output } = context;

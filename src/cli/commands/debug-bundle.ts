@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Command } from '@commander-js/extra-typings';
 import { modeText } from '../../diary/day-summary.ts';
 import { clockText, distanceText } from '../../diary/number-text.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
@@ -11,25 +10,22 @@ import { usageError } from '../../model/mobility-error.ts';
 import { allOrNone, makeFolder } from '../../util/file-access.ts';
 import { dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(write));
 
 const flags = () =>
-  new Command('debug-bundle')
-    .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day', dayArgument)
-    .requiredOption('--out <folder>', 'folder to write the case into')
-    .option('--verify', 'compare the trips of the case with the trips of the diary')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  new DocumentedCommand('debug-bundle')
+    .examples(`
   mobility debug-bundle --user ada@example.org --day 2024-03-12 --out case
   mobility evaluate --cases case
 
-The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says which data the case hides and which not.`,
-    );
+The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says which data the case hides and which not.`)
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .requiredOption('--day <day>', 'local day', dayArgument)
+    .requiredOption('--out <folder>', 'folder to write the case into')
+    .option('--verify', 'compare the trips of the case with the trips of the diary');
 
 async function write(
   context: CommandContext,

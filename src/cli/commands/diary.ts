@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
@@ -14,12 +14,20 @@ import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, writeResult } from '../output.ts';
 
 export const command = (context: CommandContext) => flags(context).action(context.run(show));
 
 const flags = (context: CommandContext) =>
-  new Command('diary')
+  new DocumentedCommand('diary')
+    .examples(`
+  mobility diary --user ada@example.org --day 2024-03-12
+  mobility diary --user ada@example.org --day 2024-03-12..2024-03-15 --geojson days.geojson
+  mobility diary --user ada@example.org --day monday --week --html week.html
+  mobility diary --user ada@example.org --all-days --html ada
+
+With --json: the trips as phones read them. --week and --month mean the week or month of the first day in --day.`)
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <days>', 'local day, or a range A..B; default: the last day with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')
@@ -37,17 +45,6 @@ const flags = (context: CommandContext) =>
         '--all-days',
         'with --html: a page for every day with trips, into this folder, and an index',
       ).conflicts(['day', 'week', 'month']),
-    )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility diary --user ada@example.org --day 2024-03-12
-  mobility diary --user ada@example.org --day 2024-03-12..2024-03-15 --geojson days.geojson
-  mobility diary --user ada@example.org --day monday --week --html week.html
-  mobility diary --user ada@example.org --all-days --html ada
-
-With --json: the trips as phones read them. --week and --month mean the week or month of the first day in --day.`,
     );
 
 async function show(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {

@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
 import { toStatusJson } from '../../diary/status/status-json.ts';
@@ -10,6 +9,7 @@ import type { Check } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
 import { type DayAsked, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 import { stepRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
@@ -17,20 +17,16 @@ import { withZone } from '../wording.ts';
 export const command = (context: CommandContext) => flags().action(context.run(examine));
 
 const flags = () =>
-  new Command('doctor')
-    .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
-    .option('--day <day>', 'with --user: also find gaps in this local day', dayArgument)
-    .option('--url <address>', 'address of the server for phones: also checks the proxy')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  new DocumentedCommand('doctor')
+    .examples(`
   mobility doctor
   mobility doctor --url https://mobility.example.org
   mobility doctor --user ada@example.org --day 2024-03-12
 
-Changes nothing. Exit code 3: something is broken.`,
-    );
+Changes nothing. Exit code 3: something is broken.`)
+    .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
+    .option('--day <day>', 'with --user: also find gaps in this local day', dayArgument)
+    .option('--url <address>', 'address of the server for phones: also checks the proxy');
 
 async function examine(context: CommandContext, { user: name, day, url }: OptionsOf<typeof flags>): Promise<Outcome> {
   const store = await context.store();

@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline';
-import { Command } from '@commander-js/extra-typings';
 import { isUuid } from '../../model/ids.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { userNameOf } from '../../model/user.ts';
@@ -10,27 +9,25 @@ import { totalOf } from '../../upkeep/erase-user.ts';
 import { fileText } from '../../util/file-access.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type UserChoice, withUsersOrStudy } from '../user-options.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  withUsersOrStudy(new Command('erase'))
-    .option('--file <file>', 'every user of this file, one name or UUID a line')
-    .option('--yes', 'do not ask for confirmation')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  withUsersOrStudy(
+    new DocumentedCommand('erase').examples(`
   mobility export --user ada@example.org --out ada
   mobility erase --user ada@example.org
   mobility erase --study sunny --yes --json > receipt.json
 
 In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
 An erasure can be repeated: a name or UUID that is not registered is not an error, and is removed from log files.
-Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`,
-    );
+Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`),
+  )
+    .option('--file <file>', 'every user of this file, one name or UUID a line')
+    .option('--yes', 'do not ask for confirmation');
 
 type Options = OptionsOf<typeof flags>;
 

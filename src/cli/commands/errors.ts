@@ -15,6 +15,7 @@ import {
   withoutValues,
 } from '../../upkeep/error-groups.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
@@ -31,20 +32,16 @@ export function command(context: CommandContext) {
   const list = withErrorFilter(withUserChoice(new Command('list')))
     .description('sum up the rejected entries (the default)')
     .action(context.run(showAll));
-  return new Command('errors')
-    .usage('[list|show] [options]')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  return new DocumentedCommand('errors')
+    .examples(`
   mobility errors
   mobility errors --user ada@example.org
   mobility errors --reason wrong_type --platform ios --json
   mobility errors show 75ba38336f277ef4090f1b83
 
 Without --user and --study: the errors of all users. \`mobility recover-errors\` takes the same flags.
-Exit code 3: a converter of the program failed.`,
-    )
+Exit code 3: a converter of the program failed.`)
+    .usage('[list|show] [options]')
     .addCommand(list, { isDefault: true })
     .addCommand(show);
 }

@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { readModel } from '../../analysis/states/boosted-trees.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';
 import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
@@ -8,29 +8,27 @@ import { MobilityError, usageError } from '../../model/mobility-error.ts';
 import { fileText } from '../../util/file-access.ts';
 import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  withUserChoice(new Command('evaluate'))
+  withUserChoice(
+    new DocumentedCommand('evaluate').examples(`
+  mobility evaluate --cases recorded
+  mobility evaluate --cases recorded --only 2019-09 --model without-september.json --json
+  mobility evaluate --labels --study berlin
+
+docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`),
+  )
     .addOption(
       new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
     )
     .option('--labels', 'compare the modes of the diary with the modes that users confirmed')
     .option('--model <file>', 'with --cases: analyse with this model instead of the one in the package')
-    .option('--only <text>', 'with --cases: only cases whose name contains this text; may be repeated', repeated)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility evaluate --cases recorded
-  mobility evaluate --cases recorded --only 2019-09 --model without-september.json --json
-  mobility evaluate --labels --study berlin
-
-docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`,
-    );
+    .option('--only <text>', 'with --cases: only cases whose name contains this text; may be repeated', repeated);
 
 type Options = OptionsOf<typeof flags>;
 

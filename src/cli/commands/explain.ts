@@ -1,4 +1,4 @@
-import { Command, Help } from '@commander-js/extra-typings';
+import { Help } from '@commander-js/extra-typings';
 import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
 import { readReadings } from '../../diary/explain/readings.ts';
@@ -9,24 +9,21 @@ import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { clockArgument, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(explain));
 
 const flags = () =>
-  new Command('explain')
-    .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day', dayArgument)
-    .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument)
-    .addHelpText(
-      'after',
-      `
-Examples:
+  new DocumentedCommand('explain')
+    .examples(`
   mobility explain --user ada@example.org --day 2024-03-12
   mobility explain --user ada@example.org --day 2024-03-12 --at 14:20
 
-Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`,
-    );
+Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`)
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .requiredOption('--day <day>', 'local day', dayArgument)
+    .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument);
 
 /**
  * s before and after the day that are read, to find links that reach into the day and the readings around their bounds

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../export/columns.ts';
 import { type EmissionPart, emissionFiles, emissionParts, writeEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
@@ -43,6 +43,7 @@ import { allOrNone, fileText, makeFolder, refuseExisting } from '../../util/file
 import { removeFolderOnFailure } from '../../util/remove-folder-on-failure.ts';
 import { dayArgument, type OptionsOf, repeated, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
@@ -51,7 +52,23 @@ import { workerPool, workForParent } from '../worker-pool.ts';
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  withUserChoice(new Command('export'))
+  withUserChoice(
+    new DocumentedCommand('export').examples(`
+  mobility export --all --format csv --out study
+  mobility export --all --format parquet --kind sections --kind places --out sections
+  mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 250m --out handed-on
+  mobility export --user ada@example.org --out ada
+  mobility export --user ada@example.org --entries --key manual/incident | jq .data
+  mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
+
+With --format the folder gets one file per kind, and datapackage.json, which describes every column.
+The kind locations has a guess at the home of each person: it is written only if --kind names it.
+The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
+With --format the same command continues after an interruption: users that it read more than a day ago are read again.
+Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
+entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
+Exit code 3: some of several users are left out, because their rows are damaged.`),
+  )
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(
       new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads').choices([
@@ -83,26 +100,7 @@ const flags = () =>
     .option('--trips', 'write only trips, as GeoJSON, to standard output')
     .option('--from <day>', 'first local day', dayArgument)
     .option('--to <day>', 'last local day', dayArgument)
-    .option('--key <key>', 'only entries of this key; may be repeated', repeated)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility export --all --format csv --out study
-  mobility export --all --format parquet --kind sections --kind places --out sections
-  mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 250m --out handed-on
-  mobility export --user ada@example.org --out ada
-  mobility export --user ada@example.org --entries --key manual/incident | jq .data
-  mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
-
-With --format the folder gets one file per kind, and datapackage.json, which describes every column.
-The kind locations has a guess at the home of each person: it is written only if --kind names it.
-The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
-With --format the same command continues after an interruption: users that it read more than a day ago are read again.
-Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
-entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
-Exit code 3: some of several users are left out, because their rows are damaged.`,
-    );
+    .option('--key <key>', 'only entries of this key; may be repeated', repeated);
 
 type Options = OptionsOf<typeof flags>;
 

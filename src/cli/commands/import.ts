@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Part } from '../../import/import-format.ts';
 import type { FoundParts } from '../../import/import-formats.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
@@ -9,6 +9,7 @@ import { isMobilityError, MobilityError, usageError } from '../../model/mobility
 import type { Store } from '../../store/store.ts';
 import { type OptionsOf, zoneArgument } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, type Progress, table } from '../output.ts';
 
 /** The formats for `--format`. test/cli/import.test.ts compares them with the table. */
@@ -18,7 +19,18 @@ const formats =
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  new Command('import')
+  new DocumentedCommand('import')
+    .examples(`
+  mobility import ada                                   (a folder that export wrote)
+  mobility import mongodb://127.0.0.1/Stage_database --dry-run
+  mobility import dump/Stage_database --user ada@example.org
+  mobility import Timeline.json tracks/ --user ada@example.org
+  mobility import takeout.zip --user ada@example.org --create
+  mobility import points.csv --user ada@example.org --columns time=when,lat=y,lon=x --zone Europe/Berlin
+
+The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
+import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
+Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`)
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
     .option(
       '--user <name>',
@@ -32,22 +44,7 @@ const flags = () =>
       `names of columns or properties that import does not recognise: time=when,lat=north,lon=east`,
       columnsArgument,
     )
-    .option('--dry-run', 'read and count, store nothing')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility import ada                                   (a folder that export wrote)
-  mobility import mongodb://127.0.0.1/Stage_database --dry-run
-  mobility import dump/Stage_database --user ada@example.org
-  mobility import Timeline.json tracks/ --user ada@example.org
-  mobility import takeout.zip --user ada@example.org --create
-  mobility import points.csv --user ada@example.org --columns time=when,lat=y,lon=x --zone Europe/Berlin
-
-The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
-import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
-Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`,
-    );
+    .option('--dry-run', 'read and count, store nothing');
 
 type Options = OptionsOf<typeof flags>;
 

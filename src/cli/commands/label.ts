@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
 import { inputTexts } from '../../diary/labels/label-text.ts';
@@ -10,25 +9,22 @@ import type { Trip } from '../../model/trip.ts';
 import { packageVersion } from '../../util/program-version.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(label));
 
 const flags = () =>
-  new Command('label')
+  new DocumentedCommand('label')
+    .examples(`
+  mobility diary --user ada@example.org --day 2024-03-12 --ids
+  mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
+
+Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`)
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
     .option('--mode <mode>', 'travel mode, such as bus or e_bike')
     .option('--purpose <purpose>', 'purpose of the trip, such as work or shopping')
-    .option('--replaced <mode>', 'mode that the user would have used otherwise')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility diary --user ada@example.org --day 2024-03-12 --ids
-  mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
-
-Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`,
-    );
+    .option('--replaced <mode>', 'mode that the user would have used otherwise');
 
 async function label(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const words: Partial<Record<LabelName, string>> = {};

@@ -1,14 +1,13 @@
-import { Command } from '@commander-js/extra-typings';
 import { installedLicences } from '../../upkeep/read-licences.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 
 export function command(context: CommandContext) {
-  return new Command('licences')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  mobility licences\n  mobility licences --json | jq -r .[].licence | sort | uniq -c',
-    )
+  return new DocumentedCommand('licences')
+    .examples(`
+  mobility licences
+  mobility licences --json | jq -r .[].licence | sort | uniq -c`)
     .action(
       context.run(async () => {
         const found = installedLicences();

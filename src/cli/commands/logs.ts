@@ -6,6 +6,7 @@ import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts'
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
 import { counted } from '../output.ts';
 
@@ -23,16 +24,8 @@ export function command(context: CommandContext) {
     .action(context.run(showErrors));
   for (const command of [calls, put]) withCallFlags(command);
   for (const command of [calls, put, errors]) withLogFlags(command, context);
-  return new Command('logs')
-    .usage('[calls|put|errors] [options]')
-    .addHelpText('after', examples)
-    .addCommand(calls, { isDefault: true })
-    .addCommand(put)
-    .addCommand(errors);
-}
-
-const examples = `
-Examples:
+  return new DocumentedCommand('logs')
+    .examples(`
   mobility logs --since 2h
   mobility logs --user ada@example.org --failed --json
   mobility logs --path /usercache/ --slow 0.5 --follow
@@ -40,7 +33,12 @@ Examples:
   mobility logs errors --since 1d
 
 Exit code 3: a file could not be read to its end; lines may be missing.
-Files and formats: docs/logs.md`;
+Files and formats: docs/logs.md`)
+    .usage('[calls|put|errors] [options]')
+    .addCommand(calls, { isDefault: true })
+    .addCommand(put)
+    .addCommand(errors);
+}
 
 /** What a command does with the lines that its flags select. */
 interface Reader {

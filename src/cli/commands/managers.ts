@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -7,46 +6,45 @@ import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
 import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, listing } from '../output.ts';
 import { findStudy, nameError } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
-  return new Command('managers')
-    .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')
+  return new DocumentedCommand('managers')
+    .examples(`
+  mobility managers add mira --study sunny
+  mobility managers list`)
     .addCommand(addFlags().action(context.run(add)))
     .addCommand(
-      new Command('list')
+      new DocumentedCommand('list')
         .description('list the accounts')
-        .addHelpText('after', '\nExample:\n  mobility managers list --json')
+        .examples('  mobility managers list --json')
         .action(context.run(list)),
     )
     .addCommand(
-      new Command('remove')
+      new DocumentedCommand('remove')
         .description('remove an account, and end its sessions')
+        .examples('  mobility managers remove mira')
         .argument('<name>', 'name of the account')
-        .addHelpText('after', '\nExample:\n  mobility managers remove mira')
         .action(context.run(remove)),
     );
 }
 
 const addFlags = () =>
-  new Command('add')
+  new DocumentedCommand('add')
     .description('create an account, or give an existing one new studies and a new password')
+    .examples(`
+  mobility managers add mira --study sunny
+  mobility managers add mira --study sunny --study windy --password-stdin < password.txt
+
+The account signs in at SERVER/study. A new password ends all sessions of the account and any lock.`)
     .argument('<name>', 'name to sign in with: lower case letters, digits, hyphens and dots')
     .option('--study <name>', 'a study that they see (repeatable)', repeated)
     .option('--may-export', 'let them download the tables of their studies')
     .option('--operator', 'let them see the page of the operator')
-    .option('--password-stdin', 'read the password from standard input; default: make one and print it once')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility managers add mira --study sunny
-  mobility managers add mira --study sunny --study windy --password-stdin < password.txt
-
-The account signs in at SERVER/study. A new password ends all sessions of the account and any lock.`,
-    );
+    .option('--password-stdin', 'read the password from standard input; default: make one and print it once');
 
 async function add(context: CommandContext, name: string, options: OptionsOf<typeof addFlags>): Promise<void> {
   const { study: studies = [], operator = false, mayExport } = options;

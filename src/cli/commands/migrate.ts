@@ -1,35 +1,31 @@
 import { resolve } from 'node:path';
-import { Command } from '@commander-js/extra-typings';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  new Command('migrate')
+  new DocumentedCommand('migrate')
+    .examples(`
+  mobility migrate --from sqlite:./data --to 'mongodb://db.example.org/mobility?replicaSet=rs0'
+  MOBILITY_STORE='mongodb://user:password@db.example.org/mobility' mobility migrate --to sqlite:./copy
+  mobility migrate --from sqlite:./data --to sqlite:./copy --overwrite --json
+
+After an interruption, run the same command again. The source is not changed. First stop the servers and pipelines of both stores.
+Exit code 3: some users differ between source and target; the list names them with the reason.`)
     .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
     .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
     .option('--dry-run', 'compare and count, copy nothing; a target that does not exist counts as empty')
     .option('--overwrite', 'replace users whose data at the target differs from the source; their data there is lost')
     .option('--merge', 'allow users at the target that the source does not have, and keep them')
     .option('--erase-missing', 'with --overwrite: erase users at the target that the source does not have')
-    .option('--yes', 'with --erase-missing: do not ask')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility migrate --from sqlite:./data --to 'mongodb://db.example.org/mobility?replicaSet=rs0'
-  MOBILITY_STORE='mongodb://user:password@db.example.org/mobility' mobility migrate --to sqlite:./copy
-  mobility migrate --from sqlite:./data --to sqlite:./copy --overwrite --json
-
-After an interruption, run the same command again. The source is not changed. First stop the servers and pipelines of both stores.
-Exit code 3: some users differ between source and target; the list names them with the reason.`,
-    );
+    .option('--yes', 'with --erase-missing: do not ask');
 
 type Options = OptionsOf<typeof flags>;
 

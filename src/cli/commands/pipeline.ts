@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
 import { alsoOnScreen } from '../../log/screen-log.ts';
@@ -8,6 +8,7 @@ import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
@@ -18,7 +19,15 @@ import { outdatedText } from '../wording.ts';
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  new Command('pipeline')
+  new DocumentedCommand('pipeline')
+    .examples(`
+  mobility pipeline --user ada@example.org
+  mobility pipeline --all --json
+  mobility pipeline --all --every 5m
+
+With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in progress and ends with 0.
+With --user and --debug, the lines of the log also go to standard error.
+Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`)
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user with new data, except those that another run is processing')
     .addOption(
@@ -27,19 +36,7 @@ const flags = () =>
         .conflicts('user'),
     )
     .option('--workers <n>', 'with --all: processes that share the users', wholeNumber(1, 64), 1)
-    .addOption(new Option('--worker', 'work for a parent process').hideHelp())
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility pipeline --user ada@example.org
-  mobility pipeline --all --json
-  mobility pipeline --all --every 5m
-
-With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in progress and ends with 0.
-With --user and --debug, the lines of the log also go to standard error.
-Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`,
-    );
+    .addOption(new Option('--worker', 'work for a parent process').hideHelp());
 
 type Options = OptionsOf<typeof flags>;
 

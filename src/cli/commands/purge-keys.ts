@@ -1,16 +1,16 @@
-import { Command } from '@commander-js/extra-typings';
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
 export function command(context: CommandContext) {
-  return withUserChoice(new Command('purge-keys'))
+  return withUserChoice(
+    new DocumentedCommand('purge-keys').examples(`
+  mobility purge-keys --all --dry-run
+  mobility purge-keys --user ada@example.org`),
+  )
     .option('--dry-run', 'show which documents and why, remove nothing')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  mobility purge-keys --all --dry-run\n  mobility purge-keys --user ada@example.org',
-    )
     .action(
       context.run(async (_, { dryRun = false, ...whom }) => {
         const reports: (PurgeReport & { user_email: string })[] = [];

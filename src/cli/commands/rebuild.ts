@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { distanceText } from '../../diary/number-text.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -19,6 +19,7 @@ import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
 import { dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
@@ -38,7 +39,17 @@ const farthestEast = 50_400; // s, the largest offset of a time zone
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
 const flags = () =>
-  withUserChoice(new Command('rebuild'))
+  withUserChoice(
+    new DocumentedCommand('rebuild').examples(`
+  mobility rebuild --user ada@example.org --from 2024-03-01
+  mobility rebuild --all --sample 50 --dry-run
+  mobility rebuild --all --dry-run --csv changes.csv
+  mobility rebuild --all --zone America/Vancouver       (after an update of Node changed the rules of this zone)
+
+After an upgrade all days are derived again, also those before --from.
+--sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
+Exit code 3: some users could not be processed; the others are done.`),
+  )
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
     .option(
       '--zone <name>',
@@ -53,20 +64,7 @@ const flags = () =>
         .default(1)
         .conflicts('dryRun'),
     )
-    .option('--csv <file>', 'write a row for each changed day and mode')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility rebuild --user ada@example.org --from 2024-03-01
-  mobility rebuild --all --sample 50 --dry-run
-  mobility rebuild --all --dry-run --csv changes.csv
-  mobility rebuild --all --zone America/Vancouver       (after an update of Node changed the rules of this zone)
-
-After an upgrade all days are derived again, also those before --from.
---sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
-Exit code 3: some users could not be processed; the others are done.`,
-    );
+    .option('--csv <file>', 'write a row for each changed day and mode');
 
 type Options = OptionsOf<typeof flags>;
 

@@ -1,10 +1,10 @@
-import { Command } from '@commander-js/extra-typings';
 import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
 import { figuresWithErrors } from '../../upkeep/error-groups.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
 import { type DayAsked, dayArgument, dayIn, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
@@ -20,24 +20,23 @@ interface UserRecovery extends RecoverReport {
 export const command = (context: CommandContext) => flags().action(context.run(recover));
 
 const flags = () =>
-  withErrorFilter(withUserChoice(new Command('recover-errors')))
-    .option(
-      '--remove-before <day>',
-      'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
-      dayArgument,
-    )
-    .option('--dry-run', 'show what would be recovered or removed, change nothing')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  withErrorFilter(
+    withUserChoice(
+      new DocumentedCommand('recover-errors').examples(`
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
   mobility recover-errors --user ada@example.org --remove-before 2026-01-01
 
 Without --user and --study, the command retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
-Exit code 3: some errors remain, or some users could not be processed.`,
-    );
+Exit code 3: some errors remain, or some users could not be processed.`),
+    ),
+  )
+    .option(
+      '--remove-before <day>',
+      'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
+      dayArgument,
+    )
+    .option('--dry-run', 'show what would be recovered or removed, change nothing');
 
 type Options = OptionsOf<typeof flags>;
 

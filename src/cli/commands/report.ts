@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { keyedPseudonym } from '../../export/privacy.ts';
 import { publishedCsv, publishedRows } from '../../export/report-csv.ts';
@@ -26,13 +26,24 @@ import { fileText } from '../../util/file-access.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table, writeResult } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(report));
 
 const flags = () =>
-  new Command('report')
+  new DocumentedCommand('report')
+    .examples(`
+  mobility report --from 2024-03
+  mobility report --from 2024-01 --to 2024-12 --by hour --csv hours.csv
+  mobility report --study sunny --from 2024-01 --to 2024-03 --html modes.html
+  mobility report --from 2024-01 --to 2024-03 --exact --weights people.csv --pseudonyms key.txt
+
+Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
+people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
+by the same; trips are then rounded to the least number, kilometres and minutes to two digits.
+With --exact nothing is hidden: figures of few people reveal them. Intervals are made by resampling people.`)
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first month', monthArgument)
     .option('--study <name>', 'only members of this study, as its page shows; default: all users')
@@ -51,21 +62,7 @@ const flags = () =>
     .option('--pseudonyms <file>', 'with --weights: the key of the pseudonyms that name the people')
     .option('--least <people>', 'fewest people that a figure may be based on', wholeNumber(3, 10_000), usualLeast)
     .addOption(new Option('--csv <file>', 'write CSV; - for standard output').conflicts('html'))
-    .option('--html <file>', 'write an HTML page; - for standard output')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility report --from 2024-03
-  mobility report --from 2024-01 --to 2024-12 --by hour --csv hours.csv
-  mobility report --study sunny --from 2024-01 --to 2024-03 --html modes.html
-  mobility report --from 2024-01 --to 2024-03 --exact --weights people.csv --pseudonyms key.txt
-
-Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
-people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
-by the same; trips are then rounded to the least number, kilometres and minutes to two digits.
-With --exact nothing is hidden: figures of few people reveal them. Intervals are made by resampling people.`,
-    );
+    .option('--html <file>', 'write an HTML page; - for standard output');
 
 type Options = OptionsOf<typeof flags>;
 

@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import { wipeTraces } from '../../upkeep/erase-user.ts';
@@ -6,6 +6,7 @@ import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { ageArgument, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, listing } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
@@ -16,7 +17,14 @@ type UserReport = RetainReport & { user_email: string; user_id: string };
 export const command = (context: CommandContext) => flags(context).action(context.run(run));
 
 const flags = (context: CommandContext) =>
-  withUserChoice(new Command('retain'))
+  withUserChoice(
+    new DocumentedCommand('retain').examples(`
+  mobility retain --study sunny --older-than 18mo --what raw --dry-run
+  mobility retain --all --older-than 2y --what both --yes
+
+Days whose raw data are removed stay as they are, also when the analysis changes.
+Exit code 3: some users could not be processed; repeat the command.`),
+  )
     .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
     .addOption(
       new Option('--what <what>', 'raw: what phones sensed; days: trips with their labels; both')
@@ -24,17 +32,7 @@ const flags = (context: CommandContext) =>
         .makeOptionMandatory(),
     )
     .addOption(new Option('--dry-run', 'show what would be removed, remove nothing').conflicts('yes'))
-    .option('--yes', 'remove the data; without --yes or --dry-run, nothing happens')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility retain --study sunny --older-than 18mo --what raw --dry-run
-  mobility retain --all --older-than 2y --what both --yes
-
-Days whose raw data are removed stay as they are, also when the analysis changes.
-Exit code 3: some users could not be processed; repeat the command.`,
-    );
+    .option('--yes', 'remove the data; without --yes or --dry-run, nothing happens');
 
 async function run(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
   const { olderThan: before, what, dryRun = false, yes, ...whom } = options;

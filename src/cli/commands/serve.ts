@@ -1,11 +1,18 @@
 import cluster from 'node:cluster';
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
 import { archiveForParent, archiveFromProcess } from '../archive-process.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 
 export function command(context: CommandContext) {
-  return new Command('serve')
+  return new DocumentedCommand('serve')
+    .examples(`
+  mobility serve
+  mobility serve --auth dev --port 8080 --store sqlite:./data
+
+START and END lines of calls go to standard output, everything else to the log files.
+At SIGTERM or Ctrl-C, the server finishes the running calls.`)
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
     .option('--workers <n>', 'processes that answer calls (MOBILITY_WORKERS; default 2)')
@@ -17,16 +24,6 @@ export function command(context: CommandContext) {
     )
     .option('--open-registration', 'with dev: /profile/create registers any name (MOBILITY_OPEN_REGISTRATION)')
     .addOption(new Option('--archive', 'make an archive for a parent process').hideHelp())
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility serve
-  mobility serve --auth dev --port 8080 --store sqlite:./data
-
-START and END lines of calls go to standard output, everything else to the log files.
-At SIGTERM or Ctrl-C, the server finishes the running calls.`,
-    )
     .action(
       context.run(async (_, { archive, ...flags }: SettingFlags & { archive?: true }) => {
         if (archive) {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -14,13 +14,21 @@ import { eraseUser } from '../../upkeep/erase-user.ts';
 import { refuseExisting } from '../../util/file-access.ts';
 import { dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { newStudy } from './study.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(simulate));
 
 const flags = () =>
-  new Command('simulate')
+  new DocumentedCommand('simulate')
+    .examples(`
+  mobility simulate --users 10 --days 7
+  mobility simulate --study sunny --users 20 --days 30
+  mobility simulate --study sunny --feed town.zip
+  mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
+
+People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`)
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
@@ -38,18 +46,7 @@ const flags = () =>
     .option('--feed <file>', 'with --study: write the buses and trains of the town to a new GTFS file')
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .option('--among-others', 'allow a store that has people who are not simulated')
-    .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility simulate --users 10 --days 7
-  mobility simulate --study sunny --users 20 --days 30
-  mobility simulate --study sunny --feed town.zip
-  mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
-
-People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
-    );
+    .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'));
 
 function serverUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');

@@ -1,4 +1,3 @@
-import { Command } from '@commander-js/extra-typings';
 import { durationText, minuteText } from '../../diary/number-text.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';
 import { troubles, usualSilentDays } from '../../diary/status/person-status.ts';
@@ -7,26 +6,23 @@ import { day } from '../../model/time.ts';
 import { type RejectedSum, readStoreStatus, type StoreStatus, type TroubledPerson } from '../../upkeep/store-status.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { personStates } from '../status-text.ts';
 import { outdatedText, withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
-  return new Command('status')
-    .option(
-      '--silent <days>',
-      `days without a call or a location after which a person is silent; default: ${usualSilentDays}`,
-      wholeNumber(1, 1000),
-    )
-    .addHelpText(
-      'after',
-      `
-Examples:
+  return new DocumentedCommand('status')
+    .examples(`
   mobility status
   mobility status --json
   mobility doctor --user ada@example.org
 
-Exit code 3: a person or a part of the installation needs attention.`,
+Exit code 3: a person or a part of the installation needs attention.`)
+    .option(
+      '--silent <days>',
+      `days without a call or a location after which a person is silent; default: ${usualSilentDays}`,
+      wholeNumber(1, 1000),
     )
     .action(context.run(showStatus));
 }

@@ -1,30 +1,28 @@
-import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
 export function command(context: CommandContext) {
-  return new Command('store')
+  return new DocumentedCommand('store')
+    .examples(`
+  mobility store init
+  mobility store check`)
     .addCommand(checkCommand(context))
-    .addCommand(initCommand(context))
-    .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');
+    .addCommand(initCommand(context));
 }
 
 function initCommand(context: CommandContext) {
-  return new Command('init')
+  return new DocumentedCommand('init')
     .description('create the store or its missing parts')
-    .addHelpText(
-      'after',
-      `
-Examples:
+    .examples(`
   mobility store init
   mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
 
 In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists, so it can be repeated.
-Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`,
-    )
+Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`)
     .action(context.run(init));
 }
 
@@ -37,21 +35,17 @@ async function init(context: CommandContext): Promise<Outcome> {
 }
 
 function checkCommand(context: CommandContext) {
-  return new Command('check')
+  return new DocumentedCommand('check')
     .description('compare all rows of the store with their checksums')
-    .option('--user <name>', 'check the rows of one user only')
-    .option('--leave-out', 'remove the damaged rows of that user')
-    .addHelpText(
-      'after',
-      `
-Examples:
+    .examples(`
   mobility store check
   mobility store check --store /var/backups/mobility/2026-11-21
   mobility store check --user ada@example.org --leave-out
 
 The server and the pipeline can run meanwhile. Ctrl-C ends the check and shows what it has found.
-Exit code 3: something is damaged.`,
-    )
+Exit code 3: something is damaged.`)
+    .option('--user <name>', 'check the rows of one user only')
+    .option('--leave-out', 'remove the damaged rows of that user')
     .action(context.run(check));
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
@@ -11,6 +11,7 @@ import { qrSvg, qrText } from '../../web/pages/qr.ts';
 import { textsFor } from '../../web/pages/texts/texts.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
 import { findStudy, nameError, noSubgroup, subgroupsOf } from '../user-options.ts';
@@ -19,8 +20,9 @@ import { newPageLink, showTokens } from './user-tokens.ts';
 export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));
 
 const linkFlags = () =>
-  new Command('link')
+  new DocumentedCommand('link')
     .description('print the link with which people join, or its QR code')
+    .examples('  mobility study link sunny --subgroup west --qr-file west.svg')
     .argument('<name>', 'name of the study')
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addOption(
@@ -33,8 +35,7 @@ const linkFlags = () =>
     .option('--server <url>', 'address of the link; default: MOBILITY_PUBLIC_URL')
     .option('--tester', 'make a link for testers; their tokens are marked as such')
     .option('--qr', 'also print the QR code')
-    .option('--qr-file <file>', 'write the QR code as SVG')
-    .addHelpText('after', '\nExample:\n  mobility study link sunny --subgroup west --qr-file west.svg');
+    .option('--qr-file <file>', 'write the QR code as SVG');
 
 type LinkOptions = OptionsOf<typeof linkFlags>;
 
@@ -65,11 +66,11 @@ const pageOf = (address: string, study: StudyRecord, subgroup: string): string =
   `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
 export function newLinkCommand(context: CommandContext) {
-  return new Command('new-link')
+  return new DocumentedCommand('new-link')
     .description('replace the link of a study: the old link admits no new people, members stay')
+    .examples('  mobility study new-link sunny')
     .argument('<name>', 'name of the study')
     .option('--as <name>', 'name in the new link; default: the name of the study and 8 random characters')
-    .addHelpText('after', '\nExample:\n  mobility study new-link sunny')
     .action(context.run(replaceLink));
 }
 
@@ -104,12 +105,12 @@ async function subgroupOf(study: StudyRecord, asked: string | undefined): Promis
 export const studyTokensCommand = (context: CommandContext) => tokensFlags().action(context.run(createTokens));
 
 const tokensFlags = () =>
-  new Command('tokens')
+  new DocumentedCommand('tokens')
     .description('create accounts with tokens to hand out, for a study made with --list')
+    .examples('  mobility study tokens sunny --subgroup west --count 50 > west.csv')
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
-    .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
-    .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv');
+    .option('--subgroup <name>', 'the subgroup that people join; required if the study has several');
 
 async function createTokens(
   context: CommandContext,
@@ -136,8 +137,13 @@ const familyApps = {
 export const inviteCommand = (context: CommandContext) => inviteFlags().action(context.run(invite));
 
 const inviteFlags = () =>
-  new Command('invite')
+  new DocumentedCommand('invite')
     .description('create accounts, and a sheet to print for each person: QR code, three steps, contact')
+    .examples(`
+  mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
+
+Print invitations.html: a page per person. Anyone who has a sheet can push as that person and see their days once: keep the file
+as safe as the tokens in it, and remove it when it is printed.`)
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of people', wholeNumber(1, 10_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
@@ -148,16 +154,7 @@ const inviteFlags = () =>
     )
     .requiredOption('--out <folder>', 'folder for invitations.html and people.csv')
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
-    .option('--days <n>', "days until the links to people's pages expire", wholeNumber(1, 365), 60)
-    .addHelpText(
-      'after',
-      `
-Example:
-  mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
-
-Print invitations.html: a page per person. Anyone who has a sheet can push as that person and see their days once: keep the file
-as safe as the tokens in it, and remove it when it is printed.`,
-    );
+    .option('--days <n>', "days until the links to people's pages expire", wholeNumber(1, 365), 60);
 
 async function invite(context: CommandContext, name: string, options: OptionsOf<typeof inviteFlags>): Promise<void> {
   const { app, out, count, days } = options;

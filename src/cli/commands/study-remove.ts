@@ -1,16 +1,18 @@
-import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { readStudyToken } from '../../model/study.ts';
 import { tokenHash } from '../../model/user.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
 export const removeCommand = (context: CommandContext) =>
-  new Command('remove')
+  new DocumentedCommand('remove')
     .description('remove a study without members, and its list of erased tokens')
+    .examples(`
+  mobility erase --study sunny
+  mobility study remove sunny`)
     .argument('<name>', 'name of the study')
-    .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
     .action(context.run(remove));
 
 async function remove(context: CommandContext, name: string): Promise<void> {
@@ -22,10 +24,10 @@ async function remove(context: CommandContext, name: string): Promise<void> {
 }
 
 export const readmitCommand = (context: CommandContext) =>
-  new Command('readmit')
+  new DocumentedCommand('readmit')
     .description('let the study token of an erased person join its study again')
+    .examples('  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
     .argument('<token>', 'study token, as the app shows it')
-    .addHelpText('after', '\nExample:\n  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
     .action(context.run(readmit));
 
 async function readmit(context: CommandContext, token: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import {
@@ -18,6 +18,7 @@ import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
 import { type OptionsOf, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, listing, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
 import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
@@ -26,27 +27,23 @@ import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyToken
 import { readmitCommand, removeCommand } from './study-remove.ts';
 
 export function command(context: CommandContext) {
-  return new Command('study')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  return new DocumentedCommand('study')
+    .examples(`
   mobility study create sunny --subgroup west --subgroup east
   mobility study config sunny --server https://mobility.example.org --out .
-  mobility study link sunny --subgroup west --qr`,
-    )
+  mobility study link sunny --subgroup west --qr`)
     .addCommand(createFlags().action(context.run(create)))
     .addCommand(
-      new Command('list')
+      new DocumentedCommand('list')
         .description('list the studies')
-        .addHelpText('after', '\nExample:\n  mobility study list --json')
+        .examples('  mobility study list --json')
         .action(context.run(list)),
     )
     .addCommand(
-      new Command('show')
+      new DocumentedCommand('show')
         .description('show a study, its members by subgroup, and who joined in the last hour')
+        .examples('  mobility study show sunny')
         .argument('<name>', 'name of the study')
-        .addHelpText('after', '\nExample:\n  mobility study show sunny')
         .action(context.run(show)),
     )
     .addCommand(openCommand(context, 'close', false))
@@ -68,8 +65,9 @@ const joiningOf = ({ open, joining }: StudySettings): string =>
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
 
 const createFlags = () =>
-  new Command('create')
+  new DocumentedCommand('create')
     .description('create an open study, or replace the settings of an existing one')
+    .examples('  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
     .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
     .option('--list', 'only people with a token from `mobility study tokens` can join')
@@ -82,11 +80,7 @@ const createFlags = () =>
         'language of invitations, and of texts for readers of other languages; default: en',
       ).choices(Object.keys(languages)),
     )
-    .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms')
-    .addHelpText(
-      'after',
-      '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500',
-    );
+    .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms');
 
 type CreateOptions = OptionsOf<typeof createFlags>;
 
@@ -217,10 +211,10 @@ async function show(context: CommandContext, name: string): Promise<void> {
 }
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean) {
-  return new Command(word)
+  return new DocumentedCommand(word)
     .description(open ? 'let new people join again' : 'stop new people from joining; members are served as before')
+    .examples(`  mobility study ${word} sunny`)
     .argument('<name>', 'name of the study')
-    .addHelpText('after', `\nExample:\n  mobility study ${word} sunny`)
     .action(
       context.run(async (_, name) => {
         const study = await findStudy(context, name);
@@ -232,19 +226,16 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
 }
 
 const configFlags = () =>
-  new Command('config')
+  new DocumentedCommand('config')
     .description('create, check and write the configuration that the app reads for a study')
+    .examples('  mobility study config sunny --file texts.json --server https://mobility.example.org --out .')
     .argument('<name>', 'name of the study')
     .option(
       '--file <file>',
       'JSON with texts, surveys and labels for the configuration; fields that it leaves out keep their values',
     )
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
-    .option('--out <folder>', 'folder for the file <name for joining>.nrel-op.json; default: standard output')
-    .addHelpText(
-      'after',
-      '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
-    );
+    .option('--out <folder>', 'folder for the file <name for joining>.nrel-op.json; default: standard output');
 
 async function configure(context: CommandContext, name: string, options: OptionsOf<typeof configFlags>): Promise<void> {
   const study = await findStudy(context, name);

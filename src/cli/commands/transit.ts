@@ -1,59 +1,57 @@
 import { writeFile } from 'node:fs/promises';
-import { Command } from '@commander-js/extra-typings';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import type { Feeds } from '../../store/store.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, listing, table } from '../output.ts';
 
 export function command(context: CommandContext) {
-  return new Command('transit')
-    .addHelpText('after', '\nExamples:\n  mobility transit add muni.zip bart.zip\n  mobility transit list')
+  return new DocumentedCommand('transit')
+    .examples(`
+  mobility transit add muni.zip bart.zip
+  mobility transit list`)
     .addCommand(
-      new Command('add')
+      new DocumentedCommand('add')
         .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
-        .argument('<zip...>', 'GTFS files')
-        .option('--dry-run', 'read and report, store nothing')
-        .addHelpText(
-          'after',
-          `
-Examples:
+        .examples(`
   mobility transit add muni.zip bart.zip
   mobility transit add muni.zip --dry-run --json
 
-The next pipeline run derives again the days of people who were near the stops of a feed.`,
-        )
+The next pipeline run derives again the days of people who were near the stops of a feed.`)
+        .argument('<zip...>', 'GTFS files')
+        .option('--dry-run', 'read and report, store nothing')
         .action(context.run(add)),
     )
     .addCommand(
-      new Command('list')
+      new DocumentedCommand('list')
         .description('list the feeds')
-        .addHelpText('after', '\nExample:\n  mobility transit list --json')
+        .examples('  mobility transit list --json')
         .action(context.run(list)),
     )
     .addCommand(
-      new Command('check')
+      new DocumentedCommand('check')
         .description(
           'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
         )
-        .addHelpText('after', '\nExample:\n  mobility transit check')
+        .examples('  mobility transit check')
         .action(context.run(check)),
     )
     .addCommand(
-      new Command('remove')
+      new DocumentedCommand('remove')
         .description('remove feeds; the next pipeline run derives the days near their stops again')
+        .examples('  mobility transit remove 3fa90c12')
         .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
-        .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
         .action(context.run(remove)),
     )
     .addCommand(
-      new Command('save')
+      new DocumentedCommand('save')
         .description('write the zip of a feed to a file')
+        .examples('  mobility transit save 3fa90c12 muni.zip')
         .argument('<id>', 'beginning of an id, see `mobility transit list`')
         .argument('<file>', 'file to create')
-        .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
         .action(context.run(save)),
     );
 }

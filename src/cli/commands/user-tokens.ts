@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { appIds, phoneApps } from '../../model/apps.ts';
 import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
@@ -12,6 +12,7 @@ import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { counted, listing, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
 import { withZone } from '../wording.ts';
@@ -22,8 +23,13 @@ const usualDays = 365;
 export const tokenCommand = (context: CommandContext) => tokenFlags().action(context.run(createToken));
 
 const tokenFlags = () =>
-  new Command('token')
+  new DocumentedCommand('token')
     .description('create a token for a user and print it once')
+    .examples(`
+  mobility users token ada --expires 30
+  mobility users token ada --replace --overlap 7
+  mobility users token ada --app owntracks --server https://mobility.example.org --qr
+  mobility users token ada --import - < token.txt`)
     .argument('<name>', 'name or UUID of the user')
     .option(
       '--expires <days>',
@@ -40,16 +46,7 @@ const tokenFlags = () =>
         .conflicts('import'),
     )
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
-    .option('--qr', 'also print a QR code: of the token, or with --app of the link')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility users token ada --expires 30
-  mobility users token ada --replace --overlap 7
-  mobility users token ada --app owntracks --server https://mobility.example.org --qr
-  mobility users token ada --import - < token.txt`,
-    );
+    .option('--qr', 'also print a QR code: of the token, or with --app of the link');
 
 async function createToken(
   context: CommandContext,
@@ -122,13 +119,13 @@ export async function newPageLink(
 export const userLinkCommand = (context: CommandContext) => linkFlags().action(context.run(createLink));
 
 const linkFlags = () =>
-  new Command('link')
+  new DocumentedCommand('link')
     .description('create a link that opens the days of a user in a browser, once')
+    .examples('  mobility users link ada --server https://mobility.example.org --qr')
     .argument('<name>', 'name or UUID of the user')
     .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
-    .option('--qr', 'also print the link as a QR code')
-    .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr');
+    .option('--qr', 'also print the link as a QR code');
 
 async function createLink(context: CommandContext, name: string, options: OptionsOf<typeof linkFlags>): Promise<void> {
   const { output, zone } = context;
@@ -148,10 +145,10 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
 }
 
 export const tokensCommand = (context: CommandContext) =>
-  new Command('tokens')
+  new DocumentedCommand('tokens')
     .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
+    .examples('  mobility users tokens ada')
     .argument('<name>', 'name or UUID of the user')
-    .addHelpText('after', '\nExample:\n  mobility users tokens ada')
     .action(context.run(listTokens));
 
 async function listTokens(context: CommandContext, name: string): Promise<void> {
@@ -209,11 +206,11 @@ function tokensText(
 }
 
 export const revokeCommand = (context: CommandContext) =>
-  new Command('revoke')
+  new DocumentedCommand('revoke')
     .description('revoke one token')
+    .examples('  mobility users revoke ada 1f6c02ab')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
-    .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
     .action(context.run(revokeToken));
 
 async function revokeToken(context: CommandContext, name: string, id: string): Promise<void> {

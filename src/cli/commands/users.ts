@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
@@ -13,6 +13,7 @@ import type { Collection } from '../../store/store.ts';
 import { fileText, streamText } from '../../util/file-access.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { DocumentedCommand } from '../documented-command.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
 import { personStates } from '../status-text.ts';
@@ -21,34 +22,31 @@ import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 export function command(context: CommandContext) {
-  return new Command('users')
-    .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
+  return new DocumentedCommand('users')
+    .examples(`
+  mobility users add ada@example.org
+  mobility users import people.csv`)
     .addCommand(
-      new Command('add')
+      new DocumentedCommand('add')
         .description('register one user; a registered user keeps their UUID')
+        .examples(`
+  mobility users add ada@example.org
+  mobility users add ada --uuid 6a0d…`)
         .argument('<name>', 'name with which the user logs in (user_email)')
         .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
-        .addHelpText(
-          'after',
-          '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…',
-        )
         .action(context.run(add)),
     )
     .addCommand(
-      new Command('import')
+      new DocumentedCommand('import')
         .description('register the people of a CSV file')
-        .argument('<file>', 'CSV file, or - for standard input')
-        .addHelpText(
-          'after',
-          `
-Examples:
+        .examples(`
   mobility users import people.csv
   cut -d, -f1 list.csv | mobility users import -
 
 The file has the header user_email,uuid,token; uuid and token may be left out or
 empty. The file can be imported again: registered people keep their UUID and tokens.
-Exit code 3: some lines failed; the others are registered.`,
-        )
+Exit code 3: some lines failed; the others are registered.`)
+        .argument('<file>', 'CSV file, or - for standard input')
         .action(context.run(importFile)),
     )
     .addCommand(listFlags(context).action(context.run(list)))
@@ -82,8 +80,11 @@ async function importFile(context: CommandContext, file: string): Promise<Outcom
 }
 
 const listFlags = (context: CommandContext) =>
-  new Command('list')
+  new DocumentedCommand('list')
     .description('list the registered users with their state; users who need attention come first')
+    .examples(`
+  mobility users list --counts
+  mobility users list --silent 7 --json`)
     .option('--counts', 'add pending entries, errors and trips of each user (slower)')
     .option(
       '--silent <days>',
@@ -103,8 +104,7 @@ const listFlags = (context: CommandContext) =>
       timeArgument(context, 'from'),
     )
     .option('--never-pushed', 'only users without any stored entry')
-    .option('--asked-erasure', 'only users who requested erasure on their page')
-    .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json');
+    .option('--asked-erasure', 'only users who requested erasure on their page');
 
 type ListOptions = OptionsOf<typeof listFlags>;
 type ListedUser = ReturnType<typeof toStatusJson> & { trips?: number };
@@ -159,21 +159,17 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
 const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
 
 const removeFlags = (context: CommandContext) =>
-  new Command('remove')
+  new DocumentedCommand('remove')
     .description('remove a registered user without data, or members of a study who never sent any')
-    .argument('[name]', 'name or UUID of the user')
-    .option('--study <name>', 'with --never-pushed: members of this study who joined by its link')
-    .option('--joined-since <time>', 'with --study: only members who joined since then', timeArgument(context, 'from'))
-    .option('--never-pushed', 'with --study: only members who never sent data')
-    .addHelpText(
-      'after',
-      `
-Examples:
+    .examples(`
   mobility users remove ada
   mobility users remove --study sunny --joined-since 10:00 --never-pushed
 
-To remove users with data, use \`mobility erase\`.`,
-    );
+To remove users with data, use \`mobility erase\`.`)
+    .argument('[name]', 'name or UUID of the user')
+    .option('--study <name>', 'with --never-pushed: members of this study who joined by its link')
+    .option('--joined-since <time>', 'with --study: only members who joined since then', timeArgument(context, 'from'))
+    .option('--never-pushed', 'with --study: only members who never sent data');
 
 type RemoveOptions = OptionsOf<typeof removeFlags>;
 
