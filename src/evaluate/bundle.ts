@@ -10,7 +10,7 @@ import type { Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import { MobilityError } from '../model/mobility-error.ts';
+import { usageError } from '../model/mobility-error.ts';
 import { iosMotions } from '../model/payloads.ts';
 import { sourceOf } from '../model/sources.ts';
 import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
@@ -111,10 +111,9 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   };
   const [first] = phone_to_server;
   const platform = first?.metadata.platform ?? 'other';
-  const timesOf = <T extends TimesOf>({ start_ts, end_ts }: T) => ({
-    start_ts: start_ts + moved,
-    end_ts: end_ts + moved,
-  });
+  const timesOf = ({ start_ts, end_ts }: Pick<Trip, 'start_ts' | 'end_ts'>) => {
+    return { start_ts: start_ts + moved, end_ts: end_ts + moved };
+  };
   const truth = {
     platform,
     regime: 'debug bundle',
@@ -131,8 +130,6 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   };
   return { put: { platform, phone_to_server }, truth, moved, aliases };
 }
-
-type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
 
 /** Reduces an entry to the fields that the analysis reads. null: the entry would be rejected. */
 function reduceEntry(entry: Entry): Entry | null {
@@ -195,8 +192,7 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
       return { latitude: blurred(latitude, 0), longitude: blurred(longitude, 4) };
     };
   }
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     'expected a day in one region, found locations too far apart to move them elsewhere: choose another day',
   );
 }
@@ -219,8 +215,7 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
     (back) => first - back * week > earliest && last - back * week < now && isAlike(back),
   );
   if (possible.length > 0) return possible[Math.floor(random() * possible.length)]!;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     'expected another week with the same offsets of the time zone to move the day to, found none: choose another day',
   );
 }

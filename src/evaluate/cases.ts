@@ -1,5 +1,4 @@
 // Reads recorded cases from a folder: the entries that one phone pushed, and what really happened.
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -20,18 +19,11 @@ import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { zoneAt } from '../model/geo/zone.ts';
 import { keys } from '../model/keys.ts';
-import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { errorText, usageError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
 import type { CarriedEvidence } from './carried-transit.ts';
 
-/** A section of a true trip. Times are seconds since the epoch. */
-export interface TrueSection {
-  mode: string;
-  start_ts: number;
-  end_ts: number;
-}
-
-/** The truth, as the participants logged it. */
+/** The truth, as the participants logged it. Times are seconds since the epoch. */
 export interface Truth {
   platform: string;
   /** The sampling settings of the phone. */
@@ -48,11 +40,10 @@ export interface Truth {
     reference_distance_m: number | null;
     /** False: the phone recorded almost nothing of the trip. */
     observable?: boolean;
-    sections: TrueSection[];
+    sections: { mode: string; start_ts: number; end_ts: number }[];
   }[];
 }
 
-/** A case: observations and truth. */
 export interface RecordedCase {
   name: string;
   truth: Truth;
@@ -70,17 +61,14 @@ export function caseNames(folder: string): string[] {
   const names = [...files].filter((file) => file.endsWith('.truth.json')).map((file) => file.slice(0, -11));
   const whole = names.filter((name) => files.has(`${name}.put.json.gz`)).sort();
   if (whole.length > 0) return whole;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`,
-  );
+  throw usageError(`expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`);
 }
 
 function listOf(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (cause) {
-    throw new MobilityError('MOBILITY_USAGE', `cannot read the folder ${folder}: ${errorText(cause)}`, { cause });
+    throw usageError(`cannot read the folder ${folder}: ${errorText(cause)}`, { cause });
   }
 }
 
@@ -91,11 +79,9 @@ export function readCase(folder: string, name: string): RecordedCase {
     const truth = JSON.parse(readFileSync(join(folder, `${name}.truth.json`), 'utf8')) as Truth;
     return { name, truth, ...observationsOf(put.phone_to_server as Entry[]) };
   } catch (cause) {
-    throw new MobilityError('MOBILITY_USAGE', `cannot read the case ${name} in ${folder}: ${String(cause)}`, { cause });
+    throw usageError(`cannot read the case ${name} in ${folder}: ${String(cause)}`, { cause });
   }
 }
-
-const motionKeys = [keys.activity, keys.motionActivity];
 
 /**
  * The observations that the analysis reads, from pushed entries. Of two entries with one identity the later counts.
@@ -118,7 +104,7 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
     located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
     zoneAt,
   );
-  const motions = cleanMotions(of(...motionKeys).flatMap((entry) => toMotion(entry) ?? []));
+  const motions = cleanMotions(of(keys.activity, keys.motionActivity).flatMap((entry) => toMotion(entry) ?? []));
   const pings = located.flatMap((entry) => toPing(entry) ?? []);
   const rests = restOfPings(pings, { locations, motions, loadedUntil: Number.POSITIVE_INFINITY });
   return {

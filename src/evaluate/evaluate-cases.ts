@@ -1,4 +1,3 @@
-// Runs the analysis on recorded cases in this process, and scores its trips against what really happened.
 import { analyse } from '../analysis/analyse.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
@@ -13,8 +12,6 @@ export interface ScoredCase {
   platform: string;
   regime: string;
   timeline: string;
-  /** The UTC day on which the case begins. */
-  date: string;
   score: CaseScore;
 }
 
@@ -46,8 +43,7 @@ export function* evaluate(
   for (const name of caseNames(folder)) {
     if (only.length > 0 && !only.some((text) => name.includes(text))) continue;
     const one = readCase(folder, name);
-    const { platform, regime, timeline, range } = one.truth;
-    const date = new Date(range.start_ts * 1000).toISOString().slice(0, 10);
-    yield { name, platform, regime, timeline, date, score: scoreCase(one.truth, tripsFound(one, models)) };
+    const { platform, regime, timeline } = one.truth;
+    yield { name, platform, regime, timeline, score: scoreCase(one.truth, tripsFound(one, models)) };
   }
 }

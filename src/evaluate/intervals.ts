@@ -1,5 +1,3 @@
-// Computes with intervals of time: what two have in common, and what several cover together.
-
 /** From `start` to `end`, seconds since the epoch. */
 export interface Interval {
   start: number;

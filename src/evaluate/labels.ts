@@ -1,4 +1,3 @@
-// Scores the modes of the diary against labels, by mode, with the uncertainty of few labels.
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readInputs } from '../diary/labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
@@ -33,7 +32,6 @@ export interface LabelsReport {
   without_trip: number;
 }
 
-/** A label, and the mode of the diary at its time. */
 interface Compared {
   label: ModeClass;
   found: ModeClass;
@@ -112,7 +110,6 @@ function addMetres(
   label.byMode.set(mode, { metres: metres + part, weighted: weighted + part * (mode_confidence ?? 0) });
 }
 
-/** The mode with the most metres, and its probability. */
 function longestMode(byMode: MetresByMode): { found: ModeClass; probability: number } {
   const [found, { metres, weighted }] = [...byMode].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
   return { found, probability: metres > 0 ? weighted / metres : 0 };

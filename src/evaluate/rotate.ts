@@ -13,10 +13,7 @@ export function rotation(axis: LatLon, angle: number): (at: LatLon) => LatLon {
     const a = x * cos + (ky * z - kz * y) * sin + kx * along;
     const b = y * cos + (kz * x - kx * z) * sin + ky * along;
     const c = z * cos + (kx * y - ky * x) * sin + kz * along;
-    return {
-      latitude: Math.atan2(c, Math.hypot(a, b)) / radians,
-      longitude: Math.atan2(b, a) / radians,
-    };
+    return { latitude: Math.atan2(c, Math.hypot(a, b)) / radians, longitude: Math.atan2(b, a) / radians };
   };
 }
 

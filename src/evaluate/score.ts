@@ -1,5 +1,4 @@
 // Scores found trips against the true trips, as defined in docs/quality.md.
-
 import { quantile } from '../model/geo/quantile.ts';
 import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';
@@ -16,15 +15,16 @@ const coarse: Partial<Record<ModeClass, string>> = {
   motor: 'motor',
 };
 
-/** A trip that the analysis found. */
 export interface FoundTrip extends Interval {
   /** m */
   distance: number;
   /** `confidence`: 0 to 1, if known */
-  sections: (Interval & { mode: ModeClass; confidence?: number })[];
+  sections: (ModeSpan & { confidence?: number })[];
 }
 
-/** The score of a case. Scores of cases can be added up. */
+type ModeSpan = Interval & { mode: ModeClass };
+
+/** Scores of cases can be added up. */
 export interface CaseScore {
   /** Numbers of pairs of a true and a found trip, and of found and of true trips without a partner. */
   matched: number;
@@ -97,7 +97,8 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore 
     score.endErrors.push(trip.end - one.end);
     if (one.reference) score.distanceErrors.push((trip.distance - one.reference) / one.reference);
   }
-  addMotion(score, scored, inWindow);
+  const trueSections = scored.flatMap(({ sections }) => sections);
+  addMotion(score, trueSections, inWindow);
   addStillness(score, trueTrips, inWindow, window);
   return score;
 }
@@ -119,7 +120,7 @@ function matchTrips<A extends Interval, B extends Interval>(trues: readonly A[],
 }
 
 /** The pieces of a true trip between its long waits. */
-function piecesOfTruth(trip: Interval & { sections: (Interval & { mode: ModeClass })[] }): Interval[] {
+function piecesOfTruth(trip: Interval & { sections: ModeSpan[] }): Interval[] {
   const pieces: Interval[] = [];
   let { start } = trip;
   for (const section of trip.sections) {
@@ -149,19 +150,13 @@ function piecesOfFound(trip: FoundTrip): Interval[] {
 }
 
 /** The sections of found trips. A trip without sections counts as one section. */
-const sectionsOf = (found: readonly FoundTrip[]): (Interval & { mode: ModeClass })[] =>
-  found.flatMap(({ start, end, sections }) =>
-    sections.length > 0 ? sections : [{ start, end, mode: 'other' as const }],
-  );
+const sectionsOf = (found: readonly FoundTrip[]): ModeSpan[] =>
+  found.flatMap(({ start, end, sections }) => (sections.length > 0 ? sections : [{ start, end, mode: 'other' }]));
 
-function addMotion(
-  score: CaseScore,
-  scored: readonly { sections: (Interval & { mode: ModeClass })[] }[],
-  found: readonly FoundTrip[],
-): void {
+function addMotion(score: CaseScore, sections: readonly ModeSpan[], found: readonly FoundTrip[]): void {
   const labelled = withoutOverlaps(sectionsOf(found));
   const inTrips = coverOf(found);
-  for (const section of scored.flatMap(({ sections }) => sections)) {
+  for (const section of sections) {
     if (section.mode === 'still') continue;
     score.motion += lengthOf(section);
     score.covered += coveredBy(section, inTrips);
@@ -179,15 +174,13 @@ function addMotion(
 }
 
 /** Sections without overlaps. Where two overlap, the later one counts. */
-function withoutOverlaps(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
+function withoutOverlaps(sections: readonly ModeSpan[]): ModeSpan[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {
     const end = cuts[i + 1]!;
-    let holder: (Interval & { mode: ModeClass }) | null = null;
-    for (const section of sections)
-      if (section.start <= start && section.end >= end && (holder === null || section.start >= holder.start))
-        holder = section;
-    return holder === null ? [] : [{ start, end, mode: holder.mode }];
+    const inside = sections.filter((section) => section.start <= start && section.end >= end);
+    const holder = inside.sort((a, b) => a.start - b.start).at(-1);
+    return holder === undefined ? [] : [{ start, end, mode: holder.mode }];
   });
 }
 
@@ -204,8 +197,6 @@ function addStillness(
   score.falseSeconds = moving.reduce((sum, part) => sum + lengthOf(part) - coveredBy(part, travelled), 0);
   score.stillSeconds = lengthOf(window) - travelled.reduce((sum, part) => sum + lengthOf(part), 0);
 }
-
-// ---------------------------------------------------------------- several cases
 
 /** Figures over several cases; null: there was nothing to measure. */
 export interface Summary {
@@ -232,13 +223,15 @@ export interface Summary {
 
 const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];
 
-/** Computes figures over several cases together. */
+/** Figures over several cases together. */
 export function summarise(scores: readonly CaseScore[]): Summary {
   const total = (of: (score: CaseScore) => number): number => scores.reduce((sum, score) => sum + of(score), 0);
   const all = (of: (score: CaseScore) => number[]): number[] => scores.flatMap(of).map(Math.abs);
   const [matched, extra, missed] = [total((s) => s.matched), total((s) => s.extra), total((s) => s.missed)];
   const split = total((s) => s.splitMatched + s.splitExtra + s.splitTrue);
-  const motion = total((s) => s.motion);
+  const [motion, covered] = [total((s) => s.motion), total((s) => s.covered)];
+  const [falsely, still] = [total((s) => s.falseSeconds), total((s) => s.stillSeconds)];
+  const distances = all((s) => s.distanceErrors);
   const seconds = (truth: ModeClass, found: ModeClass | 'none'): number =>
     total((s) => s.seconds.get(truth)?.get(found) ?? 0);
   const agreeing = (agree: (truth: ModeClass, found: ModeClass | 'none') => boolean): number =>
@@ -257,15 +250,12 @@ export function summarise(scores: readonly CaseScore[]): Summary {
     const support = total((s) => [...(s.seconds.get(one)?.values() ?? [])].reduce((sum, t) => sum + t, 0));
     if (support === 0) return [];
     const others = trueClasses.filter((truth) => truth !== one && !(one === 'bike' && truth === 'scooter'));
-    const falsely = others.reduce((sum, truth) => sum + seconds(truth, one), 0);
-    return [(2 * seconds(one, one)) / (support + seconds(one, one) + falsely)];
+    const confused = others.reduce((sum, truth) => sum + seconds(truth, one), 0);
+    return [(2 * seconds(one, one)) / (support + seconds(one, one) + confused)];
   });
   const share = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
   const figure = (values: number[], q: number): number | null => (values.length === 0 ? null : quantile(values, q));
-  const errors = (of: (score: CaseScore) => number[]): [number | null, number | null] => [
-    figure(all(of), 0.5),
-    figure(all(of), 0.9),
-  ];
+  const errors = (of: (score: CaseScore) => number[]): Summary['start'] => [figure(all(of), 0.5), figure(all(of), 0.9)];
   return {
     cases: scores.length,
     trips: matched + missed,
@@ -273,19 +263,13 @@ export function summarise(scores: readonly CaseScore[]): Summary {
     f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split,
     start: errors((s) => s.startErrors),
     end: errors((s) => s.endErrors),
-    travel: share(
-      total((s) => s.covered),
-      motion,
-    ),
+    travel: share(covered, motion),
     mode: share(right, motion),
     coarse: share(rightCoarse, motion),
     macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length,
-    false_s_per_hour: share(
-      total((s) => s.falseSeconds),
-      total((s) => s.stillSeconds) / 3600,
-    ),
+    false_s_per_hour: share(falsely, still / 3600),
     distance: figure(
-      all((s) => s.distanceErrors.map((error) => error * 100)),
+      distances.map((error) => error * 100),
       0.5,
     ),
   };

@@ -48,7 +48,6 @@ class AndroidPhone {
     this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
-  /** Writes the settings, which a phone sends with every push, and the transition at night. */
   start(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {

@@ -49,7 +49,6 @@ class Iphone {
     this.#nextPush = plan.from + random.between(300, 3600);
   }
 
-  /** Writes the settings, which a phone sends with every push. */
   start(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {
@@ -165,7 +164,7 @@ class Iphone {
   }
 }
 
-/** A time in the form `2016-05-17T12:20:03-0400`. */
+/** `2016-05-17T12:20:03-0400` */
 function isoWithoutColon(ts: number, zone: string): string {
   return formatTime(Math.floor(ts), zone).replace(/:(\d\d)$/, '$1');
 }
@@ -182,12 +181,9 @@ function motionLog(plan: DayPlan, until: number, random: Random): Entry[] {
   return notes.entries();
 }
 
-const flagOf: Record<TravelMode, string> = {
-  walk: 'walking',
-  bike: 'cycling',
-  bus: 'automotive',
-  train: 'automotive',
-  car: 'automotive',
+const flagOf = (mode: TravelMode): string => {
+  if (mode === 'walk') return 'walking';
+  return mode === 'bike' ? 'cycling' : 'automotive';
 };
 
 /** The flags of an activity: mostly the right one, stationary at halts, sometimes none. */
@@ -196,8 +192,8 @@ function activityOf(step: PlannedStay | PlannedLeg, speed: number, ts: number, r
   for (const flag of ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown']) data[flag] = false;
   const halts = step.kind === 'stay' || (speed === 0 && random.chance(0.7));
   if (halts) data.stationary = true;
-  if (step.kind === 'leg' && (!halts || flagOf[step.mode] === 'automotive') && !random.chance(0.04)) {
-    data[flagOf[step.mode]] = true;
+  if (step.kind === 'leg' && (!halts || flagOf(step.mode) === 'automotive') && !random.chance(0.04)) {
+    data[flagOf(step.mode)] = true;
   }
   data.confidence = random.pick(halts ? ['high', 'medium', 'low'] : ['high', 'high', 'high', 'medium']);
   return data;

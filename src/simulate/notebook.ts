@@ -1,13 +1,11 @@
-// The local store of a simulated phone. Each row gets the metadata of its platform.
 import type { Entry, Metadata } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { rounded } from './receiver.ts';
 
-/** The kinds of rows in a phone's store. */
-export type RowType = 'sensor-data' | 'message' | 'rw-document';
+type RowType = 'sensor-data' | 'message' | 'rw-document';
 
-/** Collects the rows of one phone. */
+/** The local store of a simulated phone. */
 export interface Notebook {
   /** Writes a row. Rows of one key always get different `write_ts`. */
   write(type: RowType, key: string, writeTs: number, data: JsonObject): void;
@@ -15,7 +13,6 @@ export interface Notebook {
   entries(): Entry[];
 }
 
-/** An empty store of a phone on `platform` in time zone `zone`. */
 export function openNotebook(platform: 'android' | 'ios', zone: string): Notebook {
   const written: Entry[] = [];
   const lastOf = new Map<string, number>();

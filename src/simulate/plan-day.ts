@@ -3,19 +3,19 @@ import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Instant, motions, ride, type TravelMode } from './ride.ts';
-import { away, type Point, streets, type Town, towns } from './town.ts';
+import { away, type Point, span, streets, type Town, towns } from './town.ts';
 
 /** Selects the person and the day. */
 export interface DayOptions {
   /** Local day, `YYYY-MM-DD`. */
   day: string;
-  /** The person: decides home, work and habits. */
+  /** Decides home, work and habits of the person. */
   seed: string | number;
-  /** Home as `[longitude, latitude]`, which needs `zone`. Default: in one of `towns`, chosen by the seed. */
+  /** Home as `[longitude, latitude]`, which needs `zone`. Default: in `town`. */
   home?: Position;
   /** IANA zone of the phone; default: the town's zone. */
   zone?: string;
-  /** The town of people without `home`. Default: one of `towns`, chosen by the seed. */
+  /** Default: one of `towns`, chosen by the seed. */
   town?: Town;
 }
 
@@ -156,7 +156,6 @@ function dayOff(day: DayBuilder, person: Person): void {
   day.go('car', person.home);
 }
 
-/** Appends steps to a day. */
 class DayBuilder {
   readonly random: Random;
   readonly #from: number;
@@ -186,9 +185,7 @@ class DayBuilder {
     const corners = streets(this.#at, to, motions[mode].block, this.random);
     const track = ride(corners, mode, this.random);
     const end = this.#now + track.length;
-    const distance = corners
-      .slice(1)
-      .reduce((sum, b, i) => sum + Math.hypot(b.x - corners[i]!.x, b.y - corners[i]!.y), 0);
+    const distance = corners.slice(1).reduce((sum, corner, i) => sum + span(corners[i]!, corner), 0);
     this.#steps.push({ kind: 'leg', mode, from: this.#now, to: end, distance, track });
     this.#now = end;
     this.#at = to;

@@ -1,11 +1,13 @@
-// Pushes entries through a server with `--auth dev`, as a phone does.
 import type { Entry } from '../model/entry.ts';
 import { errorText, usageError } from '../model/mobility-error.ts';
 
 /** Pushes one batch of a user. Returns how many entries were new. */
 export type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
 
-/** Returns a function that registers each user with the first batch. Throws `MOBILITY_USAGE` if no server answers. */
+/**
+ * Pushes through a server with `--auth dev`, which registers each user with the first batch. Throws `MOBILITY_USAGE` if
+ * no server answers.
+ */
 export function pushThroughServer(server: string): Push {
   const known = new Set<string>();
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {

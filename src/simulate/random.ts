@@ -1,5 +1,3 @@
-// Random numbers from a seed. The same seed gives the same numbers on every machine.
-
 export interface Random {
   /** A number of at least 0 and below 1. */
   next(): number;
@@ -11,7 +9,7 @@ export interface Random {
   normal(deviation: number): number;
 }
 
-/** A generator with the texts and numbers in `seed`. Other seeds give unrelated numbers. */
+/** The same seed gives the same numbers on every machine. Other seeds give unrelated numbers. */
 export function seededRandom(...seed: readonly (string | number)[]): Random {
   let state = hash(JSON.stringify(seed));
   const next = (): number => {

@@ -1,4 +1,3 @@
-// The position receiver of a simulated phone: converts true positions to readings with an error and an accuracy.
 import type { Position } from '../model/trip.ts';
 import { type DayPlan, whereAt } from './plan-day.ts';
 import type { Random } from './random.ts';
@@ -24,7 +23,10 @@ export interface Reading {
 
 const rememberedFor = 45; // s; errors of readings that are close in time are similar
 
-/** Reads the receiver at `ts`. Successive calls must not go back in time. */
+/**
+ * Makes the position receiver of a phone, which returns true positions with an error and an accuracy. Successive calls
+ * must not go back in time.
+ */
 export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading {
   const height = random.between(20, 400);
   let error: Point = { x: 0, y: 0 };

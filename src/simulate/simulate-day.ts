@@ -1,4 +1,3 @@
-// Simulates whole days of phones: makes the entries that a phone pushes from a seed.
 import type { Entry } from '../model/entry.ts';
 import { addDays } from '../model/time.ts';
 import { senseAndroid } from './android-phone.ts';

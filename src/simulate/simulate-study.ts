@@ -16,8 +16,7 @@ import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts
 import { addDays, startOfDay } from '../model/time.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import type { DayPlan, PlannedLeg, PlannedStay } from './plan-day.ts';
-import { planDay } from './plan-day.ts';
+import { type DayPlan, type PlannedLeg, type PlannedStay, planDay } from './plan-day.ts';
 import { seededRandom } from './random.ts';
 import type { TravelMode } from './ride.ts';
 import { simulateDay } from './simulate-day.ts';
@@ -25,14 +24,10 @@ import { towns } from './town.ts';
 
 /** Problems of the last people of a study. The last person has the first problem. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
-/** Days that a problem lasts: twice as many as a person may be silent. */
-const problemDays = 6;
-/** s after midnight when the phone pushes the previous day. */
-const pushedAfter = 1200;
-/** s between two people who join, so that fewer join in an hour than the default limit allows */
-const joinedApart = 20;
-/** s. A shorter stay is a wait during a trip. */
-const shortStay = 300;
+const problemDays = 6; // twice as many as a person may be silent
+const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
+const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
+const shortStay = 300; // s; a shorter stay is a wait during a trip
 /** Hours in which the first person switches tracking off: on the third last day, if there are ten days or more. */
 const offHours = [11, 15] as const;
 
@@ -92,7 +87,6 @@ const trackingChanges = {
   ios: ['T_FORCE_STOP_TRACKING', 'T_START_TRACKING', 'T_INITIALIZE'],
 } as const;
 
-/** The entries of a day on which the person switched tracking off for some hours. */
 function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Member['platform']): Entry[] {
   const [from, to] = offHours.map((hour) => startOfDay(plan.day, plan.zone) + hour * 3600) as [number, number];
   const kept = sensed.filter(({ metadata: { write_ts } }) => write_ts < from || write_ts > to);
@@ -129,14 +123,7 @@ async function enrol(
   return { user: (await users.byEmail(name))!, hash: null };
 }
 
-/** The labels for the modes in which a simulated person travels. */
-const labelOf: Record<TravelMode, string> = {
-  walk: 'walk',
-  bike: 'bike',
-  bus: 'bus',
-  train: 'train',
-  car: 'drove_alone',
-};
+const labelOf = (mode: TravelMode): string => (mode === 'car' ? 'drove_alone' : mode);
 const purposeOf: Readonly<Record<string, string>> = {
   home: 'home',
   work: 'work',
@@ -167,7 +154,7 @@ function statements(plan: DayPlan, { number, seed }: Member, index: number): Ent
     const [longest] = [...legs].sort((a, b) => b.distance - a.distance);
     const [start_ts, end_ts, at] = [legs[0]!.from, legs.at(-1)!.to, legs.at(-1)!.to + 600];
     if (random.chance(0.3)) {
-      made.push(stated(keys.modeConfirm, { start_ts, end_ts, label: labelOf[longest!.mode] }, plan, at));
+      made.push(stated(keys.modeConfirm, { start_ts, end_ts, label: labelOf(longest!.mode) }, plan, at));
       made.push(stated(keys.purposeConfirm, { start_ts, end_ts, label: purposeOf[to.name] ?? 'other' }, plan, at));
       const form = answered('TripConfirmSurvey', { on_time: answers.chance(0.8) ? 'yes' : 'no' });
       made.push(stated('manual/trip_user_input', { start_ts, end_ts, ...form }, plan, at));

@@ -9,9 +9,8 @@ export function townFeed(seeds: readonly string[], from: string): AsyncGenerator
   const town = towns[0]!;
   const days = 'monday,tuesday,wednesday,thursday,friday,saturday,sunday';
   const tables = new Map<string, string[]>();
-  const put = (table: string, columns: string, ...rows: string[]): void => {
-    const known = tables.get(table) ?? [columns];
-    tables.set(table, [...known, ...rows]);
+  const put = (table: string, columns: string, row: string): void => {
+    tables.set(table, [...(tables.get(table) ?? [columns]), row]);
   };
   const dates = [from, addDays(from, 365)].map((day) => day.replaceAll('-', ''));
   put('agency', 'agency_id,agency_name,agency_url,agency_timezone', `T,${town.name} Transit,,${town.zone}`);
@@ -29,16 +28,11 @@ export function townFeed(seeds: readonly string[], from: string): AsyncGenerator
     for (const [at, point] of [leg.track[0]!, leg.track.at(-1)!].entries()) {
       const [longitude, latitude] = positionAround(point, town.origin);
       const time = `05:${String(at * minutes).padStart(2, '0')}:00`;
-      put(
-        'stops',
-        'stop_id,stop_name,stop_lat,stop_lon',
-        `${line}-${at},Stop ${2 * i + at + 1},${latitude},${longitude}`,
-      );
-      put(
-        'stop_times',
-        'trip_id,arrival_time,departure_time,stop_id,stop_sequence',
-        `${line},${time},${time},${line}-${at},${at}`,
-      );
+      const stop = `${line}-${at}`;
+      const name = `Stop ${2 * i + at + 1}`;
+      put('stops', 'stop_id,stop_name,stop_lat,stop_lon', `${stop},${name},${latitude},${longitude}`);
+      const columns = 'trip_id,arrival_time,departure_time,stop_id,stop_sequence';
+      put('stop_times', columns, `${line},${time},${time},${stop},${at}`);
     }
   }
   return zipStream(async (file) => {

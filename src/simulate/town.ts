@@ -3,7 +3,7 @@ import { metresPerDegree } from '../model/geo/distance.ts';
 import type { Position } from '../model/trip.ts';
 import type { Random } from './random.ts';
 
-/** Metres east and north of a town's origin. */
+/** m east and north of a town's origin */
 export interface Point {
   x: number;
   y: number;
@@ -32,9 +32,7 @@ export function positionAround(point: Point, origin: Position): Position {
 }
 
 /** The distance in a straight line, m. */
-export function span(a: Point, b: Point): number {
-  return Math.hypot(b.x - a.x, b.y - a.y);
-}
+export const span = (a: Point, b: Point): number => Math.hypot(b.x - a.x, b.y - a.y);
 
 /** The point `metres` away from `from` in the direction `angle`, radians counterclockwise from east. */
 export function away(from: Point, metres: number, angle: number): Point {
