@@ -1,4 +1,3 @@
-// The context of a command: settings, store, logs, output and the clock. It opens them on demand and closes them all.
 import { type Config, readConfig } from '../config.ts';
 import type { LogKind } from '../log/file-names.ts';
 import type { FileLog } from '../log/files.ts';
@@ -12,7 +11,6 @@ import type { Store } from '../store/store.ts';
 import { didYouMean } from './nearest-name.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
 
-/** Settings given as flags, as typed. */
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
 /** How a command opens the store. `make`: creates the store if it does not exist. */
@@ -38,14 +36,14 @@ export interface ContextOptions {
   zone: string;
 }
 
+/** Settings, store, logs, output and the clock. It opens them on demand and closes them all. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
   readonly now: ContextOptions['now'];
   readonly output: Output;
-  /** Warnings from the opening of the store. */
   readonly storeWarnings: string[] = [];
-  /** The `audit_key` of each user whom the command has looked up so far, for the audit log. */
+  /** The `audit_key` of each user whom the command has looked up so far. */
   readonly named = new Set<string>();
   /** The flags that every command has; `settings`: flags that override a setting. */
   readonly flags = { json: false, quiet: false, debug: false, settings: {} as SettingFlags };
@@ -98,7 +96,7 @@ export class CommandContext {
     return this.#store;
   }
 
-  /** Opens the log files of that kind. Later calls return the same log. */
+  /** Later calls return the same log. */
   async log(kind: LogKind): Promise<Log> {
     return (await this.logFiles(kind)).log;
   }
@@ -133,7 +131,6 @@ export class CommandContext {
     };
   }
 
-  /** Flushes and closes everything that was opened. */
   async close(): Promise<void> {
     this.#stopListening?.();
     // A failed opening has been reported by its caller: only open stores and logs matter here.
@@ -145,7 +142,7 @@ export class CommandContext {
 
 // Store engines and the log writer are loaded on demand: `--help` and `config` start in a third of the time.
 
-/** Opens any store, as `CommandContext.store` opens the configured one. The caller closes it. */
+/** The caller closes the store. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   return openStore(address, { ...options, make });

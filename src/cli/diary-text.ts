@@ -51,8 +51,15 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
     return `${tint(character, terminal)} ${words}`; // also explains the characters of the bar
   });
   return [
-    ...[title, '', dayBar(observed, trips, tint), '', ...lines, ''],
-    ...[`  ${totalsText(trips)}`, `  ${modes.join('  ')}`, ...known],
+    title,
+    '',
+    dayBar(observed, trips, tint),
+    '',
+    ...lines,
+    '',
+    `  ${totalsText(trips)}`,
+    `  ${modes.join('  ')}`,
+    ...known,
     dim(`  ${finalText(trips.at(-1)!, completeUntil)}`),
   ].join('\n');
 }

@@ -1,4 +1,3 @@
-// The program: its commands, its global flags, and how a result or an error becomes an exit code.
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
@@ -91,10 +90,7 @@ export async function main(
     await program.parseAsync(argv.length > 2 ? [...argv] : [...argv, '--help']);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
-    const first = await printed.then(
-      () => error,
-      (failure) => failure,
-    );
+    const first = await printed.then(() => error).catch((failure) => failure);
     code = report(first, surroundings.stderr, { json, debug, interrupted: context.signal.aborted });
   }
   if (ran !== null && code !== exitCodes.usage) await auditCommand(context, ran, code);
@@ -146,21 +142,15 @@ export async function buildProgram(
       .exitOverride()
       .showHelpAfterError(json ? false : '(add --help for how to use it)')
       .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of the commands' : ''))
-      .configureHelp({
-        sortSubcommands: command !== program,
-        helpWidth: context.output.columns,
-      })
+      .configureHelp({ sortSubcommands: command !== program, helpWidth: context.output.columns })
       .configureOutput({
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
         outputError: (message, write) => {
           const isDay = hasDay && message.startsWith('error: too many arguments');
-          const text = isDay ? message.replace(/\n/, ' Give a day with --day.\n') : message;
-          write(
-            json
-              ? errorLine('MOBILITY_USAGE', text.replace(/^error: /, '').trim(), json)
-              : text.replace(/^error: /, 'mobility: MOBILITY_USAGE: '),
-          );
+          const whole = isDay ? message.replace(/\n/, ' Give a day with --day.\n') : message;
+          const text = whole.replace(/^error: /, '');
+          write(json ? errorLine('MOBILITY_USAGE', text.trim(), json) : `mobility: MOBILITY_USAGE: ${text}`);
         },
       });
     if (command !== program) command.addHelpText('after', '\nFlags of every command: mobility --help');
@@ -172,13 +162,8 @@ export async function buildProgram(
 
 /** Loads a command only if a command line names it: loading all takes longer than most commands run. */
 async function loadCommand(name: string, context: CommandContext): Promise<CommandUnknownOpts> {
-  const module: CommandModule = await import(`./commands/${name}.ts`);
-  return module.command(context);
-}
-
-/** The exports of each command file in `commands/`. */
-interface CommandModule {
-  command(context: CommandContext): CommandUnknownOpts;
+  const file: { command(context: CommandContext): CommandUnknownOpts } = await import(`./commands/${name}.ts`);
+  return file.command(context);
 }
 
 /** Writes an error in one line; returns the exit code. */

@@ -1,4 +1,3 @@
-// How commands write: data to standard output, notes and progress to standard error, and JSON with `--json`.
 import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, printable } from '../log/text.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
@@ -35,13 +34,11 @@ export interface Output {
    * `MOBILITY_OUTPUT` if writing fails, for example because the disk is full.
    */
   write(text: string): Promise<void>;
-  /** Writes one line of text, as `result` does. */
   line(text: string): Promise<void>;
   /** Writes a remark for people to standard error. */
   note(text: string): void;
   /** Starts a spinner on a terminal, until something else is written or the command ends; nothing elsewhere. */
   progress(text: string): Progress;
-  /** Removes the spinner. */
   endProgress(): void;
   /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. */
   bold(text: string): string;

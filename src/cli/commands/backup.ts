@@ -35,9 +35,7 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const report = await backupStore(folderIn(store), target, signal);
   const seconds = context.now() - started;
   const size = `${(report.bytes / mebibyte).toFixed(1)} MiB`;
-  await context.output.result(
-    { folder: target, ...report, seconds },
-    `${target}: ${size}, in ${workTimeText(seconds)}`,
-  );
+  const text = `${target}: ${size}, in ${workTimeText(seconds)}`;
+  await context.output.result({ folder: target, ...report, seconds }, text);
   return { exitCode: 0 }; // complete, even if a signal came too late to stop it
 }

@@ -15,19 +15,14 @@ import { formatForPeople, startOfDay, timeOnClocks } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
-import {
-  correctionId,
-  type DatedCorrection,
-  readCorrectionEffects,
-  readZoneOn,
-} from '../../upkeep/correction-effects.ts';
+import { correctionId, readCorrectionEffects, readZoneOn } from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { packageVersion } from '../../util/program-version.ts';
 import { clockArgument, dayArgument, type OptionsOf, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { DocumentedCommand } from '../documented-command.ts';
-import { table } from '../output.ts';
+import { listing } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 
 const kinds = [
@@ -78,13 +73,10 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   const user = await context.findUser(options.user);
   const store = await context.store();
   if (what === 'list') return list(context, user);
-  const {
-    correction,
-    day,
-    zone,
-    of = correction,
-  } = what === 'undo' ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
-  const { by: author = what === 'undo' ? 'operator' : undefined, reason } = options;
+  const isUndo = what === 'undo';
+  const statement = isUndo ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
+  const { correction, day, zone, of = correction } = statement;
+  const { by: author = isUndo ? 'operator' : undefined, reason } = options;
   if (author !== undefined) await refuseRetained(store, user, concernedTime(of).from);
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
@@ -108,23 +100,22 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     if (status === 'failed' || status === 'busy')
       context.output.note(`the correction takes effect with the next run; this run: ${message ?? status}`);
     const { write_ts } = entry.metadata;
-    const standing = (await readCorrectionEffects(target, user.uuid)).find(
-      (one) => one.correction.write_ts === write_ts,
-    );
+    const standings = await readCorrectionEffects(target, user.uuid);
+    const standing = standings.find((one) => one.correction.write_ts === write_ts);
     return { write_ts, before, after: await dayText(context, target, user, day), effect: standing?.effect ?? null };
   };
-  const address = context.config().store;
-  const { write_ts, before, after, effect } = options.dryRun
-    ? await onCopyOf(address, user.uuid, apply)
-    : await apply(store);
+  const { dryRun } = options;
+  const { write_ts, before, after, effect } = await (dryRun
+    ? onCopyOf(context.config().store, user.uuid, apply)
+    : apply(store));
   const id = correctionId(user.uuid, { write_ts });
-  const shown = { user_id: user.uuid, id, day, time_zone: zone, correction, effect, dry_run: options.dryRun === true };
+  const shown = { user_id: user.uuid, id, day, time_zone: zone, correction, effect, dry_run: dryRun === true };
   await context.output.result({ ...shown, before: before.trips, after: after.trips }, () => {
     const { bold, dim } = context.output;
     const command = `mobility correct undo --user ${user.user_email} --id ${id.slice(0, 8)}`;
-    const undo = options.dryRun ? 'nothing was changed' : `undo: ${command}`;
+    const undo = dryRun ? 'nothing was changed' : `undo: ${command}`;
     const would = effect === 'applied' ? 'would apply' : `would be ${effect ?? 'pending'}`;
-    const end = `${options.dryRun ? would : (effect ?? 'pending')}  ${dim(undo)}`;
+    const end = `${dryRun ? would : (effect ?? 'pending')}  ${dim(undo)}`;
     return [bold('before'), before.text, '', bold('after'), after.text, '', end].join('\n');
   });
 }
@@ -181,12 +172,11 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   return { correction: { kind: what.replace('-', '_'), ...fields } as Correction, day, zone };
 }
 
-/** Returns the id if it is the id of a token of the user. Throws `MOBILITY_USAGE` for any other text. */
+/** Refuses a text that is not the id of a token of the user. */
 async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRecord, id: string): Promise<string> {
   const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
   if (ids.includes(id)) return id;
-  const message = `expected the id of a token of ${user_email}, found ${id}: ${ids.join(', ') || 'they have none'}`;
-  throw usageError(message);
+  throw usageError(`expected the id of a token of ${user_email}, found ${id}: ${ids.join(', ') || 'they have none'}`);
 }
 
 function need(flag: string): never {
@@ -195,18 +185,15 @@ function need(flag: string): never {
 
 async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
   if (id === undefined) return need('--id');
-  const found = (await readCorrectionEffects(store, uuid)).filter((one) =>
-    correctionId(uuid, one.correction).startsWith(id),
-  );
-  const [one] = found;
-  if (one === undefined || found.length > 1) {
-    const message = `expected the id of one correction of ${user_email}, found ${found.length} with ${id}: see \`mobility correct list\``;
-    throw usageError(message);
+  const all = await readCorrectionEffects(store, uuid);
+  const [one, ...others] = all.filter(({ correction }) => correctionId(uuid, correction).startsWith(id));
+  const see = 'see `mobility correct list`';
+  if (one === undefined || others.length > 0) {
+    const found = one === undefined ? 0 : 1 + others.length;
+    throw usageError(`expected the id of one correction of ${user_email}, found ${found} with ${id}: ${see}`);
   }
   if (one.effect === 'undone')
-    throw usageError(
-      `expected a correction that still applies, found ${id}, which is undone: see \`mobility correct list\``,
-    );
+    throw usageError(`expected a correction that still applies, found ${id}, which is undone: ${see}`);
   const { day, correction } = one;
   const zone = await readZoneOn(store, uuid, day);
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };
@@ -220,28 +207,16 @@ function clockTs(day: string, clock: string, zone: string): number {
 
 async function list(context: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
   const standings = await readCorrectionEffects(await context.store(), uuid);
-  const shown = standings.map(({ correction, ...rest }) => ({
-    id: correctionId(uuid, correction),
-    ...rest,
-    correction,
-  }));
-  await context.output.result({ user_id: uuid, corrections: shown }, () => {
-    if (shown.length === 0) return `${user_email}: no corrections`;
-    const head = ['ID', 'DAY', 'WHAT', 'EFFECT', 'STATED', 'BY, AS STATED', 'REASON'];
-    return table([head, ...standings.map((one) => toRow(uuid, one))]);
+  const shown = standings.map(({ correction, ...rest }) => {
+    return { id: correctionId(uuid, correction), ...rest, correction };
   });
-}
-
-function toRow(userId: string, { correction, effect, day }: DatedCorrection): string[] {
-  const { kind, write_ts, author, reason } = correction;
-  const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
-  return [
-    correctionId(userId, correction).slice(0, 8),
-    day,
-    kind.replace('_', '-'),
-    effect,
-    stated,
-    author ?? 'the user',
-    reason ?? '',
-  ];
+  await context.output.result({ user_id: uuid, corrections: shown }, () => {
+    const rows = shown.map(({ id, day, effect, correction }) => {
+      const { kind, write_ts, author = 'the user', reason = '' } = correction;
+      const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
+      return [id.slice(0, 8), day, kind.replace('_', '-'), effect, stated, author, reason];
+    });
+    const head = ['ID', 'DAY', 'WHAT', 'EFFECT', 'STATED', 'BY, AS STATED', 'REASON'];
+    return listing(head, rows) || `${user_email}: no corrections`;
+  });
 }

@@ -70,16 +70,10 @@ function usersOf(context: CommandContext, { user, study, subgroup, all }: Option
 
 function groupText(group: ErrorGroup, { zone }: CommandContext): string {
   const { fault, reason, key, platform, version, entries, people, first_ts, last_ts, message, id } = group;
-  const times = `${minuteText(first_ts, zone)} to ${minuteText(last_ts, zone)}`;
-  const about = [
-    errorKeyText(key),
-    platform === null ? '' : errorKeyText(platform),
-    version === null ? '' : `app ${errorKeyText(version)}`,
-    times,
-  ];
-  const head = [counted(entries, 'entry', 'entries'), counted(people, 'person', 'people'), ...about].filter(
-    (text) => text !== '',
-  );
+  const head = [counted(entries, 'entry', 'entries'), counted(people, 'person', 'people'), errorKeyText(key)];
+  if (platform !== null) head.push(errorKeyText(platform));
+  if (version !== null) head.push(`app ${errorKeyText(version)}`);
+  head.push(`${minuteText(first_ts, zone)} to ${minuteText(last_ts, zone)}`);
   return `${head.join('  ')}\n    ${fault ? 'PROGRAM FAULT: ' : `${oneLine(reason)}: `}${oneLine(message)}\n    ${id}`;
 }
 
@@ -90,9 +84,7 @@ async function showOne(context: CommandContext, id: string, { coordinates }: { c
     if ((await figuresWithErrors(store, uuid)) === null) continue;
     for await (const error of everyError(store, uuid)) if (error.id === id) found.push({ user_email, uuid, error });
   }
-  if (found.length === 0) {
-    throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
-  }
+  if (found.length === 0) throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
   // The audit log notes whose error was shown.
   for (const { uuid } of found) await context.findUser(uuid);
   const shown = found.map(({ error: { entry, ...error }, ...user }) => ({

@@ -39,7 +39,6 @@ async function run(context: CommandContext, { cases, labels, ...options }: Optio
   await context.output.result(report, () => labelsText(report));
 }
 
-/** A row for each mode, and a row for all. */
 function labelsText({ people, all, modes, not_compared, without_trip }: LabelsReport): string {
   const rows = [...Object.entries(modes), ['all', all] as const].map(([name, score]) => labelRow(name, score));
   const words = Object.entries(not_compared).map(([text, count]) => `${oneLine(text) || '(empty)'} ${count}`);

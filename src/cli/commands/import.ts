@@ -60,18 +60,15 @@ function columnsArgument(text: string, before: Record<string, string> = {}): Rec
 async function run(context: CommandContext, sources: readonly string[], options: Options): Promise<Outcome> {
   const { findParts, formatNames } = await import('../../import/import-formats.ts');
   const { columnNames } = await import('../../import/tracks/fields.ts');
-  if (options.format !== undefined && !formatNames.includes(options.format)) {
-    throw usageError(
-      `expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(options.format)}`,
-    );
-  }
+  const { format, zone, columns } = options;
+  if (format !== undefined && !formatNames.includes(format))
+    throw usageError(`expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(format)}`);
   if (options.create && options.user === undefined)
     throw usageError('expected --create together with --user NAME, found no name');
-  const { zone, columns } = options;
   const unknown = Object.keys(columns ?? {}).find((name) => !columnNames.some((known) => known === name));
   if (unknown !== undefined)
     throw usageError(`expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`);
-  const { parts, skipped } = await findParts(sources, options.format, { zone, columns });
+  const { parts, skipped } = await findParts(sources, format, { zone, columns });
   const nameless = parts.find(({ names }) => names === 'none');
   if (nameless !== undefined && options.user === undefined) {
     throw usageError(`${nameless.name} (${nameless.format}) does not name its user: add --user NAME`);
@@ -82,7 +79,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   return importAll(context, await context.store({ make }), parts, skipped, options);
 }
 
-/** Opens the store. A dry run does not create one, but compares with an empty store. */
+/** For a dry run: does not create a store, but compares with an empty one. */
 async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await context.store().catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
@@ -150,7 +147,6 @@ async function findOwner(store: Store, name: string, parts: readonly Part[], cre
   );
 }
 
-/** Shows the progress of an import: the part, its share, and the counts so far. */
 function shownBy(progress: Progress, parts: readonly Part[]) {
   return (part: Part, share: number | null, { read }: ImportCounts): void => {
     const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
@@ -163,12 +159,10 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
   const verb = (done: string, planned: string): string => (dryRun ? planned : done);
   const stored = verb('STORED', 'TO STORE');
   const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'DOUBLED', 'REJECTED', 'LEFT BEHIND'];
-  const row = (name: string, format: string, of: ImportCounts): string[] => [
-    ...[name, format],
-    ...[of.read, of.stored, of.known, of.doubled, of.set_aside, of.left_behind].map((count) =>
-      count.toLocaleString('en-US'),
-    ),
-  ];
+  const row = (name: string, format: string, of: ImportCounts): string[] => {
+    const counts = [of.read, of.stored, of.known, of.doubled, of.set_aside, of.left_behind];
+    return [name, format, ...counts.map((count) => count.toLocaleString('en-US'))];
+  };
   const shown = parts.length > maxRows ? parts.filter(hasTrouble).slice(0, maxRows) : parts;
   const rows = shown.map((part) => row(part.source, part.format, part));
   const total = parts.length > 1 ? [row(counted(parts.length, 'source'), '', sum)] : [];

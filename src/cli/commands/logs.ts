@@ -40,7 +40,6 @@ Files and formats: docs/logs.md`)
     .addCommand(errors);
 }
 
-/** What a command does with the lines that its flags select. */
 interface Reader {
   kinds?: ReadOptions['kinds'];
   /** Runs once for each HTTP call: at its END line, or after the last line if it has none. */
@@ -78,7 +77,6 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   return { exitCode: stats.unreadable.length > 0 ? 3 : 0 };
 }
 
-/** Shows the calls that the flags select, or the puts among them step by step. */
 async function showCalls(context: CommandContext, flags: LogFlags, onlyPuts: boolean): Promise<Outcome> {
   const { output, zone } = context;
   const { path = '', slow = 0, failed } = flags;

@@ -101,7 +101,7 @@ async function findOutdated(context: CommandContext, userId?: string): Promise<{
   });
 }
 
-/** Returns a function that estimates, in words, the remaining time of a new analysis of `people`. */
+/** Estimates, in words, the remaining time of a new analysis of `people`. */
 function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
   const started = now();
   return (done) => {

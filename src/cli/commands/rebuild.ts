@@ -92,9 +92,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/**
- * Adds each user's changes to the report and passes on their rows. With a single `--user`, throws that user's error.
- */
+/** With a single `--user`, throws that user's error. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,
@@ -174,8 +172,6 @@ async function rebuilder(context: CommandContext, pool: PipelinePool | null): Pr
   };
 }
 
-// ---------------------------------------------------------------- texts
-
 const csvColumns = [
   ...['user_id', 'user_email', 'day', 'added', 'removed', 'changed', 'mode'],
   ...['distance_before_m', 'distance_after_m', 'duration_before_s', 'duration_after_s'],
@@ -208,17 +204,10 @@ function reportText(report: Report, names: ReadonlyMap<string, string>, dryRun: 
     `${counted(users, 'user')}, ${dryRun ? 'nothing written' : 'derived again'}, in ${workTimeText(seconds)}`,
     `${dryRun ? 'would change' : 'changed'}: ${counted(days_changed, 'day')} of ${counted(users_changed, 'user')}: ${tripsText(report)}`,
   ];
-  const modes = modesOf(report);
-  if (modes.length > 0)
-    lines.push(
-      '',
-      table(
-        modes.map((mode) => modeRow(report, mode)),
-        [1, 2],
-      ),
-    );
-  if (report.worst.length > 0)
-    lines.push('', 'days that change most', table(report.worst.map((day) => dayRow(day, names))));
+  const modes = modesOf(report).map((mode) => modeRow(report, mode));
+  if (modes.length > 0) lines.push('', table(modes, [1, 2]));
+  const worst = report.worst.map((day) => dayRow(day, names));
+  if (worst.length > 0) lines.push('', 'days that change most', table(worst));
   for (const { user_email, message } of failures) lines.push(`failed: ${user_email}: ${message}`);
   return lines.join('\n');
 }

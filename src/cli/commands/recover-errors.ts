@@ -100,14 +100,8 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
   const verb = dryRun ? 'would be recovered' : 'recovered';
   const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered.toLocaleString('en-US')} ${verb}`;
   if (remaining.length === 0) return head;
-  return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${errorsTable(remaining)}`;
-}
-
-function errorsTable(errors: RecoverReport['remaining']): string {
-  const rows = errors.map(({ key, reason, count }) => [
-    `  ${count.toLocaleString('en-US')}`,
-    errorKeyText(key),
-    reason,
-  ]);
-  return table(rows, [0]);
+  const rows = remaining.map(({ key, reason, count }) => {
+    return [`  ${count.toLocaleString('en-US')}`, errorKeyText(key), reason];
+  });
+  return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${table(rows, [0])}`;
 }

@@ -63,13 +63,8 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   if (options.feed !== undefined) {
     if (study === null) throw usageError('expected --study with --feed, found none: add --study NAME');
     await refuseExisting(options.feed);
-    await writeFile(
-      options.feed,
-      townFeed(
-        Array.from({ length: users }, (_, i) => `${seed}-${i + 1}`),
-        from,
-      ),
-    );
+    const seeds = Array.from({ length: users }, (_, i) => `${seed}-${i + 1}`);
+    await writeFile(options.feed, townFeed(seeds, from));
   }
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
@@ -118,7 +113,7 @@ async function* pushDays(days: Iterable<Entry[]>, push: (entries: Entry[]) => Pr
   for (const entries of days) yield { entries: entries.length, inserted: await push(entries) };
 }
 
-/** Returns the study by this name. Creates it if there is none. */
+/** Creates the study if there is none by this name. */
 async function studyOf(context: CommandContext, name: string): Promise<StudyRecord> {
   const { studies } = await context.store();
   const found = await studies.byName(name);
@@ -137,9 +132,8 @@ async function intoStore(context: CommandContext, amongOthers = false): Promise<
   const store = await context.store({ make: true });
   for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
     if (isSimulated(user_email)) continue;
-    throw usageError(
-      `expected a store of simulated people only, found others in ${store.address}: name another store with --store, or add --among-others`,
-    );
+    const next = 'name another store with --store, or add --among-others';
+    throw usageError(`expected a store of simulated people only, found others in ${store.address}: ${next}`);
   }
   return async (name, pushed) => {
     const { user } = await store.users.register(name, { now: context.now() });
@@ -155,9 +149,7 @@ async function removeSimulated(context: CommandContext, seed: string): Promise<O
     await eraseUser(store, uuid);
     removed.push(user_email);
   }
-  await context.output.result(
-    { removed },
-    `removed ${counted(removed.length, 'simulated person', 'simulated people')}`,
-  );
+  const people = counted(removed.length, 'simulated person', 'simulated people');
+  await context.output.result({ removed }, `removed ${people}`);
   return {};
 }

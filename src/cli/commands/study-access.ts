@@ -44,10 +44,8 @@ async function printLink(context: CommandContext, name: string, options: LinkOpt
   const subgroup = await subgroupOf(study, options.subgroup);
   const link = linkOf(context, study, subgroup, options);
   if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
-  await context.output.result(
-    { study: name, subgroup, link },
-    options.qr ? `${link}\n${context.output.code(qrText(link))}` : link,
-  );
+  const text = options.qr ? `${link}\n${context.output.code(qrText(link))}` : link;
+  await context.output.result({ study: name, subgroup, link }, text);
   if (study.joining === 'list') context.output.note('this study is by list: people cannot join with the link alone');
   if (!study.open) context.output.note('this study is closed: people cannot join');
 }
@@ -80,10 +78,9 @@ async function replaceLink(context: CommandContext, name: string, { as: asked }:
   if (!isStudyName(join_name)) throw nameError('up to 40 lower case letters, digits and hyphens', join_name);
   await refuseTakenName(context, join_name);
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
-  await context.output.result({ name, join_name, before: joinNameOf(study) }, join_name);
-  context.output.note(
-    `the link by the name ${joinNameOf(study)} admits no new people; next: mobility study config, link`,
-  );
+  const before = joinNameOf(study);
+  await context.output.result({ name, join_name, before }, join_name);
+  context.output.note(`the link by the name ${before} admits no new people; next: mobility study config, link`);
 }
 
 /** Refuses a name by which people join or joined another study: its old links would lead to this one. */

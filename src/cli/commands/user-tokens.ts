@@ -17,8 +17,7 @@ import { counted, listing, table } from '../output.ts';
 import { phoneAddress } from '../phone-address.ts';
 import { withZone } from '../wording.ts';
 
-/** Days for which a token of a person or script is valid by default. */
-const usualDays = 365;
+const usualDays = 365; // for which a token of a person or script is valid
 
 export const tokenCommand = (context: CommandContext) => tokenFlags().action(context.run(createToken));
 
@@ -100,8 +99,7 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
   });
 }
 
-/** Days for which a link can be opened by default. */
-const linkDays = 7;
+const linkDays = 7; // for which a link can be opened
 
 /** Makes a link that opens the pages of a user once. */
 export async function newPageLink(

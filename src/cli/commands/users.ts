@@ -186,9 +186,8 @@ async function removeOne(context: CommandContext, name: string): Promise<void> {
   const counts = await store.counts(user.uuid);
   const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
   if (rows > 0) {
-    throw usageError(
-      `${user.user_email} has ${counted(rows, 'row')} of data; to remove user and data, run \`mobility erase --user ${name}\``,
-    );
+    const next = `to remove user and data, run \`mobility erase --user ${name}\``;
+    throw usageError(`${user.user_email} has ${counted(rows, 'row')} of data; ${next}`);
   }
   const removed = await store.erase(user.uuid);
   await context.output.result({ ...user, removed }, `${user.uuid}  ${shownName(user.user_email)}`);
