@@ -1,4 +1,4 @@
-// Every setting once: name, environment variable, default, unit, meaning. Flags of the command line override variables.
+// Flags of the command line override environment variables.
 import { join } from 'node:path';
 import { folderIn, isMongoAddress } from './model/address.ts';
 import { MobilityError } from './model/mobility-error.ts';
@@ -37,7 +37,6 @@ const webAddress = (value: string): string => {
   return value;
 };
 
-/** A setting: its environment variable, its default as a text, the function that reads a text, and its meaning. */
 interface Row<Value> {
   variable: string;
   default: string;
@@ -52,7 +51,6 @@ const row = <Value>(variable: string, preset: string, parse: (text: string) => V
   meaning,
 });
 
-/** Every setting by its name, in the order of docs/configuration.md. */
 const rows = {
   store: row('MOBILITY_STORE', 'sqlite:./data', text, 'store address: sqlite:FOLDER or mongodb://…'),
   logDir: row('MOBILITY_LOG_DIR', '', text, "folder of the log files; default: logs in the store's folder, or ./logs"),
@@ -158,17 +156,13 @@ export function readConfig(
     }
   }
   const config = found as unknown as Config;
-  if (config.logDir === '') config.logDir = defaultLogDir(config.store);
+  if (config.logDir === '') {
+    config.logDir = isMongoAddress(config.store) ? './logs' : join(folderIn(config.store), 'logs');
+  }
   return config;
 }
 
 /** `logDir` -> `--log-dir` */
 function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-/** `logs` in the folder of an embedded store; `./logs` for a store in MongoDB. */
-function defaultLogDir(store: string): string {
-  if (isMongoAddress(store)) return './logs';
-  return join(folderIn(store), 'logs');
 }

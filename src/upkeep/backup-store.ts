@@ -6,7 +6,6 @@ import { onEngine } from '../store/open.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
-/** Of a copy of a store. */
 interface Sizes {
   bytes: number;
   rows: number;

@@ -6,7 +6,6 @@ import { entryPages } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from './check-installation.ts';
 
-/** Counts the corrections of a user with a time beyond the bounds. */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
   for await (const { entries, received_ts } of entryPages(timeseries, userId, {

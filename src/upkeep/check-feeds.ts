@@ -14,7 +14,6 @@ import { coarseCell } from '../transit/network.ts';
 /** A feed as `mobility transit` lists it. */
 export type ListedFeed = { id: string } & FeedFacts;
 
-/** A problem of a feed. */
 export interface FeedFinding {
   id: string;
   name: string;

@@ -25,10 +25,8 @@ export interface Check {
   next?: string;
 }
 
-/** s by which two clocks may differ without a finding. */
-const clockSlack = 30;
-/** A backup that is older than this many days is reported as missing. */
-const backupDays = 7;
+const clockSlack = 30; // s by which two clocks may differ
+const backupDays = 7; // an older backup is reported as missing
 
 /**
  * Checks the installation itself; `checkEverything` also checks runs and people. `url`: the address that phones use,
@@ -58,10 +56,7 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/**
- * Checks that the account of this process can write the folders and owns them. Files that another account creates there
- * would stop the service.
- */
+/** This account must own the folders: files that another account creates there would stop the service. */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');
@@ -88,8 +83,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   return wrong('disk', `${text}, ${expected}`, 'free space on the disk of the store');
 }
 
-/** Months after which time zone data may be old: countries change their zones several times a year. */
-const oldMonths = 6;
+const oldMonths = 6; // for time zone data: countries change their zones several times a year
 
 function checkZones({ env, zone, now }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';

@@ -40,8 +40,7 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
   return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
 }
 
-/** s without observation that count as a long gap. */
-const longGap = 2 * 3600;
+const longGap = 2 * 3600; // s
 /** The hours in which gaps count, s from the start of the day. At night, a phone at rest records nothing for hours. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 

@@ -24,7 +24,6 @@ export interface Finding {
 /** The result of a check. */
 export interface CheckReport {
   findings: Finding[];
-  /** Rows that were read. */
   rows: number;
   /** False: the check was interrupted, or the store could not be opened. */
   complete: boolean;
@@ -35,7 +34,6 @@ export interface CheckOptions {
   userId?: string;
   /** Compares only checksums: does not unpack the contents of rows, and does not check the engine's own structures. */
   sumsOnly?: boolean;
-  /** When aborted, the check ends with the findings so far. */
   signal?: AbortSignal;
   onProgress?: (rows: number) => void;
 }
@@ -123,7 +121,6 @@ function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
   return { user_id, table: table.name, row: rowName(table, key), problem, cure };
 }
 
-/** The keys of all rows of a table, or of one user's rows. */
 async function* everyKey(engine: Engine, table: AnyTable, userId?: string): AsyncGenerator<AnyRow> {
   const { user: column } = table;
   if (column === null) {

@@ -28,7 +28,6 @@ export interface CopyOptions extends MissingOptions {
   now: () => number;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
-  /** Called after each person. */
   onUser?: (copied: CopiedUser) => void;
 }
 

@@ -33,7 +33,6 @@ export async function readCorrectionEffects(store: Store, userId: string): Promi
 
 type Exclusion = Stated & { kind: 'set_aside' };
 
-/** True if the correction excludes at least one entry. */
 async function excludesAny({ timeseries }: Store, userId: string, one: Exclusion): Promise<boolean> {
   const range = { from: one.start_ts, to: justAfter(one.end_ts) };
   for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))

@@ -74,7 +74,6 @@ export async function erasePeople(
   return { store: store.address, erased_ts: now(), users, failed, logs, not_reached: notReached(store), kept };
 }
 
-/** Keeps the user's record. */
 async function eraseRows(store: Store, person: PersonToErase): Promise<ErasedUser> {
   if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
   const removed = await eraseUser(store, person.uuid, { keepRecord: true });

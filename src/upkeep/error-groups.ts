@@ -1,4 +1,3 @@
-// Groups the rejected entries of people by reason, key, platform and app version.
 import { faultReason } from '../model/error-summary.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { everyError } from '../store/paging.ts';

@@ -8,12 +8,10 @@ import { ChunkCache } from '../store/rules/chunk-cache.ts';
 import { erase } from '../store/rules/erase-rows.ts';
 import { everyRow } from './every-row.ts';
 
-/** The most names in a message. */
 const mostListed = 20;
 
 /** Without `merge` and `eraseMissing`, a copy to a store with missing people is refused. */
 export interface MissingOptions {
-  /** Keeps missing people. */
   merge?: boolean;
   /** Erases missing people. Refused if one of them sent data to the target itself. */
   eraseMissing?: boolean;

@@ -99,7 +99,6 @@ async function takeRound(
   return recovered;
 }
 
-/** Returns the entry if intake and converters accept it now; else null. */
 function acceptedEntry(row: ErrorRow): Entry | null {
   const entry = usableEntry(row);
   if (entry === null) return null;

@@ -37,7 +37,6 @@ export interface RetainReport {
   days_before: number | null;
 }
 
-/** True for keys of sensed data and of reports of the app. */
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
 /** True for keys of user inputs. Corrections are excepted, because `retain` keeps them. */
 const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;

@@ -66,7 +66,6 @@ interface StatusHost {
   zone: string;
   silentDays: number;
   logDir: string;
-  /** Called if the audit log cannot be read. */
   note: (text: string) => void;
 }
 
