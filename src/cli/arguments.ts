@@ -1,8 +1,18 @@
 // Parses and checks the values of flags before the command begins, so that a mistake is wrong usage.
-import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
-import { addDays, addUtc, isDay, isTimeZone, localDateTime, localDay } from '../model/time.ts';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { usageError } from '../model/mobility-error.ts';
+import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, timeOnClocks } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
+
+/** A command whose help ends with examples. */
+export class DocumentedCommand extends Command {
+  /** `text`: a command line per line, then perhaps an empty line and notes. */
+  examples(text: string): this {
+    const lines = text.replace(/^\n/, '');
+    const [commands = ''] = lines.split('\n\n');
+    return this.addHelpText('after', `\nExample${commands.includes('\n') ? 's' : ''}:\n${lines}`);
+  }
+}
 
 /** Makes a parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -45,6 +55,7 @@ export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string =>
 /** The date of a given day for a person, in the zone of their last trip; without trips, in the zone of the host. */
 export async function resolveDay(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
+  const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // most commands do not need it
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
@@ -58,7 +69,7 @@ export async function resolveDays(
 }
 
 /** The date of a text that `dayArgument` accepts; null for any other text. */
-export function dayOrNull(text: string, now: number, zone: string): string | null {
+function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
   const weekday = weekdays.indexOf(text);
@@ -67,7 +78,7 @@ export function dayOrNull(text: string, now: number, zone: string): string | nul
 }
 
 /** `08:14`, `8:14` */
-export const isClock = (text: string): boolean => /^([01]?\d|2[0-3]):[0-5]\d$/.test(text);
+const isClock = (text: string): boolean => /^([01]?\d|2[0-3]):[0-5]\d$/.test(text);
 
 export function clockArgument(text: string): string {
   if (isClock(text)) return text.padStart(5, '0');
@@ -75,7 +86,7 @@ export function clockArgument(text: string): string {
 }
 
 /** s in each unit of durations and ages */
-export const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Parses a duration such as `30s`, `5m` or `1h` to seconds. */
 export function durationArgument(text: string): number {
@@ -110,4 +121,51 @@ export function repeated(text: string, before: readonly string[] = []): string[]
 export function zoneArgument(text: string): string {
   if (isTimeZone(text)) return text;
   throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
+}
+
+/**
+ * The address of the server for phones, without a slash at its end. Throws `MOBILITY_USAGE` if it is missing or not an
+ * HTTP address.
+ */
+export function phoneAddress(given: string | undefined, configured: string): string {
+  const text = given ?? configured;
+  if (text === '') {
+    throw usageError(
+      'expected the address of the server for phones, found none: give --server https://… or set MOBILITY_PUBLIC_URL',
+    );
+  }
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw usageError(`expected an address such as https://mobility.example.org, found ${JSON.stringify(text)}`);
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * Makes a parser of times: an age, a time of today or yesterday, a day as in `dayArgument` (its start or end), a date
+ * and time, or seconds since the epoch.
+ */
+export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
+  return (text: string): number => {
+    const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);
+    if (age !== null) return now() - Number(age[1]) * unitSeconds[age[2]!]!;
+    if (isClock(text)) return lastTime(text.padStart(5, '0'), now(), zone);
+    const named = dayOrNull(text.toLowerCase(), now(), zone);
+    if (named !== null) return dayRange(named, zone)[edge];
+    if (/^\d{9,11}(\.\d+)?$/.test(text)) return Number(text);
+    const [, day, offset] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+    const time = isDay(day) ? Date.parse(offset === undefined ? `${text}Z` : text) / 1000 : Number.NaN;
+    if (Number.isNaN(time))
+      throw new InvalidArgumentError(
+        'Expected 2h, 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
+      );
+    return offset === undefined ? timeOnClocks(time, zone) : time;
+  };
+}
+
+/** The last time when a clock in `zone` showed `clock`, such as `10:00`. */
+function lastTime(clock: string, now: number, zone: string): number {
+  const at = (day: string): number => timeOnClocks(Date.parse(`${day}T${clock}Z`) / 1000, zone);
+  const today = localDay(now, zone);
+  return at(today) <= now ? at(today) : at(addDays(today, -1));
 }

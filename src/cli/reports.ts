@@ -3,8 +3,7 @@ import type { UserRecord } from '../model/user.ts';
 import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
-import { counted, table } from './output.ts';
-import { workTimeText } from './wording.ts';
+import { counted, table, workTimeText } from './output.ts';
 
 const headlines: Record<UserReport['status'], string> = {
   done: 'done',

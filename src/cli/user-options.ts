@@ -6,6 +6,7 @@ import { everyUser } from '../store/paging.ts';
 import { repeated } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 import { didYouMean } from './nearest-name.ts';
+import { counted } from './output.ts';
 
 export type UserChoice = Partial<ReturnType<ReturnType<typeof withUserChoice>['opts']>>;
 
@@ -87,4 +88,28 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
   const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
   const of = studies.map(({ name }) => name).join(', ') || 'a study';
   return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
+}
+
+/** Prints how many users are done, if the command was interrupted. `next`: what to do. */
+export async function noteInterrupted(
+  { signal, output }: CommandContext,
+  done: number,
+  all: AsyncIterable<unknown>,
+  { most = Number.POSITIVE_INFINITY, next = '' } = {},
+): Promise<void> {
+  if (!signal.aborted) return;
+  let total = 0;
+  for await (const _ of all) total += 1;
+  output.note(`interrupted after ${done} of ${counted(Math.min(total, most), 'user')}${next}`);
+}
+
+/** Yields the users. Increases `count.done` when the next user is requested, because the user before is done then. */
+export async function* countedOff(
+  users: AsyncIterable<UserRecord>,
+  count: { done: number },
+): AsyncGenerator<UserRecord, undefined> {
+  for await (const user of users) {
+    yield user;
+    count.done += 1;
+  }
 }

@@ -1,6 +1,7 @@
 // How distances, durations and times read.
+
 import { expect, it } from 'vitest';
-import { workTimeText } from '../../src/cli/wording.ts';
+import { workTimeText } from '../../src/cli/output.ts';
 import { agoText, distanceText, durationText, minuteText } from '../../src/diary/number-text.ts';
 
 it('distances', () => {

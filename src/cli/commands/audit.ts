@@ -3,14 +3,11 @@ import { everyStatus } from '../../diary/status/all-statuses.ts';
 import { type Act, readActs } from '../../log/audit-log.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName } from '../../model/user.ts';
-import type { OptionsOf } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, timeArgument } from '../arguments.ts';
 import { audited } from '../audit-action.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { timeArgument } from '../log-query.ts';
 import { didYouMean } from '../nearest-name.ts';
-import { counted, listing } from '../output.ts';
-import { withZone } from '../wording.ts';
+import { counted, listing, withZone } from '../output.ts';
 
 export const command = (context: CommandContext) => flags(context).action(context.run(show));
 

@@ -1,9 +1,9 @@
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { backupStore } from '../../upkeep/backup-store.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { workTimeText } from '../wording.ts';
+import { workTimeText } from '../output.ts';
 
 const mebibyte = 1024 * 1024;
 

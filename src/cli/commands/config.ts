@@ -1,7 +1,7 @@
 import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 
 export function command(context: CommandContext) {

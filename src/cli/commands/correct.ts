@@ -18,10 +18,16 @@ import type { Store } from '../../store/store.ts';
 import { correctionId, readCorrectionEffects, readZoneOn } from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import { clockArgument, dayArgument, type OptionsOf, resolveDay, wholeNumber } from '../arguments.ts';
+import {
+  clockArgument,
+  DocumentedCommand,
+  dayArgument,
+  type OptionsOf,
+  resolveDay,
+  wholeNumber,
+} from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { listing } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 

@@ -4,9 +4,8 @@ import { distanceText, durationText } from '../../diary/number-text.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
+import { DocumentedCommand, daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 

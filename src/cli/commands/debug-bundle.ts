@@ -8,9 +8,8 @@ import { type Bundle, bundleKeys } from '../../evaluate/bundle.ts';
 import { findCase, readTripsWithin } from '../../evaluate/find-case.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { allOrNone, makeFolder } from '../../util/file-access.ts';
-import { dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
+import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(write));

@@ -10,11 +10,10 @@ import { daysOfMonth, daysOfWeek } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
-import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
+import { DocumentedCommand, daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, writeResult } from '../output.ts';
 
 export const command = (context: CommandContext) => flags(context).action(context.run(show));

@@ -7,12 +7,10 @@ import type { Store } from '../../store/store.ts';
 import { checkEverything } from '../../upkeep/check-everything.ts';
 import type { Check } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
-import { type DayAsked, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
+import { type DayAsked, DocumentedCommand, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { table } from '../output.ts';
+import { table, withZone } from '../output.ts';
 import { stepRows } from '../status-text.ts';
-import { withZone } from '../wording.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(examine));
 

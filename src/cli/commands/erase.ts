@@ -7,9 +7,8 @@ import { collections, type Store } from '../../store/store.ts';
 import { type ErasedUser, erasePeople, type PersonToErase, type Receipt } from '../../upkeep/erase-people.ts';
 import { totalOf } from '../../upkeep/erase-user.ts';
 import { fileText } from '../../util/file-access.ts';
-import type { OptionsOf } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type UserChoice, withUsersOrStudy } from '../user-options.ts';
 

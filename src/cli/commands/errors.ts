@@ -14,12 +14,11 @@ import {
   figuresWithErrors,
   withoutValues,
 } from '../../upkeep/error-groups.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
-import { counted, table } from '../output.ts';
+import { counted, errorKeyText, table, withZone } from '../output.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
-import { errorKeyText, withZone } from '../wording.ts';
 
 type Options = UserChoice & ErrorFilter;
 

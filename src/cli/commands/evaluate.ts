@@ -6,9 +6,8 @@ import { type Summary, summarise } from '../../evaluate/score.ts';
 import { oneLine } from '../../log/text.ts';
 import { MobilityError, usageError } from '../../model/mobility-error.ts';
 import { fileText } from '../../util/file-access.ts';
-import { type OptionsOf, repeated } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 

@@ -7,9 +7,8 @@ import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { clockArgument, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
+import { clockArgument, DocumentedCommand, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(explain));

@@ -41,12 +41,10 @@ import type { Store } from '../../store/store.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { removeFolderOnFailure } from '../../util/remove-folder-on-failure.ts';
-import { dayArgument, type OptionsOf, repeated, resolveDay, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, dayArgument, type OptionsOf, repeated, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
-import { selectUsers, withUserChoice } from '../user-options.ts';
+import { countedOff, noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 import { workerPool, workForParent } from '../worker-pool.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));

@@ -7,9 +7,8 @@ import type { FoundParts } from '../../import/import-formats.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { Store } from '../../store/store.ts';
-import { type OptionsOf, zoneArgument } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, zoneArgument } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, type Progress, table } from '../output.ts';
 
 /** The formats for `--format`. test/cli/import.test.ts compares them with the table. */

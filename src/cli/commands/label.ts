@@ -7,9 +7,8 @@ import { usageError } from '../../model/mobility-error.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import type { OptionsOf } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(label));
 

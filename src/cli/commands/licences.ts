@@ -1,6 +1,6 @@
 import { installedLicences } from '../../upkeep/read-licences.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { table } from '../output.ts';
 
 export function command(context: CommandContext) {

@@ -1,13 +1,12 @@
-import { Command } from '@commander-js/extra-typings';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { LineFold } from '../../log/line-fold.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { DocumentedCommand, timeArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
 import { counted } from '../output.ts';
 
 const lateEnd = 600; // s after `--until` in which to look for the END of a call
@@ -38,6 +37,44 @@ Files and formats: docs/logs.md`)
     .addCommand(calls, { isDefault: true })
     .addCommand(put)
     .addCommand(errors);
+}
+
+/** Times are seconds since the epoch. */
+interface LogFlags {
+  user?: string;
+  path?: string;
+  since?: number;
+  until?: number;
+  slow?: number;
+  failed?: true;
+  follow?: true;
+  dir?: string;
+}
+
+function withCallFlags(command: Command): Command {
+  return command
+    .option('--user <name>', 'calls of one user, by name or UUID')
+    .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
+    .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
+    .option('--failed', 'calls that failed or have no end');
+}
+
+function withLogFlags(command: Command, context: CommandContext): Command {
+  const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
+  return command
+    .option(
+      '--since <time>',
+      'this time and later: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30',
+      from,
+    )
+    .option('--until <time>', 'up to this time; a day is included as a whole', to)
+    .option('-f, --follow', 'keep showing new lines until Ctrl-C')
+    .option('--dir <folder>', 'folder of the log files; default: the one in the settings');
+}
+
+function secondsArgument(text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected seconds, such as 0.5.');
 }
 
 interface Reader {

@@ -4,12 +4,10 @@ import { usageError } from '../../model/mobility-error.ts';
 import { randomText, typedLetters } from '../../upkeep/enrol-member.ts';
 import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
-import { type OptionsOf, repeated } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted, listing } from '../output.ts';
+import { counted, listing, withZone } from '../output.ts';
 import { findStudy, nameError } from '../user-options.ts';
-import { withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('managers')

@@ -2,11 +2,9 @@ import { resolve } from 'node:path';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
-import type { OptionsOf } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted } from '../output.ts';
-import { workTimeText } from '../wording.ts';
+import { counted, workTimeText } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 

@@ -6,15 +6,13 @@ import { isMobilityError, MobilityError, usageError } from '../../model/mobility
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
-import { durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted } from '../output.ts';
+import { counted, outdatedText } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type PipelinePool, pipelinePool, runPipelineForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
-import { outdatedText } from '../wording.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 

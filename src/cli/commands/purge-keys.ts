@@ -1,6 +1,6 @@
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 

@@ -17,15 +17,12 @@ import {
 } from '../../upkeep/rebuild-summary.ts';
 import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
-import { dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
+import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { noteInterrupted } from '../interrupted.ts';
-import { counted, table } from '../output.ts';
+import { counted, table, workTimeText } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { type PipelinePool, pipelinePool } from '../pipeline-workers.ts';
-import { selectUsers, withUserChoice } from '../user-options.ts';
-import { workTimeText } from '../wording.ts';
+import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
 interface Report extends RebuildSummary {
   seconds: number;

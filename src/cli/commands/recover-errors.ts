@@ -2,14 +2,12 @@ import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
 import { figuresWithErrors } from '../../upkeep/error-groups.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
-import { type DayAsked, dayArgument, dayIn, type OptionsOf } from '../arguments.ts';
+import { type DayAsked, DocumentedCommand, dayArgument, dayIn, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
-import { counted, table } from '../output.ts';
+import { counted, errorKeyText, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
-import { errorKeyText } from '../wording.ts';
 
 interface UserRecovery extends RecoverReport {
   user_email: string;

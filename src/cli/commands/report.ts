@@ -24,9 +24,8 @@ import { isDay, localDay, monthBeside } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
 import { fileText } from '../../util/file-access.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
-import { type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table, writeResult } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 

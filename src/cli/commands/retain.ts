@@ -4,13 +4,11 @@ import { localDay } from '../../model/time.ts';
 import { wipeTraces } from '../../upkeep/erase-user.ts';
 import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
-import { ageArgument, type OptionsOf } from '../arguments.ts';
+import { ageArgument, DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { noteInterrupted } from '../interrupted.ts';
 import { counted, listing } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { selectUsers, withUserChoice } from '../user-options.ts';
+import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
 

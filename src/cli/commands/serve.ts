@@ -2,8 +2,8 @@ import cluster from 'node:cluster';
 import { Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
 import { archiveForParent, archiveFromProcess } from '../archive-process.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('serve')

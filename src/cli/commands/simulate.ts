@@ -12,9 +12,8 @@ import { townFeed } from '../../simulate/town-feed.ts';
 import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
 import { refuseExisting } from '../../util/file-access.ts';
-import { dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, table } from '../output.ts';
 import { newStudy } from './study.ts';
 

@@ -4,12 +4,10 @@ import { troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { timeAndAge } from '../../diary/status/remedies.ts';
 import { day } from '../../model/time.ts';
 import { type RejectedSum, readStoreStatus, type StoreStatus, type TroubledPerson } from '../../upkeep/store-status.ts';
-import { wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted, table } from '../output.ts';
+import { counted, outdatedText, table, withZone } from '../output.ts';
 import { personStates } from '../status-text.ts';
-import { outdatedText, withZone } from '../wording.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('status')

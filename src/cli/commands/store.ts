@@ -1,9 +1,8 @@
 import { usageError } from '../../model/mobility-error.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted } from '../output.ts';
-import { workTimeText } from '../wording.ts';
+import { counted, workTimeText } from '../output.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('store')

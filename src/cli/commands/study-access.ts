@@ -9,11 +9,9 @@ import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../../uti
 import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts';
 import { qrSvg, qrText } from '../../web/pages/qr.ts';
 import { textsFor } from '../../web/pages/texts/texts.ts';
-import { type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
-import { phoneAddress } from '../phone-address.ts';
 import { findStudy, nameError, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 

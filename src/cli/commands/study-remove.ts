@@ -1,8 +1,8 @@
 import { usageError } from '../../model/mobility-error.ts';
 import { readStudyToken } from '../../model/study.ts';
 import { tokenHash } from '../../model/user.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 

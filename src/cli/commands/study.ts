@@ -16,13 +16,10 @@ import { configFileName, configFlaws, studyConfig } from '../../model/study-conf
 import { everyUser } from '../../store/paging.ts';
 import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
-import { type OptionsOf, repeated, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, phoneAddress, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted, listing, table } from '../output.ts';
-import { phoneAddress } from '../phone-address.ts';
+import { counted, listing, table, withZone } from '../output.ts';
 import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
-import { withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 import { readmitCommand, removeCommand } from './study-remove.ts';
 

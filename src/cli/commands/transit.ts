@@ -4,8 +4,8 @@ import { usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import type { Feeds } from '../../store/store.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
+import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
 import { counted, listing, table } from '../output.ts';
 
 export function command(context: CommandContext) {

@@ -10,12 +10,9 @@ import type { Store } from '../../store/store.ts';
 import { streamText } from '../../util/file-access.ts';
 import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
-import { type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { counted, listing, table } from '../output.ts';
-import { phoneAddress } from '../phone-address.ts';
-import { withZone } from '../wording.ts';
+import { counted, listing, table, withZone } from '../output.ts';
 
 const usualDays = 365; // for which a token of a person or script is valid
 

@@ -11,14 +11,11 @@ import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import type { Collection } from '../../store/store.ts';
 import { fileText, streamText } from '../../util/file-access.ts';
-import { type OptionsOf, wholeNumber } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, timeArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { DocumentedCommand } from '../documented-command.ts';
-import { timeArgument } from '../log-query.ts';
-import { counted, table } from '../output.ts';
+import { counted, table, withZone } from '../output.ts';
 import { personStates } from '../status-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
-import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 export function command(context: CommandContext) {
