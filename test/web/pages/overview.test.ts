@@ -1,0 +1,160 @@
+// Months and weeks in words and links: which pages are linked, and the sums and marks of each day.
+import { expect, it } from 'vitest';
+import type { Trip } from '../../../src/model/trip.ts';
+import type { ShownDay } from '../../../src/web/pages/day-items.ts';
+import { markup } from '../../../src/web/pages/markup.ts';
+import {
+  type DayRow,
+  dayRow,
+  dayTitle,
+  listByWeek,
+  monthSteps,
+  monthSummary,
+  stepHeading,
+  weekStrip,
+} from '../../../src/web/pages/overview.ts';
+import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+
+const t = textsFor(['en']);
+/** The text without the drawings of bars and without the line breaks of templates. */
+const textOf = ({ text }: { text: string }): string => text.replaceAll(/<svg width="100%".*?<\/svg>/g, '<svg>');
+
+it.each([
+  ['2024-03', { first: '2024-02', last: '2024-04' }, ['/m/2024-02', '/m/2024-04']],
+  ['2024-03', { first: '2024-03', last: '2024-03' }, [undefined, undefined]],
+  ['2024-12', { last: '2025-02' }, ['/m/2024-11', '/m/2025-01']],
+  ['2024-01', { first: '2023-12', last: '2024-01' }, ['/m/2023-12', undefined]],
+])('the months beside %s within %o', (month, bounds, hrefs) => {
+  const steps = monthSteps(month, '/m', bounds, t);
+  expect(steps.map((step) => step?.href)).toEqual(hrefs);
+  for (const step of steps) if (step !== null) expect(step.words).toBe(t.month(`${step.href.slice(3)}-01`));
+});
+
+it('a heading is between its links, or between empty places', () => {
+  const heading = (before: string | null, level?: 'h2') =>
+    stepHeading('May', [before === null ? null : { href: before, words: 'April' }, null], level).text;
+  expect(heading(null)).toBe('<div class="hd"><span class="step"></span><h1>May</h1><span class="step"></span></div>');
+  expect(heading('/a', 'h2')).toBe(
+    '<div class="hd"><a class="step" rel="prev" href="/a" aria-label="April">‹</a><h2>May</h2><span class="step"></span></div>',
+  );
+  const after = stepHeading('May', [null, { href: '/b', words: 'June' }]).text;
+  expect(after).toContain('<a class="step" rel="next" href="/b" aria-label="June">›</a>');
+});
+
+it('the title of a day keeps its number and month on one line', () => {
+  expect(dayTitle('2024-03-12', t).text).toBe(
+    '<time datetime="2024-03-12">Tuesday 12\u00a0March <span class="soft yr">2024</span></time>',
+  );
+});
+
+/** A day of 1,000 s of which `recorded` were. */
+const observedOn = (name: string, recorded: number) => ({
+  ...{ day: name, from: 0, to: 1000, moving_s: 0, staying_s: recorded, unobserved_s: 1000 - recorded },
+  spans: [
+    { kind: 'staying', from: 0, to: recorded },
+    { kind: 'unobserved', from: recorded, to: 1000, reason: 'silent' },
+  ],
+});
+
+it('a week marks the chosen day, today, and days that are not final or were not recorded', () => {
+  const observed = ['2024-03-11', '2024-03-12', '2024-03-13', '2024-03-14'].map((name, i) => ({
+    observed: observedOn(name, [1000, 500, 0, 0][i]!) as never,
+    ...{ metres: 1234 * i, isFinal: i === 0 },
+  }));
+  const options = { day: '2024-03-12', today: '2024-03-13', href: (own: string) => `/d/${own}`, now: 2000 };
+  const box = '<svg width="28" height="6" viewBox="0 0 28 6"><path class="o0" d="M.5 .5h27v5h-27z"/>';
+  const item = (own: string, current: string, words: string, weekday: string, bar: string, km: string) =>
+    `<li><a href="/d/${own}"${current}><span class="vh">${words}</span><span aria-hidden="true"><i>${weekday}</i>` +
+    `<b>${Number(own.slice(8))}</b>${box}${bar}</svg><em>${km}</em></span></a></li>`;
+  expect(weekStrip(observed, options, t).text).toBe(
+    `<nav aria-label="${t.me.week}"><ul class="week">${[
+      item('2024-03-11', '', 'Monday 11 March, 0 m, 100 % recorded', 'Mon', '<path class="o1" d="M0 0h28v6H0z"/>', '0'),
+      item(
+        '2024-03-12',
+        ' aria-current="date"',
+        'Tuesday 12 March, 1.2 km, 50 % recorded',
+        'Tue',
+        '<path class="o1" d="M0 0h14v6H0z"/><path fill="url(#draft)" d="M0 0h14v6H0z"/>',
+        '1.2',
+      ),
+      item(
+        '2024-03-13',
+        '',
+        'Wednesday 13 March, 2.5 km, 0 % recorded',
+        'Wed',
+        '<path class="o1" d="M0 0h0v6H0z"/>',
+        '2.5',
+      ),
+    ].join('')}<li><span><i>Thu</i><b>14</b></span></li></ul></nav>`,
+  );
+});
+
+const trip = (mode: string, distance: number, duration: number): Trip =>
+  ({ distance, duration, sections: [{ sensed_mode: `PredictedModeTypes.${mode}`, distance }] }) as unknown as Trip;
+
+/** The row of a day of which 800 of 1,000 s were recorded. */
+const rowOf = (name: string, flags: number, began: Trip[], more: object = {}): DayRow =>
+  dayRow(
+    {
+      ...{ observed: observedOn(name, 800), began, trips: [], before: null, after: null, completeUntil: 1000 },
+      ...{ flagged: Array(flags).fill({}), now: 5000, placeAt: () => ({ name: 'A', mark: 'A', look: 'place' }) },
+      ...more,
+    } as unknown as ShownDay,
+    `/d/${name}`,
+    t,
+  );
+
+it('the row of a day has its length, trips and marks', () => {
+  const plain = rowOf('2024-03-12', 0, [trip('BUS', 1500, 60), trip('CAR', 900, 30)]);
+  expect(textOf(plain.row)).toBe(
+    '<li><a href="/d/2024-03-12"><span class="vh">Tuesday 12 March, 2.4 km, 80 % recorded, 2 trips</span>' +
+      '<span aria-hidden="true">Tue 12 Mar </span><svg><span class="n" aria-hidden="true">2.4</span>' +
+      '<span class="n soft" aria-hidden="true">80 %</span></a></li>',
+  );
+  const { row, trips, ...sums } = rowOf('2024-03-12', 1, []);
+  expect([sums, trips]).toEqual([{ day: '2024-03-12', metres: 0, past: 1000, recorded: 800, flags: 1 }, []]);
+  for (const part of ['0 trips, 1 thing to check</span>', '<b class="mk">!</b>']) expect(row.text).toContain(part);
+});
+
+it.each([
+  [1000, '80 %'],
+  [999, '80 %'],
+  [998, 'draft'],
+  [null, 'draft'],
+])('a day that is final up to %s of 1,000 s is marked "%s"', (completeUntil, mark) => {
+  const { row } = rowOf('2024-03-12', 0, [], { completeUntil });
+  expect(/"n soft" aria-hidden="true">(.*?)</.exec(row.text)![1]).toBe(mark);
+});
+
+it('a month has the sums of its days, and a legend of bars', () => {
+  const rows = [rowOf('2024-03-12', 1, [trip('BUS', 1500, 60)]), rowOf('2024-03-13', 2, [trip('CAR', 9000, 600)])];
+  const { text } = monthSummary(rows, t);
+  const key = (look: string, name: string) =>
+    `<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/></svg>${name}</li>`;
+  expect(text).toContain('<p class="lead"><b>2 trips, 10.5 km, 11 min on the way.</b></p>');
+  expect(text).toContain('<p class="small soft">Recorded: 27 min of 33 min (80 %). 3 things to check.</p>');
+  const names = [t.me.home, t.me.workKind, t.me.placeKind, 'not recorded'];
+  const looks = ['band home', 'band work', 'band place', 'hole'];
+  expect(text).toContain(looks.map((look, i) => key(look, names[i]!)).join(''));
+  expect(text.indexOf('9.0 km')).toBeLessThan(text.indexOf('1.5 km'));
+  const empty = monthSummary([], t).text;
+  expect(empty).toContain('<p class="small soft"> </p>');
+});
+
+it('a list has the newest week first, with the sum of each week and a scale of hours', () => {
+  const row = (name: string, metres: number): DayRow => {
+    return { day: name, metres, row: markup`<li>${name}</li>`, trips: [], past: 0, recorded: 0, flags: 0 };
+  };
+  const { text } = listByWeek([row('2024-03-10', 500), row('2024-03-11', 1000), row('2024-03-12', 2000)], t);
+  const hour = (x: string, anchor: string, n: number) =>
+    `<text class="t2" x="${x}%" y="13" text-anchor="${anchor}">${n}</text>`;
+  expect(text).toBe(
+    '<div class="rows"><div class="hours" aria-hidden="true"><span></span><svg width="100%" height="18">' +
+      hour('0', 'start', 0) +
+      [6, 12, 18].map((n) => hour(String((n / 24) * 100), 'middle', n)).join('') +
+      hour('100', 'end', 24) +
+      '</svg><span class="n">km</span><span class="n">recorded</span></div>' +
+      '<h2>Week from Mon 11 Mar <span class="soft">3.0 km</span></h2><ul><li>2024-03-12</li><li>2024-03-11</li></ul>' +
+      '<h2>Week from Mon 4 Mar <span class="soft">500 m</span></h2><ul><li>2024-03-10</li></ul></div>',
+  );
+});
