@@ -1,0 +1,227 @@
+// The parts of a day in order: which trips, stays and gaps are shown, from when to when, and where.
+import { expect, it } from 'vitest';
+import type { UnobservedReason } from '../../../src/diary/observed-time.ts';
+import type { Position } from '../../../src/model/trip.ts';
+import {
+  dayItems,
+  isOutside,
+  itemId,
+  labelTexts,
+  mainMode,
+  namedPlaces,
+  recordedTime,
+  type ShownDay,
+  settledUntil,
+} from '../../../src/web/pages/day-items.ts';
+import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+
+const [from, to] = [10_000, 96_400];
+
+/** A trip between places, which are numbers of degrees east. `entered`: the user arrived unseen at its start. */
+function trip(start_ts: number, end_ts: number, start: number, end: number, entered?: number | null): object {
+  return {
+    ...{ start_ts, end_ts, start_loc: [start, 0], end_loc: [end, 0] },
+    start_place: { id: entered === undefined ? `place ${start}` : 'unseen', enter_ts: entered ?? null },
+    end_place: { id: `place ${end}` },
+  };
+}
+const stay = (begin: number, end: number) => ({ kind: 'staying', from: begin, to: end });
+const off = (begin: number, end: number, reason = 'silent') => ({ kind: 'unobserved', from: begin, to: end, reason });
+const moving = (begin: number, end: number) => ({ kind: 'moving', from: begin, to: end });
+
+/** `kind from-to where`, and what else is known. */
+function listed(
+  spans: object[],
+  day: { trips?: object[]; before?: object; after?: object; now?: number } = {},
+): string[] {
+  const placeAt = ([east]: Position) => ({ name: `${east}` });
+  const rest = { trips: [], before: null, after: null, now: 5e9, ...day };
+  return dayItems({ observed: { from, to, spans }, placeAt, ...rest } as unknown as ShownDay).map((item) => {
+    const at = `${item.kind} ${item.from}-${item.to}`;
+    if (item.kind === 'trip') return at;
+    if (item.kind === 'stay') return `${at} ${item.place.name}${item.since === null ? '' : ` since ${item.since}`}`;
+    return `${at} ${item.reason} ${item.here?.name ?? '-'} ${item.there?.name ?? '-'} ${item.parts}`;
+  });
+}
+const before = trip(1000, 5000, 0, 1);
+const after = trip(200_000, 200_600, 1, 2);
+
+it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
+  ['without trips', [stay(from, to), off(to, to + 90)], {}, [`gap ${to}-${to + 90} silent - - 1`]],
+  ['after a trip', [stay(from, to)], { before }, [`stay ${from}-${to} 1 since 5000`]],
+  [
+    'after a trip that ended 61 s before',
+    [stay(from, to)],
+    { before: trip(1, from - 61, 0, 1) },
+    [`stay ${from}-${to} 1 since 9939`],
+  ],
+  [
+    'after a trip that ended 60 s before',
+    [stay(from, to)],
+    { before: trip(1, from - 60, 0, 1) },
+    [`stay ${from}-${to} 1`],
+  ],
+  ['before a trip', [stay(from, to)], { after }, [`stay ${from}-${to} 1`]],
+  [
+    'with a stay that begins within the day',
+    [off(from, 20_000), stay(20_000, to)],
+    { before },
+    [`gap ${from}-20000 silent 1 - 1`, `stay 20000-${to} 1`],
+  ],
+  ['up to now', [stay(from, to)], { before, now: 30_000 }, ['stay 10000-30000 1 since 5000']],
+  ['that has not begun', [stay(from, to)], { before, now: from }, []],
+  [
+    'with a trip',
+    [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)],
+    { trips: [trip(20_000, 21_000, 1, 2)] },
+    ['stay 10000-20000 1', 'trip 20000-21000', `stay 21000-${to} 2`],
+  ],
+  [
+    'with a trip that touches a stay',
+    [stay(from, 20_000), stay(21_000, to)],
+    { trips: [trip(20_000, 21_000, 1, 2)] },
+    ['stay 10000-20000 1', `stay 21000-${to} 2`],
+  ],
+  [
+    'with a trip in two spans',
+    [moving(from, 20_000), moving(20_000, to)],
+    { trips: [trip(9000, 99_000, 1, 2)] },
+    [`trip ${from}-${to}`],
+  ],
+  [
+    'with a stay that begins a second before the end of a trip',
+    [stay(20_000, to)],
+    { trips: [trip(15_000, 20_001, 1, 2)] },
+    ['trip 15000-20001', `stay 20000-${to} 2`],
+  ],
+  [
+    'with a stay that begins earlier',
+    [stay(20_000, to)],
+    { before, trips: [trip(15_000, 20_001.5, 7, 2)] },
+    ['trip 15000-20001.5', `stay 20000-${to} 1`],
+  ],
+  [
+    'with a gap before a trip',
+    [off(from, 20_000), moving(20_000, 21_000)],
+    { before, trips: [trip(20_000, 21_000, 3, 2)] },
+    ['gap 10000-20000 silent 1 3 1', 'trip 20000-21000'],
+  ],
+  [
+    'with a gap that reaches into a trip',
+    [off(from, 20_000)],
+    { before, trips: [trip(15_000, 21_000, 3, 2)] },
+    ['gap 10000-15000 silent 1 3 1', 'trip 15000-21000'],
+  ],
+  [
+    'with a gap around a trip',
+    [off(from, 20_000)],
+    { before, trips: [trip(15_000, 20_000, 3, 2)] },
+    ['gap 10000-20000 silent 1 - 1', 'trip 15000-20000'],
+  ],
+  ['with a gap within a trip', [off(15_000, 20_000)], { trips: [trip(15_000, 20_000, 3, 2)] }, ['trip 15000-20000']],
+  [
+    'with a gap that begins before a trip',
+    [off(15_000, 20_000)],
+    { trips: [trip(15_001, 20_000, 3, 2)] },
+    ['gap 15000-20000 silent 3 - 1', 'trip 15001-20000'],
+  ],
+  [
+    'with a gap up to a second after the start of a trip',
+    [off(15_000, 20_001)],
+    { after: trip(20_000, 21_000, 3, 2) },
+    ['gap 15000-20001 silent 3 3 1'],
+  ],
+  ['with a gap of 60 s', [off(15_000, 15_060)], { after }, ['gap 15000-15060 silent 1 1 1']],
+  ['with a gap of 59 s', [off(15_000, 15_059)], { after }, []],
+])('a day %s', (_, spans, day, expected) => {
+  expect(listed(spans, day)).toEqual(expected);
+});
+
+it.each<[string, number | null, number, string[]]>([
+  ['at its start', 20_000, 20_000, ['stay 20000-30000 7']],
+  ['up to a second later', 20_001, 20_000, ['stay 20000-30000 7']],
+  ['within it', 25_000, 20_000, ['stay 20000-25000 1', 'stay 25000-30000 7']],
+  ['a second before its end', 29_999, 20_000, ['stay 20000-29999 1', 'stay 29999-30000 7']],
+  ['less than a second before its end', 29_999.5, 20_000, ['stay 20000-29999.5 1']],
+  ['at its end', 30_000, 20_000, ['stay 20000-30000 1']],
+  ['at no known time', null, 20_000, ['stay 20000-30000 1']],
+  ['within the first minute of the day', from + 59, from, [`stay ${from + 59}-30000 7`]],
+  [
+    'after the first minute of the day',
+    from + 60,
+    from,
+    [`stay ${from}-${from + 60} 1 since 5000`, `stay ${from + 60}-30000 7`],
+  ],
+])('a stay whose place changes unseen %s', (_, entered, begin, expected) => {
+  expect(listed([stay(begin, 30_000)], { before, trips: [trip(30_000, 31_000, 7, 8, entered)] })).toEqual(expected);
+});
+
+it('a stay at one place is not divided, also if the next trip states an arrival', () => {
+  const next = { ...trip(30_000, 31_000, 7, 8), start_place: { id: 'place 1', enter_ts: 5000 } };
+  expect(listed([stay(20_000, 30_000)], { before, after: next })).toEqual(['stay 20000-30000 1']);
+});
+
+it('time outside of the study is outside, and other gaps, stays and trips are not', () => {
+  const gapOf = (reason: UnobservedReason) =>
+    ({ kind: 'gap', from: 1.4, to: 2, reason, here: null, there: null, parts: 1 }) as const;
+  const outside = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
+  expect(outside.map((reason) => isOutside(gapOf(reason)))).toEqual([true, true, true, true]);
+  expect([isOutside(gapOf('silent')), isOutside({ kind: 'stay', from: 1, to: 2, since: null } as never)]).toEqual([
+    false,
+    false,
+  ]);
+  expect([1.4, 1.5].map((at) => itemId({ ...gapOf('silent'), from: at }))).toEqual(['at-1', 'at-2']);
+});
+
+it('the recorded time of a day leaves out time outside of the study and after now', () => {
+  const sums = { moving_s: 100, staying_s: 200 };
+  const spans = [off(0, 1000), off(1000, 3000, 'before joining'), off(3000, 4000), off(4000, 5000)];
+  const recorded = (now: number, more = {}) => recordedTime({ ...sums, spans, ...more } as never, now);
+  expect(recorded(9000)).toEqual({ recorded: 300, past: 3300, share: 300 / 3300 });
+  expect(recorded(3500)).toEqual({ recorded: 300, past: 1800, share: 300 / 1800 });
+  expect(recorded(9000, { moving_s: 0, staying_s: 0 })).toEqual({ recorded: 0, past: 3000, share: 0 });
+});
+
+it.each([
+  [null, 1000],
+  [500, 1000],
+  [1500, 1500],
+  [1998, 1998],
+  [1999, 2000],
+  [5000, 2000],
+])('a day from 1,000 to 2,000 of a diary that is final up to %s is final up to %d', (completeUntil, expected) => {
+  expect(settledUntil({ completeUntil, observed: { from: 1000, to: 2000 } } as ShownDay)).toBe(expected);
+});
+
+it('the main mode is the mode of the longest section, of equal ones the first', () => {
+  const modeOf = (...sections: [string, number][]) =>
+    mainMode({ sections: sections.map(([sensed_mode, distance]) => ({ sensed_mode, distance })) } as never);
+  expect([modeOf(['a', 1], ['b', 2], ['c', 2]), modeOf(['a', 5], ['b', 5]), modeOf()]).toEqual(['b', 'a', 'UNKNOWN']);
+});
+
+const t = textsFor(['en']);
+
+it('labels are shown in the words of the study, else of the language, else as they are', () => {
+  const input = {
+    user_input: { mode_confirm: 'bike', purpose_confirm: 'work', replaced_mode: 'own_word' },
+    additions: [],
+  };
+  const words = (label: string) => (label === 'bike' ? 'My bike' : undefined);
+  const purpose = (t.labelPurposes as Record<string, string>).work;
+  expect(labelTexts(input as never, t, words)).toEqual(['My bike', purpose, 'own_word']);
+  expect(labelTexts(input as never, t)[0]).toBe((t.labelModes as Record<string, string>).bike);
+});
+
+it('a named place has its name and a mark of 16 characters, an unnamed one its letter', () => {
+  const shown = (name: string | null, home: number | null = null, isOwn = true) =>
+    namedPlaces({ of: () => ({ letter: 'C', name, home }) } as never, t, isOwn)([0, 0]);
+  expect(shown('A name of more than 16')).toEqual({
+    name: 'A name of more than 16',
+    mark: 'A name of more t',
+    isNamed: true,
+    look: 'place',
+  });
+  expect(shown('HOME')).toEqual({ name: 'Home', mark: 'Home', isNamed: true, look: 'home' });
+  expect(shown(null)).toEqual({ name: 'Place C', mark: 'C', isNamed: false, look: 'place' });
+  expect(shown(null, 0.8)).toEqual({ name: 'Home?', mark: 'Home?', isNamed: false, isGuess: true, look: 'home' });
+});
