@@ -19,6 +19,7 @@ export const rooms = {
       'src/server/read-body.ts',
     ],
     tests: [
+      'test/server/caller-counts.test.ts',
       'test/server/limits.test.ts',
       'test/server/route-limits.test.ts',
       'test/server/byte-budget.test.ts',
@@ -166,7 +167,12 @@ export const rooms = {
   },
   import: {
     sources: ['src/import/import-source.ts', 'src/import/import-format.ts', 'src/import/entries/export-folder.ts'],
-    tests: ['test/import'],
+    tests: [
+      'test/import/import-parts.test.ts',
+      'test/import/import.test.ts',
+      'test/import/round-trip.test.ts',
+      'test/import/emission.test.ts',
+    ],
   },
   privacy: {
     sources: ['src/export/privacy.ts', 'src/export/table-rows.ts'],
