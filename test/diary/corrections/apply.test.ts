@@ -1,6 +1,7 @@
 // Each kind of correction, applied to trips written down by hand: times, places, lines and gaps afterwards.
 import { expect, it } from 'vitest';
 import { applyCorrections, concernedTrips, isAdded } from '../../../src/diary/corrections/apply.ts';
+import { cutSection } from '../../../src/diary/corrections/cut-section.ts';
 import type { Correction, Stated } from '../../../src/model/correction.ts';
 import { earthRadius } from '../../../src/model/geo/distance.ts';
 import { justAfter } from '../../../src/model/time.ts';
@@ -114,6 +115,7 @@ function textOf({ chain_ts, kind, start_ts, end_ts, dropped, trip, untracked, si
     for (const [i, speed] of speeds.entries())
       expect(speed).toBeCloseTo(i === 0 ? 0 : distances[i]! / (times[i]! - times[i - 1]!), 1);
     expect([distances[0], one.altitudes]).toEqual([0, times.map(() => null)]);
+    expect([speeds.length, distances.length, one.coordinates.length]).toEqual(Array(3).fill(times.length));
     const vertices = times.map((ts, i) => `${ts}@${eastOf(one.coordinates[i]!)}`).join(' ');
     const guessed = estimated === undefined ? '' : ` guessed ${Math.round(estimated)}`;
     return `; ${one.sensed_mode.replace(/^.*\./, '').toLowerCase()} ${vertices}${guessed}`;
@@ -607,6 +609,28 @@ it.each<Table[number]>([
     ],
   ],
   [
+    'an added trip that ends with a gap',
+    gaps,
+    [add(1700, 2300, { end_loc: at(7000) })],
+    'applied',
+    [
+      '1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700',
+      '1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2300 Berlin; bus 1700@6000 2300@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2300 1200',
+      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}; unseen 2300@7000-3000@6000; phone off 2400-2500; silent 3500-3650; no location 3640-3651`,
+    ],
+  ],
+  [
+    'two added trips before all others',
+    [{ ...day[0]!, silences: [gap(150, 250, 'silent'), gap(350, 450, 'phone off')] }],
+    [add(100, 200), add(300, 400)],
+    'applied, applied',
+    [
+      '100.00000000000001 (corrected) Berlin 0 m; 0 > 0@200 Berlin; bus 100@0 200@0 guessed 0; silent 150-200',
+      '300 (corrected) Berlin 0 m; 0@200 Berlin > 0@400 Berlin; bus 300@0 400@0 guessed 0; silent 200-250; phone off 350-400',
+      '1000 (corrected) Berlin 6000 m; 0@400 Berlin > 6000@1600 UTC; car 1000@0 1600@6000; phone off 400-450',
+    ],
+  ],
+  [
     'a name at the end of a trip',
     day,
     [name(1600, 'W')],
@@ -734,6 +758,22 @@ it('ids of corrected parts are the same in every version, because labels refer t
     'f6d8c1d448e6793877f0bee6 2459452d4c52de182d30b907 at 6000 4e28891873e050af48605f4c',
     'b b0 b1 stop b0 6381d749512a69fe12cefc6d at 12200',
   ]);
+});
+
+it.each([
+  [undefined, [undefined, undefined]],
+  [100, [25, 75]],
+  [4, [1, 3]],
+  [3.9, [undefined, 2.93]],
+  [0, [undefined, undefined]],
+])('a cut divides %s guessed m of a section by the length of its parts', (estimated, expected) => {
+  const whole = section('s', { times: [0, 10, 20, 30], easts: [0, 100, 300, 400] });
+  const guessed = estimated === undefined ? whole : { ...whole, estimated };
+  const parts = cutSection(guessed, 10, 'new')!;
+  expect(parts.map((part) => part.estimated)).toEqual(expected);
+  expect(parts.map(({ distance }) => distance)).toEqual([100, 300]);
+  const rest = cutSection({ ...guessed, distance: 0, distances: [0, 0, 0, 0] }, 10, 'new')!;
+  expect(rest.map((part) => part.estimated)).toEqual([undefined, undefined]);
 });
 
 it('the local day of a corrected trip is the day of its new start', () => {
