@@ -200,6 +200,10 @@ describe('a phone that never reports its state', () => {
       [false],
     ]);
     expect(inferred({ locations: [location(0)], motions: [{ ...still(75), ts: hours + 1 }] })).toEqual([false]);
+    const late = 1_700_000_000;
+    const moved = { locations: [location(late)], motions: [{ ...still(75), ts: late + hours }] };
+    expect(inferred(moved)).toEqual([true]);
+    expect(inferred({ locations: [location(late), location(late + hours)] })).toEqual([true]);
   });
 
   it('was not if it reported movement since its last location', () => {

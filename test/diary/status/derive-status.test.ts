@@ -174,6 +174,11 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       { profile: { ...quiet(now - day - 1), last_limit_ts: now - day } },
       ['in_order', null, null],
     ],
+    [
+      'entries of another service and no put of a phone, long ago',
+      { profile: { last_stored_ts: now - 60, last_located_ts: now - 9 * day, last_fetch_ts: now - 60 } },
+      ['in_order', null, null],
+    ],
     ['a limit met at the last put', { profile: { ...usual, last_limit_ts: now - 60 } }, ['in_order', null, null]],
     [
       'a limit met by a person who never pushed',

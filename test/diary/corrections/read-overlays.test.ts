@@ -1,0 +1,289 @@
+// Each reader of corrected trips, for any part of the chain, gives what the corrections make of the whole chain.
+import { expect, it } from 'vitest';
+import { applyCorrections } from '../../../src/diary/corrections/apply.ts';
+import { correctedTrips, everyLinkAndDraft, movedOnly } from '../../../src/diary/corrections/corrected-trips.ts';
+import {
+  activeCorrections,
+  concernedTime,
+  isNewest,
+  mostCorrections,
+  readCorrections,
+  undoneTimes,
+  withoutUndone,
+} from '../../../src/diary/corrections/read-corrections.ts';
+import type { Correction, Stated } from '../../../src/model/correction.ts';
+import { justAfter, localDay } from '../../../src/model/time.ts';
+import type { TripRecord } from '../../../src/model/trip.ts';
+import { outlineOf } from '../../../src/model/trip-fields.ts';
+import type { Store, Trips } from '../../../src/store/store.ts';
+import { chained, trip, untracked } from '../../support/equator-trips.ts';
+
+const day = 86_400;
+const from0 = 1_000_000;
+/** Twelve trips, one each 8 hours, with a dropped link among them, and unseen time before the seventh. */
+const links: TripRecord[] = chained(
+  ...Array.from({ length: 12 }, (_, i) => {
+    const start = from0 + i * 28_800;
+    const [east, next] = i % 2 === 0 ? [0, 6000] : [6000, 0];
+    const more = i === 6 ? { untracked: untracked(start - 9000, start - 3000, 0, 0) } : {};
+    const made = trip(`t${i}`, [{ times: [start, start + 300, start + 600], easts: [east, 3000, next] }], more);
+    return { ...made, day: localDay(start, 'UTC') };
+  }),
+);
+const dropped: TripRecord = { ...links[4]!, id: 'd', kind: 'dropped', trip: null, chain_ts: from0 + 4.5 * 28_800 };
+const analysed = [...links, dropped].sort((a, b) => a.chain_ts - b.chain_ts);
+const draft: TripRecord = {
+  ...trip('draft', [{ times: [from0 + 12 * 28_800, from0 + 12 * 28_800 + 60], easts: [0, 1] }]),
+  kind: 'draft',
+};
+
+/** The readers of these links, without corrections. `written_ts`: the place in the chain. */
+function readersOf(all: readonly TripRecord[]): Trips {
+  const trips = all.filter(({ kind }) => kind === 'trip');
+  const within = (list: readonly TripRecord[], from = -Infinity, to = Infinity) =>
+    list.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to);
+  const byDay = (days: { from: string; to: string }) =>
+    trips.filter((link) => link.day >= days.from && link.day <= days.to);
+  return {
+    chain: async (_: string, { from, to, limit }: { from?: number; to?: number; limit: number }) =>
+      within(all, from, to).slice(0, limit),
+    drafts: async () => [draft],
+    byDay: async (_: string, days: { from: string; to: string }) => byDay(days),
+    starts: async (_: string, days: { from: string; to: string }) =>
+      byDay(days).map(({ chain_ts, day: on }) => ({ chain_ts, day: on })),
+    next: async (_: string, ts: number) => trips.find(({ chain_ts }) => chain_ts > ts) ?? null,
+    previous: async (_: string, ts: number) => trips.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
+    summary: async () => ({
+      count: trips.length,
+      start_ts: trips[0]?.start_ts ?? null,
+      end_ts: trips.at(-1)?.end_ts ?? null,
+    }),
+    spans: async (_: string, { from, to }: { from: number; to: number }) =>
+      within(trips, from, to).map(({ chain_ts, start_ts, end_ts }) => {
+        return { chain_ts, start_ts, end_ts, written_ts: 100 + analysed.findIndex((one) => one.chain_ts === chain_ts) };
+      }),
+    outlines: async (_: string, times: readonly number[]) =>
+      trips.filter(({ chain_ts }) => times.includes(chain_ts)).map(outlineOf),
+  } as unknown as Trips;
+}
+
+const at = (i: number): number => from0 + i * 28_800;
+const stated = (list: object[]): Stated[] =>
+  list.map((one, i) => ({ write_ts: 10 + i, received_ts: 50 + i, ...one }) as Stated);
+const drop = (i: number) => ({ kind: 'drop', ts: at(i) + 60 });
+const mode = (i: number) => ({ kind: 'mode', ts: at(i) + 60, mode: 'tram' });
+const join = (i: number) => ({ kind: 'join', ts: at(i) - 60 });
+const split = (i: number) => ({ kind: 'split', ts: at(i) + 200 });
+const named = (i: number) => ({ kind: 'place_name', ts: at(i) - 100, name: 'W' });
+const add = (i: number) => ({ kind: 'add', mode: 'bus', start_ts: at(i) + 2000, end_ts: at(i) + 4000 });
+
+const cases: [string, object[]][] = [
+  ['the mode of the first trip', [mode(0)]],
+  ['the mode of the last trip', [mode(11)]],
+  ['a split of the second trip', [split(1)]],
+  ['a join of the first two', [join(1)]],
+  ['a drop of the first and the last', [drop(0), drop(11)]],
+  ['two drops in a row and a name', [drop(5), drop(6), named(8)]],
+  ['joins of all trips', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(join)],
+  ['added trips around a dropped link', [add(3), add(4)]],
+  ['added trips before the first and after the last', [add(-1), add(11)]],
+  ['a stay of two days', [{ kind: 'at_home', start_ts: at(2), end_ts: at(7) + 5 }]],
+  ['a stay after unseen time', [{ kind: 'at_place', at: 'next', start_ts: at(6) - 6000, end_ts: at(6) - 100 }]],
+  ['modes of distant trips and a split between', [mode(0), split(5), mode(11)]],
+  ['a drop of all trips', links.map((_, i) => drop(i))],
+  [
+    'corrections without effect',
+    [
+      { kind: 'split', ts: at(3) - 999 },
+      { kind: 'mode', ts: at(20), mode: 'bus' },
+    ],
+  ],
+  ['an undone drop', [drop(3), { kind: 'undo', of: 10 }]],
+  ['an exclusion', [{ kind: 'set_aside', start_ts: at(2), end_ts: at(4) }]],
+];
+
+it.each(cases)('with %s', async (_, list) => {
+  const all = stated(list);
+  const counting = activeCorrections(all).filter(({ kind }) => kind !== 'set_aside');
+  const whole = applyCorrections('ada', analysed, counting);
+  const [expected, raw] = [readersOf(whole.links), readersOf(analysed)];
+  const trips = correctedTrips({ trips: raw, timeseries: {} as never, corrections: all });
+  const times = [...new Set([...whole.links, ...analysed].map(({ chain_ts }) => chain_ts))];
+  const edges = [-Infinity, ...times, ...times.map(justAfter), Infinity];
+  for (const ts of edges) {
+    expect(await trips.next('ada', ts)).toEqual(await expected.next('ada', ts));
+    expect(await trips.previous('ada', ts)).toEqual(await expected.previous('ada', ts));
+    for (const limit of [1, 3, 99]) {
+      const bounds = { from: ts, to: ts + 2 * 28_800, limit };
+      expect(await trips.chain('ada', bounds)).toEqual(await expected.chain('ada', bounds));
+      expect(await trips.chain('ada', { from: ts, limit })).toEqual(await expected.chain('ada', { from: ts, limit }));
+    }
+  }
+  const days = [...new Set(whole.links.map((link) => link.day))];
+  for (const [i, first] of days.entries())
+    for (const last of days.slice(i)) {
+      const bounds = { from: first, to: last };
+      expect(await trips.byDay('ada', bounds)).toEqual(await expected.byDay('ada', bounds));
+      expect(await trips.starts('ada', bounds)).toEqual(await expected.starts('ada', bounds));
+    }
+  expect(await trips.summary('ada')).toEqual(await expected.summary('ada'));
+  const shown = whole.links.filter((link) => link.kind === 'trip').map(({ chain_ts }) => chain_ts);
+  for (const asked of [shown, shown.slice(0, 1), shown.slice(-1)])
+    if (asked.length > 0) expect(await trips.outlines('ada', asked)).toEqual(await expected.outlines('ada', asked));
+  const spans = await trips.spans('ada', { from: -Infinity, to: Infinity });
+  expect(spans.map(({ written_ts: _written, ...span }) => span)).toEqual(
+    whole.links
+      .filter(({ kind }) => kind === 'trip')
+      .map(({ chain_ts, start_ts, end_ts }) => ({ chain_ts, start_ts, end_ts })),
+  );
+  const part = await trips.spans('ada', { from: at(2), to: at(5) });
+  expect(part).toEqual(spans.filter(({ chain_ts }) => chain_ts >= at(2) && chain_ts < at(5)));
+  const standings = new Map(whole.standings.map((one) => [one.correction.write_ts, one]));
+  const found = await trips.corrections('ada');
+  for (const one of found)
+    if (standings.has(one.correction.write_ts)) expect(one).toEqual(standings.get(one.correction.write_ts));
+  expect(found.map(({ correction }) => correction)).toEqual(all);
+  for (const range of [
+    { from: at(2), to: at(4) },
+    { from: at(0), to: at(1) },
+  ]) {
+    const concerned = found.filter(({ correction }) => {
+      const { from, to } = concernedTime(correction);
+      return from <= range.to && to >= range.from;
+    });
+    expect(await trips.corrections('ada', range)).toEqual(concerned);
+  }
+});
+
+it('a corrected trip is as new as the newest link around it or its correction, and other trips stay as they are', async () => {
+  const spansWith = async (...list: Stated[]) => {
+    const trips = correctedTrips({ trips: readersOf(analysed), timeseries: {} as never, corrections: list });
+    return (await trips.spans('ada', { from: at(0), to: at(12) })).map(({ written_ts }) => written_ts);
+  };
+  const plain = [100, 101, 102, 103, 104, 106, 107, 108, 109, 110, 111, 112];
+  expect(await spansWith()).toEqual(plain);
+  const [early, late] = [5, 500].map((received_ts) => ({ ...stated([mode(2)])[0]!, received_ts }));
+  expect(await spansWith(early!)).toEqual(plain.with(2, 104).with(3, 104));
+  expect(await spansWith(late!)).toEqual(plain.with(2, 500).with(3, 500));
+});
+
+it('the effects of idle corrections and of undos', async () => {
+  const list = stated([
+    drop(3),
+    { kind: 'undo', of: 10 },
+    { kind: 'undo', of: 11 },
+    { kind: 'undo', of: 99 },
+    { kind: 'split', ts: at(3) - 999 },
+  ]);
+  const trips = correctedTrips({ trips: readersOf(analysed), timeseries: {} as never, corrections: list });
+  const effects = (await trips.corrections('ada')).map(({ effect, day: on }) => [effect, on]);
+  expect(effects).toEqual([
+    ['contradicted', '1970-01-13'],
+    ['undone', null],
+    ['applied', null],
+    ['without effect', null],
+    ['without effect', '1970-01-13'],
+  ]);
+});
+
+it('a draft is left out once a corrected trip reaches into it, and follows the links otherwise', async () => {
+  const draftsWith = async (...list: object[]) => {
+    const store = { trips: readersOf(analysed), timeseries: {} as never, corrections: stated(list) };
+    const found: string[] = [];
+    for await (const { id, kind } of everyLinkAndDraft(store, 'ada', { from: at(11) }))
+      found.push(kind === 'trip' ? 'trip' : id);
+    return found.join(' ');
+  };
+  const until = (seconds: number) => ({ ...add(11), end_ts: draft.start_ts + seconds });
+  expect([await draftsWith(), await draftsWith(until(0)), await draftsWith(until(1))]).toEqual([
+    'trip draft',
+    'trip trip draft',
+    'trip trip',
+  ]);
+  const store = { trips: readersOf(analysed), timeseries: {} as never, corrections: [] };
+  const times = async (from: number, to: number) => {
+    const found: string[] = [];
+    for await (const { id } of everyLinkAndDraft(store, 'ada', { from, to })) found.push(id);
+    return found;
+  };
+  const { chain_ts } = draft;
+  expect([
+    await times(chain_ts, chain_ts + 1),
+    await times(chain_ts + 1, Infinity),
+    await times(chain_ts - 1, chain_ts),
+  ]).toEqual([['draft'], [], []]);
+  const all = { ...store, usercache: {} as never };
+  expect(Object.keys(movedOnly(all)).sort()).toEqual(['timeseries', 'trips']);
+});
+
+const noon = 20_000 * day + day / 2;
+const drops = (count: number, apart: number): Stated[] =>
+  Array.from({ length: count }, (_, i) => ({ kind: 'drop', ts: noon + i * apart, write_ts: i, received_ts: 1 }));
+
+it('100 corrections of a UTC day count, and 1,000 in all', () => {
+  expect(mostCorrections).toEqual({ active: 1000, inAll: 2000 });
+  expect(activeCorrections(drops(102, 1)).map(({ write_ts }) => write_ts)).toEqual(
+    Array.from({ length: 100 }, (_, i) => i),
+  );
+  const night = drops(150, 1).map((one, i) => ({ ...one, ts: 20_000 * day + (i < 75 ? -1 : 0) })) as Stated[];
+  expect(activeCorrections(night)).toHaveLength(150);
+  expect(activeCorrections(drops(1002, day)).at(-1)!.write_ts).toBe(999);
+});
+
+it('an undo counts if it is not undone and if it was written later', () => {
+  const list = [
+    drop(1),
+    drop(2),
+    { kind: 'undo', of: 10 },
+    { kind: 'undo', of: 11 },
+    { kind: 'undo', of: 12 },
+    { kind: 'undo', of: 15 },
+  ];
+  const all = stated(list);
+  expect([...undoneTimes(all)].sort()).toEqual([11, 12]);
+  expect(withoutUndone(all).map(({ write_ts }) => write_ts)).toEqual([10]);
+});
+
+it.each<[string, object[], object, boolean]>([
+  ['repeats the newest', [named(3)], named(3), true],
+  ['has another name', [named(3)], { ...named(3), name: 'X' }, false],
+  ['has another time', [named(3)], named(4), false],
+  ['has another kind', [drop(3)], split(3), false],
+  ['repeats an older one', [mode(3), { ...mode(3), mode: 'bus' }], mode(3), false],
+  ['repeats an undone one', [named(3), { kind: 'undo', of: 10 }], named(3), false],
+  ['repeats an undo', [named(3), { kind: 'undo', of: 10 }], { kind: 'undo', of: 10 }, true],
+  ['undoes another', [named(3), { kind: 'undo', of: 10 }], { kind: 'undo', of: 9 }, false],
+  ['is the first', [], named(3), false],
+])('a correction that %s', (_, list, correction, expected) => {
+  expect(isNewest(stated(list), correction as Correction)).toBe(expected);
+});
+
+it('pending corrections are read before moved ones, each once, up to 3,000, without those that are invalid', async () => {
+  const asked: string[] = [];
+  const part = (name: string, times: number[]): Store['timeseries'] => {
+    const find = async (_: string, query: { after?: number; limit: number }) => {
+      asked.push(name);
+      const entries = times
+        .filter((ts) => ts > (query.after ?? -1))
+        .slice(0, query.limit)
+        .map((write_ts) => ({
+          metadata: { key: 'manual/correction', write_ts, platform: 'other' },
+          data: write_ts === 5 ? { kind: 'drop' } : { kind: 'drop', ts: 1_700_000_000 },
+        }));
+      const next = entries.length === query.limit ? entries.at(-1)!.metadata.write_ts : null;
+      return { entries, received_ts: entries.map(() => 1_800_000_000), next };
+    };
+    return { find } as unknown as Store['timeseries'];
+  };
+  const timesOf = async (moved: number[], pending?: number[]) => {
+    const usercache = pending && part('pending', pending);
+    const found = await readCorrections({ timeseries: part('moved', moved), ...(usercache && { usercache }) }, 'ada');
+    return found.map(({ write_ts }) => write_ts);
+  };
+  expect(await timesOf([1, 5, 9])).toEqual([1, 9]);
+  expect(await timesOf([1, 9], [3, 9])).toEqual([1, 3, 9]);
+  expect(asked.indexOf('pending')).toBe(1);
+  const many = Array.from({ length: 3001 }, (_, i) => 100 + i);
+  expect((await timesOf(many)).length).toBe(3000);
+  expect((await timesOf(many.slice(0, 2000), many.slice(2000))).at(-1)).toBe(3099);
+});
