@@ -99,6 +99,191 @@ it('a map on the equator shows 0.01 degrees on 332 units, with matching lines, p
   expect(svg.match(/class="ring"/g)).toHaveLength(2);
 });
 
+const tiles = { minZoom: 0, maxZoom: 13, attribution: '', href: (...at: number[]) => `/t/${at.join('/')}` };
+const placesAt = (...positions: Position[]) => positions.map((position, i) => ({ position, mark: 'AB'[i]! }));
+const rode = sectionOf('BUS', 0, 1, [
+  [0.001, 0],
+  [0.004, 0.002],
+  [0.006, 0.002],
+  [0.009, 0.001],
+]);
+const walked = sectionOf('WALKING', 0, 1, [
+  [0.009, 0.001],
+  [0.01, 0.0005],
+]);
+const back = sectionOf('TRAIN', 0, 1, [
+  [0.01, 0.0005],
+  [0.005, -0.001],
+  [0.001, 0],
+]);
+const tripAlong = (sections: Trip['sections'], ...stops: Position[]): Trip =>
+  ({ id: 'a', start_ts: 0, end_ts: 0, sections, stops: stops.map((enter_loc) => ({ enter_loc })) }) as unknown as Trip;
+const home = { position: [0.001, 0] as Position, mark: 'Home' };
+const work = { position: [0.01, 0.0005] as Position, mark: 'Work <1>' };
+const others = [alongLatitude(0.0005, 0, 0.0002, 0.0003, 0.01), alongLatitude(1, 1, 1.1)];
+const north = (up: number) =>
+  `<g transform="translate(378 ${up})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">N</text></g></svg>`;
+
+it.each<[string, Parameters<typeof dayMap>, string[]]>([
+  [
+    'a map of two places in the north and south',
+    [[], placesAt([0, 50], [0.001, 50.02]), words],
+    [
+      '<svg class="map" viewBox="0 0 400 316" role="img" aria-label="Map">',
+      '<svg width="400" height="316">',
+      '<circle class="ring" cx="196" cy="282" r="111.5"/>',
+      '<circle class="ring" cx="196" cy="282" r="223"/>',
+      '<circle class="ring" cx="196" cy="282" r="334.5"/>',
+      '</svg>',
+      '<text class="t2 rt" x="307.5" y="286" text-anchor="middle">1000 m</text>',
+      '<text class="t2 rt" x="353.7" y="128.3" text-anchor="middle">2000 m</text>',
+      '<circle class="spot" cx="196" cy="282" r="6.5"/>',
+      '<text class="pn" x="196" y="304" text-anchor="middle">A</text>',
+      '<circle class="spot" cx="204" cy="34" r="6.5"/>',
+      '<text class="pn" x="204" y="56" text-anchor="middle">B</text>',
+      '<g transform="translate(14 18)">',
+      '<path class="scale" d="M0-4v5h55.8v-5"/>',
+      '<text class="rt" x="62.8" y="3">500 m</text>',
+      '</g>',
+      north(276),
+    ],
+  ],
+  [
+    'a map in front of tiles',
+    [[], placesAt([13.4, 52.5], [13.42, 52.51]), words, { ...tiles, minZoom: 3 }],
+    [
+      '<svg class="map" viewBox="0 0 400 316" role="img" aria-label="Map">',
+      '<svg class="base" aria-hidden="true" width="400" height="316">',
+      '<image href="/t/13/4400/2686" x="-564.2" y="-617.6" width="663.4" height="663.1" preserveAspectRatio="none"/>',
+      '<image href="/t/13/4401/2686" x="99.2" y="-617.6" width="663.3" height="663.1" preserveAspectRatio="none"/>',
+      '<image href="/t/13/4400/2687" x="-564.2" y="45.5" width="663.4" height="663.6" preserveAspectRatio="none"/>',
+      '<image href="/t/13/4401/2687" x="99.2" y="45.5" width="663.3" height="663.6" preserveAspectRatio="none"/>',
+      '</svg>',
+      '<svg width="400" height="316">',
+      '<circle class="ring" cx="49" cy="282" r="223"/>',
+      '<circle class="ring" cx="49" cy="282" r="446.1"/>',
+      '</svg>',
+      '<text class="t2 rt" x="272.0" y="286" text-anchor="middle">1000 m</text>',
+      '<circle class="spot" cx="49" cy="282" r="6.5"/>',
+      '<text class="pn" x="49" y="304" text-anchor="middle">A</text>',
+      '<circle class="spot" cx="351" cy="34" r="6.5"/>',
+      '<text class="pn" x="351" y="56" text-anchor="middle">B</text>',
+      '<g transform="translate(14 18)">',
+      '<path class="scale" d="M0-4v5h44.6v-5"/>',
+      '<text class="rt" x="51.6" y="3">200 m</text>',
+      '</g>',
+      north(276),
+    ],
+  ],
+  [
+    'a map of the world repeats its tiles',
+    [[], placesAt([-170, 60], [170, -60]), words, tiles],
+    [
+      '<svg class="map" viewBox="0 0 400 190" role="img" aria-label="Map">',
+      '<svg class="base" aria-hidden="true" width="400" height="190">',
+      '<image href="/t/1/1/0" x="-151.5" y="12" width="175.7" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/0/0" x="24.2" y="12" width="175.8" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/1/0" x="200" y="12" width="175.8" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/0/0" x="375.8" y="12" width="175.7" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/1/1" x="-151.5" y="95" width="175.7" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/0/1" x="24.2" y="95" width="175.8" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/1/1" x="200" y="95" width="175.8" height="83.0" preserveAspectRatio="none"/>',
+      '<image href="/t/1/0/1" x="375.8" y="95" width="175.7" height="83.0" preserveAspectRatio="none"/>',
+      '</svg>',
+      '<svg width="400" height="190">',
+      '<circle class="ring" cx="34" cy="36.4" r="175.6"/>',
+      '<circle class="ring" cx="34" cy="36.4" r="351.3"/>',
+      '</svg>',
+      '<text class="t2 rt" x="209.6" y="40.4" text-anchor="middle">20000000 m</text>',
+      '<circle class="spot" cx="34" cy="36.4" r="6.5"/>',
+      '<text class="pn" x="34" y="58.4" text-anchor="middle">A</text>',
+      '<circle class="spot" cx="366" cy="153.6" r="6.5"/>',
+      '<text class="pn" x="355" y="158.6" text-anchor="end">B</text>',
+      '<g transform="translate(14 18)">',
+      '<path class="scale" d="M0-4v5h87.8v-5"/>',
+      '<text class="rt" x="94.8" y="3">10000000 m</text>',
+      '</g>',
+      north(150),
+    ],
+  ],
+  [
+    'a map of trips',
+    [[tripAlong([walked, rode], [0.009, 0.001]), tripAlong([back])], [home, work], words, null, { others }],
+    [
+      '<svg class="map" viewBox="0 0 400 190" role="img" aria-label="Map">',
+      '<svg width="400" height="190">',
+      '<path class="others" d="M-2.9 95L8.2 95L366 95"/>',
+      '</svg>',
+      '<svg width="400" height="190">',
+      '<circle class="ring" cx="34" cy="113.4" r="165.9"/>',
+      '<circle class="ring" cx="34" cy="113.4" r="331.7"/>',
+      '</svg>',
+      '<g class="one">',
+      '<path class="case" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
+      '<path class="way bus" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
+      '<path class="core bus" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
+      '<path class="case" d="M329.1 76.6L366 95"/>',
+      '<path class="way walking" d="M329.1 76.6L366 95"/>',
+      '</g>',
+      '<g class="one">',
+      '<path class="case" d="M366 95L181.6 150.3L34 113.4"/>',
+      '<path class="way train" d="M366 95L181.6 150.3L34 113.4"/>',
+      '<path class="core train" d="M366 95L181.6 150.3L34 113.4"/>',
+      '</g>',
+      '<circle class="stop" cx="329.1" cy="76.6" r="3.6"/>',
+      '<text class="t2 rt" x="199.9" y="117.4" text-anchor="middle">500 m</text>',
+      '<text class="t2 rt" x="365.7" y="117.4" text-anchor="middle">1000 m</text>',
+      '<circle class="spot" cx="34" cy="113.4" r="6.5"/>',
+      '<text class="pn" x="34" y="135.4" text-anchor="middle">Home</text>',
+      '<circle class="spot" cx="366" cy="95" r="6.5"/>',
+      '<text class="pn" x="355" y="100" text-anchor="end">Work &#60;1&#62;</text>',
+      '<g transform="translate(14 18)">',
+      '<path class="scale" d="M0-4v5h66.3v-5"/>',
+      '<text class="rt" x="73.3" y="3">200 m</text>',
+      '</g>',
+      north(150),
+    ],
+  ],
+])('%s has every part at its place', (_, drawn, parts) => {
+  expect(dayMap(...drawn).split(/(?<=>)(?=<)/)).toEqual(parts.join('').split(/(?<=>)(?=<)/));
+});
+
+it('the label of a ring is at the first angle where no line is in its way, or left out', () => {
+  // 33,200 units a degree, the place at 200, 100.5, and the first ring 59.7 units around it.
+  const at = (x: number, y: number): Position => [(x - 200) / 33_200, (100.5 - y) / 33_200];
+  const corners = [at(34, 34.1), at(366, 166.9)];
+  const labelWith = (...points: Position[]): string | undefined => {
+    const svg = dayMap([tripAlong([sectionOf('CAR', 0, 1, [...corners, ...points])])], placesAt([0, 0]), words);
+    return /class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">200 m/.exec(svg)?.[1];
+  };
+  const angles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map((degrees) => (degrees * Math.PI) / 180);
+  const spots = angles.map((angle) => [200 + 59.7 * Math.cos(angle), 100.5 - 59.7 * Math.sin(angle)] as const);
+  const labels = spots.map(([x, y]) => `x="${x.toFixed(1)}" y="${Number(y.toFixed(1)) + 4}"`);
+  const blocked = (count: number) => spots.slice(0, count).map(([x, y]) => at(x, y));
+  const free = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((count) => labelWith(...blocked(count)) === labels[count]);
+  expect(free).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(labelWith(...blocked(12))).toBeUndefined();
+  for (const [x, y, place] of [
+    [279.8, 100.5, 0],
+    [279.6, 100.5, 1],
+    [239.6, 100.5, 0],
+    [239.8, 100.5, 1],
+    [259.7, 109.6, 0],
+    [259.7, 109.4, 1],
+    [259.7, 91.4, 0],
+    [259.7, 91.6, 1],
+  ] as const)
+    expect([x, y, labelWith(at(x, y))]).toEqual([x, y, labels[place]]);
+});
+
+it('a line continues across the date line, in both directions', () => {
+  const scaleOf = (...east: number[]) =>
+    /class="rt" x="[\d.]+" y="3">(.*?)</.exec(
+      dayMap([tripAlong([sectionOf('CAR', 0, 1, alongLatitude(0, ...east))])], [], words),
+    )![1];
+  expect([scaleOf(179.995, -179.995), scaleOf(-179.995, 179.995), scaleOf(0, 0.01)]).toEqual(Array(3).fill('200 m'));
+});
+
 /** `class x width` of each part. */
 const rectsOf = (svg: string): string[] =>
   [...svg.matchAll(/<rect (?:class|fill)="([^"]+)".*? x="([^"]+)".*? width="([^"]+)"/g)].map((one) =>
