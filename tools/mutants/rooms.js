@@ -1,5 +1,5 @@
 // The rooms that keep promises: their sources, and the tests that must fail for a fault in them. docs/promises.md has the
-// result for each room.
+// result for each room. `first`: quick tests among them, which run before the others.
 export const rooms = {
   tokens: {
     sources: ['src/server/auth.ts', 'src/server/authenticator.ts', 'src/store/rules/people.ts'],
@@ -18,6 +18,7 @@ export const rooms = {
       'src/server/put-for-caller.ts',
       'src/server/read-body.ts',
     ],
+    first: ['test/server/caller-counts.test.ts', 'test/server/byte-budget.test.ts', 'test/server/read-body.test.ts'],
     tests: [
       'test/server/caller-counts.test.ts',
       'test/server/limits.test.ts',
@@ -86,12 +87,14 @@ export const rooms = {
       'src/log/scrub.ts',
       'src/cli/commands/erase.ts',
     ],
+    first: ['test/cli/erase.test.ts'],
     tests: [
       'test/store/sqlite.test.ts',
       'test/faults/store/sqlite/wiped.test.ts',
       'test/faults/isolation.test.ts',
       'test/process/log/scrub.test.ts',
       'test/cli/commands.test.ts',
+      'test/cli/erase.test.ts',
       'test/process/cli/process.test.ts',
       'test/server/erased.test.ts',
     ],
@@ -105,6 +108,7 @@ export const rooms = {
       'src/diary/corrections/new-correction.ts',
       'src/diary/corrections/read-corrections.ts',
     ],
+    first: ['test/diary/corrections/apply.test.ts', 'test/diary/corrections/read-overlays.test.ts'],
     tests: ['test/diary/corrections', 'test/cli/correct.test.ts'],
   },
   gaps: {
@@ -132,6 +136,7 @@ export const rooms = {
       'src/web/pages/overview.ts',
       'src/web/pages/shown-days.ts',
     ],
+    first: ['test/web/pages/day-items.test.ts', 'test/web/pages/day-map.test.ts', 'test/web/pages/overview.test.ts'],
     tests: ['test/web/pages', 'test/web/corrections.test.ts', 'test/web/correction-forms.test.ts'],
   },
   web: {
@@ -167,6 +172,7 @@ export const rooms = {
   },
   import: {
     sources: ['src/import/import-source.ts', 'src/import/import-format.ts', 'src/import/entries/export-folder.ts'],
+    first: ['test/import/import-parts.test.ts'],
     tests: [
       'test/import/import-parts.test.ts',
       'test/import/import.test.ts',

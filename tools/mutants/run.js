@@ -107,7 +107,8 @@ const counts = { killed: 0, survived: 0, stopped: 0, flaky: 0 };
 const picked = chosen(all, most);
 for (const { path, text, from, to, line, before, after } of picked) {
   writeFileSync(join(copy, path), text.slice(0, from) + after + text.slice(to));
-  let { outcome, failed } = await runTests(copy, limit, { changed: path });
+  let { outcome, failed } = await runTests(copy, limit, { changed: path, tests: room.first ?? room.tests });
+  if (outcome === 'survived' && room.first !== undefined) ({ outcome, failed } = await runTests(copy, limit));
   // Run the failed tests again: a failure by chance does not count.
   if (outcome === 'killed' && (await runTests(copy, limit, { tests: failed })).outcome === 'survived')
     outcome = 'flaky';
