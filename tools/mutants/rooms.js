@@ -155,7 +155,13 @@ export const rooms = {
   },
   retain: {
     sources: ['src/upkeep/retain-user.ts', 'src/cli/commands/retain.ts'],
-    tests: ['test/cli/retain.test.ts', 'test/cli/interrupted.test.ts', 'test/upkeep/retained-rebuild.test.ts'],
+    first: ['test/upkeep/retain-links.test.ts'],
+    tests: [
+      'test/cli/retain.test.ts',
+      'test/cli/interrupted.test.ts',
+      'test/upkeep/retain-links.test.ts',
+      'test/upkeep/retained-rebuild.test.ts',
+    ],
   },
   bundle: {
     sources: ['src/evaluate/bundle.ts', 'src/evaluate/find-case.ts', 'src/evaluate/rotate.ts'],
@@ -163,6 +169,7 @@ export const rooms = {
   },
   backup: {
     sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
+    first: ['test/cli/migrate.test.ts'],
     tests: [
       'test/process/store/sqlite/backup.test.ts',
       'test/process/store/sqlite/synced.test.ts',
