@@ -140,6 +140,7 @@ it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
 it.each<[string, number | null, number, string[]]>([
   ['at its start', 20_000, 20_000, ['stay 20000-30000 7']],
   ['up to a second later', 20_001, 20_000, ['stay 20000-30000 7']],
+  ['more than a second later', 20_001.5, 20_000, ['stay 20000-20001.5 1', 'stay 20001.5-30000 7']],
   ['within it', 25_000, 20_000, ['stay 20000-25000 1', 'stay 25000-30000 7']],
   ['a second before its end', 29_999, 20_000, ['stay 20000-29999 1', 'stay 29999-30000 7']],
   ['less than a second before its end', 29_999.5, 20_000, ['stay 20000-29999.5 1']],
