@@ -24,7 +24,7 @@ export function firstLater(sorted: readonly Timed[], ts: number): number {
 }
 
 /** Index of the first element of ascending `times` after `ts`; their number if there is none. */
-export function firstLaterIn(times: Float64Array, ts: number): number {
+export function firstLaterIn(times: ArrayLike<number>, ts: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {

@@ -8,9 +8,10 @@
 //   marks             |sources_disagree|                       two phones, 5 km apart
 //   flags       the day and the section, because the mark touches both
 
+import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
-import type { TimeRange } from '../model/time.ts';
-import type { Section, Trip } from '../model/trip.ts';
+import { justBefore, type TimeRange } from '../model/time.ts';
+import type { BriefSection, BriefTrip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
 import { ridesOf } from './corrections/stated-mode.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
@@ -71,7 +72,7 @@ const limits = {
   stay: 900,
 };
 
-type FlaggedTrip = Pick<Trip, 'id' | 'start_ts' | 'end_ts' | 'sections' | 'evidence'>;
+type FlaggedTrip = Pick<BriefTrip, 'id' | 'start_ts' | 'end_ts' | 'sections' | 'evidence'>;
 
 /** The flags of a trip and its sections. */
 export function flagTrip(trip: FlaggedTrip, inputs: FlagInputs, labels: Labels = noLabels): Flagged[] {
@@ -92,7 +93,7 @@ export function flagTrip(trip: FlaggedTrip, inputs: FlagInputs, labels: Labels =
 }
 
 function sectionFlags(
-  { start_ts: from, end_ts: to, sensed_mode, distance, duration, estimated = 0 }: Section,
+  { start_ts: from, end_ts: to, sensed_mode, distance, duration, estimated = 0 }: BriefSection,
   inputs: FlagInputs,
 ): Flag[] {
   const flags: Flag[] = touching(inputs, { from, to });
@@ -103,7 +104,7 @@ function sectionFlags(
 }
 
 /** True if the label names a known mode and the diary has another mode for the longest ride. */
-function contradicts(mode: string, sections: readonly Section[]): boolean {
+function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   const label = modeClass(mode);
   if (label === 'other' || sections.length === 0) return false;
   const lengths = [...metresBy(ridesOf(sections), ({ sensed_mode }) => modeClass(sensed_mode))];
@@ -140,7 +141,5 @@ const touching = ({ marks }: FlagInputs, { from, to }: TimeRange): Flag[] => [
 
 function countWithin({ locations, removedBefore = -Infinity }: FlagInputs, from: number, to: number): number {
   if (from < removedBefore) return Infinity;
-  let count = 0;
-  for (const ts of locations) if (ts >= from && ts <= to) count += 1;
-  return count;
+  return Math.max(0, firstLaterIn(locations, to) - firstLaterIn(locations, justBefore(from)));
 }

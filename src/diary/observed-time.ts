@@ -10,8 +10,7 @@
 import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
-import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
-import { everyLink } from '../store/paging.ts';
+import type { BriefRecord, BriefTrip, Silence, SilenceReason } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
@@ -73,7 +72,7 @@ export interface ObservedDay {
 
 /** The inputs of observed days. `links`: in order, from the trip before the days to the link after them. */
 export interface ObservedSource {
-  links: readonly TripRecord[];
+  links: readonly BriefRecord[];
   /** See `PipelineState`. */
   observed: PipelineState['observed'];
   /** The time zone if there are no trips. */
@@ -106,22 +105,32 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
 }
 
-const tripsOf = (links: readonly TripRecord[]): Trip[] => links.flatMap(({ trip }) => trip ?? []);
+const tripsOf = (links: readonly BriefRecord[]): BriefTrip[] => links.flatMap(({ trip }) => trip ?? []);
+
+/** Reads links of a user, see `Trips.briefs`. */
+export type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Link[]>;
+
+/** Local days, both included. */
+type DayRange = Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string };
 
 /** Reads the observed days from the store, with the links that they are derived from. */
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
-  { from, to, zone = 'UTC', causes = [] }: Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string },
-): Promise<{ days: ObservedDay[]; links: TripRecord[] }> {
+  range: DayRange,
+): Promise<{ days: ObservedDay[]; links: readonly BriefRecord[] }> {
+  return readDaysWithLinks(store, userId, range, correctedTrips(store).briefs);
+}
+
+/** The same, with links that `readLinks` reads. */
+export async function readDaysWithLinks<Link extends BriefRecord>(
+  store: ChainStore & Pick<Store, 'pipeline'>,
+  userId: string,
+  { from, to, zone = 'UTC', causes = [] }: DayRange,
+  readLinks: ReadLinks<Link>,
+): Promise<{ days: ObservedDay[]; links: readonly Link[] }> {
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
-  const trips = correctedTrips(store);
-  const before = await trips.previous(userId, earliest);
-  const start = before === null ? {} : { from: before.chain_ts };
-  const links: TripRecord[] = [];
-  for await (const link of everyLink({ trips }, userId, { ...start, to: latest })) links.push(link);
-  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // this link may have a gap that began before `latest`
-  links.push(...(await trips.drafts(userId)).filter(({ chain_ts }) => chain_ts >= earliest && chain_ts < latest));
+  const links = await readLinks(userId, { from: earliest, to: latest });
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
@@ -147,7 +156,7 @@ export async function readStated(
  * Makes a function that gives the start and zone of a day. During a trip, the zone of its start applies; after it, the
  * zone of its end.
  */
-function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
+function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
     if (start_zone !== zones.at(-1)!.zone) zones.push({ from: start_ts, zone: start_zone });

@@ -6,28 +6,29 @@
 
 import { plainMode } from '../model/modes.ts';
 import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
-import type { Trip, TripRecord } from '../model/trip.ts';
+import type { BriefRecord, BriefTrip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
-import { heldTrips } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
+import { type ChainStore, type CorrectedTrips, correctedTrips } from './corrections/corrected-trips.ts';
 import { concernedTime, readCorrections } from './corrections/read-corrections.ts';
 import { type Flagged, type FlaggedStay, flagDay, flagStay, flagTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
 import type { LabelStore } from './labels/read-inputs.ts';
-import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
+import { type ObservedDay, type ReadLinks, readDaysWithLinks, type Unobserved } from './observed-time.ts';
 import { readFlagInputs } from './read-flag-inputs.ts';
 
-/** One local day. */
-export interface Day {
+/** One local day, with links in brief or whole links. */
+export interface Day<Link extends BriefRecord = BriefRecord> {
   day: string;
   observed: ObservedDay;
   /** Links that start on the day, in order: corrected trips, and dropped ones. */
-  records: TripRecord[];
+  records: Link[];
   labels: Labels;
   flagged: Flagged[];
 }
+
+const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
@@ -53,13 +54,30 @@ export interface DayBounds {
  * Reads all local days from the first to the last day with data, also days without trips. `now`: seconds since the
  * epoch. `beyond`: also days before the first and after the last day with data, up to `bounds`.
  */
-export async function* everyDay(
-  source: DayStore,
+export const everyDay = (
+  store: DayStore,
   user: Owner,
   bounds: DayBounds,
   now: number,
   beyond = false,
-): AsyncGenerator<Day, undefined> {
+): AsyncGenerator<Day, undefined> => daysWith(store, user, { ...bounds, now, beyond }, (trips) => trips.briefs);
+
+/** The same days with whole links. */
+export const everyWholeDay = (
+  store: DayStore,
+  user: Owner,
+  bounds: DayBounds,
+  now: number,
+  beyond = false,
+): AsyncGenerator<Day<TripRecord>, undefined> =>
+  daysWith(store, user, { ...bounds, now, beyond }, (trips) => trips.around);
+
+async function* daysWith<Link extends BriefRecord>(
+  source: DayStore,
+  user: Owner,
+  { now, beyond, ...bounds }: DayBounds & { now: number; beyond: boolean },
+  linksOf: (trips: CorrectedTrips) => ReadLinks<Link>,
+): AsyncGenerator<Day<Link>, undefined> {
   const state = await source.pipeline.get(user.uuid);
   const mostDays = bounds.from === undefined && bounds.to === undefined ? daysAtOnce : daysBeside;
   const isShort = state.observed !== null && state.observed.seen.ts - state.observed.from < mostDays * day;
@@ -67,9 +85,11 @@ export async function* everyDay(
     ...source,
     corrections: await readCorrections(source, user.uuid),
     pipeline: { ...source.pipeline, get: async () => state },
-    ...(isShort && { trips: await heldTrips(source.trips, user.uuid) }),
   };
-  const known = await readKnownRange(store, user.uuid, now);
+  const trips = correctedTrips(store);
+  const all = isShort ? await linksOf(trips)(user.uuid, everything) : null;
+  const readLinks: ReadLinks<Link> = all === null ? linksOf(trips) : async (_, range) => linksAround(all, range);
+  const known = await readKnownRange(store, user.uuid, now, all);
   const within = known && {
     from: [known.from, bounds.from ?? known.from].sort()[1]!,
     to: [known.to, bounds.to ?? known.to].sort()[0]!,
@@ -81,13 +101,13 @@ export async function* everyDay(
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
     let isKnown = false;
-    for await (const one of readRange(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC' }, fixed)) {
+    for await (const one of readRange(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC', fixed }, readLinks)) {
       isKnown ||= one.records.length > 0 || one.observed.moving_s + one.observed.staying_s > 0;
       yield one;
     }
     if (isKnown || beyond) continue;
     // A phone with a wrong clock may send trips centuries away: skip the years between.
-    const next = await correctedTrips(store).next(user.uuid, startOfDay(to, 'UTC'));
+    const next = await trips.next(user.uuid, startOfDay(to, 'UTC'));
     if (next !== null && next.day > addDays(to, 366)) from = addDays(next.day, -daysAtOnce);
   }
 }
@@ -98,31 +118,40 @@ export async function readDays(
   user: Owner,
   range: { from: string; to: string },
   now: number,
-): Promise<Day[]> {
-  const days: Day[] = [];
-  for await (const day of everyDay(store, user, range, now, true)) days.push(day);
+): Promise<Day<TripRecord>[]> {
+  const days: Day<TripRecord>[] = [];
+  for await (const day of everyWholeDay(store, user, range, now, true)) days.push(day);
   return days;
 }
 
-async function* readRange(
+/** The links that `Trips.briefs` returns for a range, from all links. */
+function linksAround<Link extends BriefRecord>(links: readonly Link[], { from, to }: TimeRange): Link[] {
+  const first = links.findLastIndex(({ kind, chain_ts }) => kind === 'trip' && chain_ts < from);
+  const after = links.findIndex(({ kind, chain_ts }) => kind !== 'draft' && chain_ts >= to);
+  const isWithin = ({ kind, chain_ts }: Link, i: number): boolean =>
+    i >= first && chain_ts < to && (kind !== 'draft' || chain_ts >= from);
+  return links.filter((link, i) => i === after || isWithin(link, i));
+}
+
+async function* readRange<Link extends BriefRecord>(
   store: DayStore,
   userId: string,
-  range: { from: string; to: string; zone: string },
-  fixed: readonly Unobserved[],
-): AsyncGenerator<Day, undefined> {
+  { fixed, ...range }: { from: string; to: string; zone: string; fixed: readonly Unobserved[] },
+  readLinks: ReadLinks<Link>,
+): AsyncGenerator<Day<Link>, undefined> {
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // time zones differ from UTC by 14 h at most
   const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
   const read = await readFlagInputs(store, userId, around);
   const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
   const causes = [...fixed, ...read.clocks];
-  const { days, links } = await readObservedDays(store, userId, { ...range, causes });
-  const trips = links.filter(isTrip);
+  const { days, links } = await readDaysWithLinks(store, userId, { ...range, causes }, readLinks);
+  const trips = links.filter<Link & TripLink>(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
   const stays = findStays(trips);
   for (const observed of days) {
     const records = links.filter(({ day }) => day === observed.day);
-    const own = records.filter(isTrip);
+    const own = records.filter<Link & TripLink>(isTrip);
     const flagged = [
       ...flagDay(observed, own.length, inputs),
       ...own.flatMap(({ trip }) => [
@@ -135,15 +164,17 @@ async function* readRange(
 }
 
 /** Sets the mode in a flag to the mode that the section had before labels, as in the records of the day. */
-function inAnalysedMode(flagged: Flagged, { sections }: Trip): Flagged {
+function inAnalysedMode(flagged: Flagged, { sections }: BriefTrip): Flagged {
   const section = sections.find(({ id }) => id === flagged.id);
   return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };
 }
 
-const isTrip = (record: TripRecord): record is TripRecord & { trip: Trip } => record.trip !== null;
+type TripLink = BriefRecord & { trip: BriefTrip };
+
+const isTrip = <Link extends BriefRecord>(link: Link): link is Link & TripLink => link.trip !== null;
 
 /** The stays between a trip and the next. */
-function findStays(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[] {
+function findStays(links: readonly TripLink[]): FlaggedStay[] {
   return links.flatMap(({ trip, end_ts: from }, i) => {
     const next = links[i + 1];
     if (next === undefined) return [];
@@ -157,14 +188,17 @@ async function readKnownRange(
   store: DayStore,
   userId: string,
   now: number,
+  all: readonly BriefRecord[] | null,
 ): Promise<{ from: string; to: string; zone: string } | null> {
   const { observed } = await store.pipeline.get(userId);
   if (observed === null) return null;
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
-  const first = await correctedTrips(store).next(userId, Number.NEGATIVE_INFINITY);
-  const last = await correctedTrips(store).previous(userId, Number.POSITIVE_INFINITY);
-  const [draft] = await correctedTrips(store).drafts(userId);
-  const zones = first === null ? await store.timeseries.zonesAround(userId, begin) : null;
+  const chain = correctedTrips(store);
+  const isFinal = ({ kind }: BriefRecord): boolean => kind === 'trip';
+  const first = all === null ? await chain.next(userId, everything.from) : all.find(isFinal);
+  const last = all === null ? await chain.previous(userId, everything.to) : all.findLast(isFinal);
+  const draft = all === null ? (await chain.drafts(userId))[0] : all.find(({ kind }) => kind === 'draft');
+  const zones = first ? null : await store.timeseries.zonesAround(userId, begin);
   const zone = (first ?? draft)?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';
   const from = localDay(Math.min(begin, first?.start_ts ?? begin), zone);
   const to = localDay(Math.max(end, last?.end_ts ?? end), last?.trip?.end_zone ?? zone);
@@ -196,7 +230,7 @@ async function readContradictions(store: DayStore, userId: string, range: TimeRa
 /** Figures of a day: counts, m and s. */
 export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
-  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
+  const sum = (pick: (trip: BriefTrip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   return {
     trips: trips.length,
     duration_s: sum(({ duration }) => duration),

@@ -1,13 +1,14 @@
 // Reads the inputs of flags from entries: times of locations, times when two sources disagree, and times when the
 // phone's clock was wrong.
 
+import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
 import { sourceOf } from '../model/sources.ts';
-import type { TimeRange } from '../model/time.ts';
+import { justBefore, type TimeRange } from '../model/time.ts';
 import { type EntryPart, type EntrySelection, entryPages } from '../store/paging.ts';
-import type { Store } from '../store/store.ts';
+import type { ChunkFacts, Store } from '../store/store.ts';
 import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
 
@@ -71,15 +72,13 @@ export async function flagInputsWithin(
     }
     return found;
   };
+  const locations = { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range } as const;
   const fields = ['platform', 'origin', 'latitude', 'longitude', 'accuracy'];
-  const located = await read(timeseries, {
-    keys: [keys.location, keys.filteredLocation],
-    time: 'ts',
-    ...range,
-    fields,
-  });
+  const times = await readPlainTimes(timeseries, userId, locations);
+  const located = times === null ? await read(timeseries, { ...locations, fields }) : [];
   const moves = { keys: [keys.transition], time: 'write_ts', from: range.from, to: range.to + 86_400 } as const;
-  const moved = await read(timeseries, { ...moves, fields: ['ts'] });
+  const areSound = (await timeseries.facts(userId, moves))?.every(hasSoundTimes) ?? false;
+  const moved = areSound ? [] : await read(timeseries, { ...moves, fields: ['ts'] });
   const pending = await read(usercache, { time: 'write_ts', from: range.from });
   const removedBefore = (await pipeline.get(userId)).retained?.raw_before ?? -Infinity;
   return ({ from, to }) => {
@@ -97,13 +96,33 @@ export async function flagInputsWithin(
     look(pending, Number.POSITIVE_INFINITY);
     locations.sort((a, b) => a.ts - b.ts);
     return {
-      locations: [...new Set(locations.map(({ ts }) => ts))],
+      locations: times?.slice(firstLaterIn(times, justBefore(from)), firstLaterIn(times, justBefore(to))) ?? [
+        ...new Set(locations.map(({ ts }) => ts)),
+      ],
       removedBefore,
       marks: [...findDisagreements(locations), ...clock.marks()],
       clocks: clock.causes(),
     };
   };
 }
+
+/**
+ * The times of locations, ascending and without repeats, from facts about them. null: the facts do not suffice, as
+ * there may be several sources or wrong times.
+ */
+async function readPlainTimes(
+  timeseries: FlagStore['timeseries'],
+  userId: string,
+  query: Parameters<FlagStore['timeseries']['facts']>[1],
+): Promise<number[] | null> {
+  const facts = await timeseries.facts(userId, query);
+  if (!facts?.every((one) => hasSoundTimes(one) && one.source === facts[0]!.source)) return null;
+  const sorted = Float64Array.from(facts.flatMap(({ times }) => times)).sort();
+  return [...sorted.filter((ts, i) => ts !== sorted[i - 1])];
+}
+
+// 1 s less than the limit, for the rounding of sums of times.
+const hasSoundTimes = ({ ahead, behind }: ChunkFacts): boolean => Math.max(ahead, behind) < limits.clock - 1;
 
 const isAhead = ({ write_ts, received_ts }: Sighting): boolean => write_ts > received_ts + limits.clock;
 const isBehind = ({ write_ts, ts }: Sighting): boolean => typeof ts === 'number' && ts > write_ts + limits.clock;

@@ -2,7 +2,7 @@
 
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
-import type { Position, TripRecord } from '../model/trip.ts';
+import type { BriefRecord, Position } from '../model/trip.ts';
 
 /** The dimension that divides a table into cells. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
@@ -38,7 +38,7 @@ const gridStep = 0.01;
  * Adds a trip to a person's figures: by mode, each section to the cell of its mode; by other dimensions, the whole trip
  * to the cell where or when it begins.
  */
-export function addTrip(tally: PersonTally, { trip }: Pick<TripRecord, 'trip'>, by: Dimension): void {
+export function addTrip(tally: PersonTally, { trip }: Pick<BriefRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {
     const modes = new Set<string>();

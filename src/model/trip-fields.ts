@@ -1,7 +1,7 @@
 // Fields that all forms of a trip share: zones, stops and estimated lengths.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
-import type { Stop, Trip, TripOutline, TripRecord } from './trip.ts';
+import type { BriefRecord, BriefSection, BriefTrip, Section, Stop, Trip, TripOutline, TripRecord } from './trip.ts';
 
 /** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */
 export function zoneWithin(
@@ -28,7 +28,7 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
 }
 
 /** m of a trip's distance that no location shows. */
-export const estimatedOf = ({ sections }: Pick<Trip, 'sections'>): number =>
+export const estimatedOf = ({ sections }: Pick<BriefTrip, 'sections'>): number =>
   Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
 
 /** The field `estimated` of a document, beside `distance`; absent if all of it was recorded. */
@@ -44,8 +44,47 @@ export function metresBy<K, S extends { distance: number }>(
   return metres;
 }
 
+/** A link in brief, from a whole link. */
+export function briefOf({ kind, chain_ts, start_ts, end_ts, day, silences, trip, untracked }: TripRecord): BriefRecord {
+  const left = untracked && { start_ts: untracked.start_ts };
+  const brief = { kind, chain_ts, start_ts, end_ts, day, trip: trip && briefTrip(trip), untracked: left };
+  return silences === undefined ? brief : { ...brief, silences };
+}
+
+function briefTrip({ sections = [], evidence, draft, ...trip }: Trip): BriefTrip {
+  const { id, source, start_ts, end_ts, start_zone, end_zone, start_loc, end_loc } = trip;
+  const { duration, distance, start_place, end_place } = trip;
+  return {
+    id,
+    source,
+    start_ts,
+    end_ts,
+    start_zone,
+    end_zone,
+    start_loc,
+    end_loc,
+    duration,
+    distance,
+    sections: sections.map(briefSection),
+    start_place: { id: start_place?.id },
+    end_place: { id: end_place?.id },
+    ...(evidence && { evidence: { left_out: evidence.left_out } }),
+    ...(draft && { draft }),
+  };
+}
+
+function briefSection(section: Section): BriefSection {
+  const { id, start_ts, end_ts, sensed_mode, duration, distance, estimated, source } = section;
+  const brief = { id, start_ts, end_ts, sensed_mode, duration, distance, source };
+  return estimated === undefined ? brief : { ...brief, estimated };
+}
+
 /** The outline of a trip. */
-export function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
+export function outlineOf({
+  chain_ts,
+  start_ts,
+  trip,
+}: Pick<BriefRecord, 'chain_ts' | 'start_ts' | 'trip'>): TripOutline {
   const { start_zone, start_loc, end_loc, sections = [] } = trip!;
   const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
   return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };

@@ -251,6 +251,29 @@ export interface TripSpan {
   written_ts: number;
 }
 
+/** A trip in brief: what days, flags and figures need, without its line. */
+export interface BriefTrip
+  extends Pick<Trip, 'id' | 'source' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'start_loc' | 'end_loc'>,
+    Pick<Trip, 'duration' | 'distance' | 'draft'> {
+  sections: BriefSection[];
+  start_place: Pick<Place, 'id'>;
+  end_place: Pick<Place, 'id'>;
+  evidence?: Pick<TripEvidence, 'left_out'>;
+}
+
+/** A section of a trip in brief. */
+export type BriefSection = Pick<
+  Section,
+  'id' | 'start_ts' | 'end_ts' | 'sensed_mode' | 'duration' | 'distance' | 'estimated' | 'source'
+>;
+
+/** A link in brief. */
+export interface BriefRecord
+  extends Pick<TripRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day' | 'silences'> {
+  trip: BriefTrip | null;
+  untracked: Pick<Untracked, 'start_ts'> | null;
+}
+
 /** The outline of a trip: its ends and modes, without its line. */
 export interface TripOutline {
   chain_ts: number;

@@ -106,25 +106,3 @@ export async function* everyLink(
     start = justAfter(page.at(-1)!.chain_ts);
   }
 }
-
-/** The most links that `heldTrips` reads. */
-const mostHeld = 500;
-
-/**
- * Reads the links of a user once, if there are fewer than `mostHeld`. The result answers `chain`, `drafts`, `next` and
- * `previous` from them. For callers that ask for the trips of one user several times.
- */
-export async function heldTrips(trips: Trips, userId: string): Promise<Trips> {
-  const links = await trips.chain(userId, { limit: mostHeld });
-  if (links.length === mostHeld) return trips;
-  const drafts = await trips.drafts(userId);
-  const own = links.filter(({ kind }) => kind === 'trip');
-  return {
-    ...trips,
-    chain: async (_, { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, limit }) =>
-      links.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to).slice(0, limit),
-    drafts: async () => drafts,
-    next: async (_, chainTs) => own.find(({ chain_ts }) => chain_ts > chainTs) ?? null,
-    previous: async (_, chainTs) => own.findLast(({ chain_ts }) => chain_ts < chainTs) ?? null,
-  };
-}

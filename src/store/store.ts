@@ -10,7 +10,7 @@ import type { MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
+import type { BriefRecord, TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Dirty } from '../model/dirty-range.ts';
@@ -434,10 +434,26 @@ export interface EntryPage {
   next: EntryCursor | null;
 }
 
+/** Facts about entries of one key that are stored together. */
+export interface ChunkFacts {
+  /** Data times of locations, ascending; empty for other entries. */
+  times: number[];
+  /** The source of all entries, see `sourceOf`. */
+  source: string;
+  /** s, at most: `write_ts` after the first receipt, and data time after `write_ts`; 0 if before. */
+  ahead: number;
+  behind: number;
+}
+
 /** The long-term store of entries. `Usercache.move` fills it. */
 export interface Timeseries {
   /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
+  /**
+   * Facts about the entries in a range, and maybe about others near it. null: facts are not known of all entries, so
+   * read the entries themselves.
+   */
+  facts(userId: string, query: Pick<EntryQuery, 'keys' | 'time' | 'from' | 'to'>): Promise<ChunkFacts[] | null>;
   /** The number of entries of each key and their first and last data time, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /**
@@ -472,6 +488,11 @@ export interface Trips {
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /** The times of the trips with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
+  /**
+   * Links in brief, drafts among them, ascending: from the last trip before `from` to the first link of the chain from
+   * `to` on, which is exclusive. Drafts before `from` are left out.
+   */
+  briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
   /** The outlines of the trips with these `chain_ts`, ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /** The places that `apply` stored last; null: none were stored. */

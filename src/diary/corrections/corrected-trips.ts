@@ -22,6 +22,8 @@ import {
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'places' | 'apply'> {
   /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
+  /** The links of `briefs`, whole. */
+  around(userId: string, range: TimeRange): Promise<TripRecord[]>;
 }
 
 /**
@@ -38,14 +40,15 @@ const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSIT
 /** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
+  const readStated = async (userId: string): Promise<Stated[]> =>
+    activeCorrections(await readCorrections(store, userId)).filter(({ kind }) => kind !== 'set_aside');
   /** Returns the result of `read`; if the user has active corrections, the result of `correct`. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay[]>) => Promise<T>,
   ): Promise<T> => {
-    const [all, found] = await Promise.all([readCorrections(store, userId), read]);
-    const stated = activeCorrections(all).filter(({ kind }) => kind !== 'set_aside');
+    const [stated, found] = await Promise.all([readStated(userId), read]);
     return stated.length === 0 ? found : correct(found, (range) => readOverlays(raw, userId, stated, range));
   };
   const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
@@ -118,6 +121,20 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
           return { chain_ts, start_ts, end_ts, written_ts: written.get(link)! };
         });
       }),
+    around: async (userId, { from, to }) => {
+      const before = await trips.previous(userId, from);
+      const start = before === null ? {} : { from: before.chain_ts };
+      const links: TripRecord[] = [];
+      for await (const link of everyLink({ trips }, userId, { ...start, to })) links.push(link);
+      // The link after the range may have a gap that began in it.
+      links.push(...(await trips.chain(userId, { from: to, limit: 1 })));
+      const drafts = await trips.drafts(userId);
+      return [...links, ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to)];
+    },
+    briefs: async (userId, range) => {
+      const stated = await readStated(userId);
+      return stated.length === 0 ? raw.briefs(userId, range) : trips.around(userId, range);
+    },
     outlines: (userId, chainTs) =>
       corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };

@@ -4,11 +4,13 @@
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
 //   bus 4 km                            label "other"  -> unchanged: it is no mode
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
-import type { Section } from '../../model/trip.ts';
+import type { BriefSection, Section } from '../../model/trip.ts';
 
 interface WithSections {
-  sections: Section[];
+  sections: BriefSection[];
 }
+
+type StatedSection = BriefSection & Partial<Pick<Section, 'mode_confidence' | 'mode_probabilities' | 'transit'>>;
 
 /** The sections of a trip that are not walks. For a trip on foot, its longest section. */
 export function ridesOf<T extends Pick<Section, 'sensed_mode' | 'distance'>>(sections: readonly T[]): T[] {
@@ -18,7 +20,7 @@ export function ridesOf<T extends Pick<Section, 'sensed_mode' | 'distance'>>(sec
 }
 
 /** Changes the mode of one section of a trip. `source`: who stated the mode. */
-export function inStatedMode<T extends WithSections>(trip: T, section: Section, mode: string, source: string): T {
+export function inStatedMode<T extends WithSections>(trip: T, section: StatedSection, mode: string, source: string): T {
   const { mode_confidence: _, mode_probabilities: _others, transit, ...rest } = section;
   const sensed_mode = sensedModeOf(mode);
   const isSame = plainMode(sensed_mode) === plainMode(section.sensed_mode);

@@ -2,7 +2,7 @@
 
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
-import type { Trip } from '../../model/trip.ts';
+import type { BriefTrip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { activeCorrections, readCorrections } from '../corrections/read-corrections.ts';
@@ -19,7 +19,7 @@ export interface Labels {
   /** Input about a stay. null: open. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
   /** The trip in the mode of its label, see `inLabelledMode`. */
-  stated<T extends Pick<Trip, 'start_ts' | 'sections'>>(trip: T): T;
+  stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
 }

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
 import type { ChunkRow } from '../rows/tables.ts';
+import { splitFacts, withFacts } from './chunk-facts.ts';
 import { columnsText, listOf } from './column-codec.ts';
 import { packText, unpackText } from './pack.ts';
 
@@ -68,7 +69,7 @@ export function chunkRows(user: string, key: string, list: readonly StoredEntry[
     const half = list.length >> 1;
     return [...chunkRows(user, key, list.slice(0, half)), ...chunkRows(user, key, list.slice(half))];
   }
-  const row = { user, key, ...summaryOf(key, list), entries: packText(text) };
+  const row = { user, key, ...summaryOf(key, list), entries: withFacts(key, list, packText(text)) };
   return [{ row, entries: { list, size: text.length } }];
 }
 
@@ -92,7 +93,7 @@ const ownFields = ['write_ts', 'ts', 'received_ts', 'key'];
 
 /** The entries of a chunk. `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
 export function entriesOf(row: Pick<ChunkRow, 'entries'>, fields?: readonly string[]): StoredEntries {
-  const text = unpackText(row.entries);
+  const text = unpackText(splitFacts(row.entries).packed);
   const list = listOf(text, fields && new Set([...ownFields, ...fields]));
   return { list: list as unknown as StoredEntry[], size: text.length };
 }

@@ -212,7 +212,7 @@ export const trips = table('trips', {
     /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /** JSON of the `TripOutline`; null for a dropped trip. */
+    /** JSON of the `BriefRecord`. Older versions stored a `TripOutline`, or null for a dropped trip or a draft. */
     outline: 'text?',
     /** Packed JSON of the `TripRecord`. */
     record: 'bytes',

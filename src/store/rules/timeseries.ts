@@ -2,10 +2,13 @@
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
+import { partsOf } from '../../util/parts-of.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
+import { splitFacts } from '../chunks/chunk-facts.ts';
 import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
+import { readColumn } from '../rows/sums.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
-import type { EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
+import type { ChunkFacts, EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
 import { underLease } from './accounts.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';
@@ -15,6 +18,7 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   return {
     find: async (userId, query) =>
       pageFor(await engine.read((rows) => readPage(chunkParts(rows, cache, userId, query), query))),
+    facts: (userId, query) => engine.read((rows) => readFacts(rows, userId, query)),
     summary: (userId) =>
       engine.read(async (rows) => {
         const columns = ['key', 'count', 'first_ts', 'last_ts'] as const;
@@ -82,6 +86,29 @@ async function* chunkParts(
     }
   }
 }
+
+/** See `Timeseries.facts`. */
+async function readFacts(
+  rows: Rows,
+  user: string,
+  query: Parameters<Timeseries['facts']>[1],
+): Promise<ChunkFacts[] | null> {
+  const found: ChunkFacts[] = [];
+  for await (const heads of headPages(rows, user, { ...query, limit: entriesAhead }, {})) {
+    for (const some of partsOf(heads, chunksAtOnce)) {
+      const key = { in: [...new Set(some.map((head) => head.key))] };
+      const where = { user, first: { in: [...new Set(some.map(({ first }) => first))] }, key };
+      for (const row of await rows.find(chunks, { where })) {
+        const facts = readColumn(chunks, row, 'entries', () => splitFacts(row.entries).facts());
+        if (facts === null) return null;
+        found.push(facts);
+      }
+    }
+  }
+  return found;
+}
+
+const chunksAtOnce = 64;
 
 /** The most heads of chunks that one statement reads; the first statement for a page with few entries reads fewer. */
 const headsAtOnce = 200;

@@ -1,13 +1,14 @@
 // The chain of trips of each user.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
-import type { TripRecord } from '../../model/trip.ts';
-import { outlineOf } from '../../model/trip-fields.ts';
+import type { BriefRecord, TripRecord } from '../../model/trip.ts';
+import { briefOf, outlineOf } from '../../model/trip-fields.ts';
 import { partsOf } from '../../util/parts-of.ts';
 import { mapInSlices } from '../../util/slices.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
-import type { Condition, Engine, Query, Where } from '../rows/rows.ts';
-import { objectIn, readColumn } from '../rows/sums.ts';
+import { briefIn, briefText } from '../chunks/stored-brief.ts';
+import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
+import { readColumn } from '../rows/sums.ts';
 import { places, type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
@@ -23,9 +24,7 @@ export function trips(engine: Engine): Trips {
   const links = async (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) => {
     const query: Query<TripRow> = { where: { user: userId, ...where }, order: ['chain_ts'], ...rest };
     const found = await engine.read((rows) => rows.find(table, query));
-    return mapInSlices(found, (row) =>
-      readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord),
-    );
+    return mapInSlices(found, recordIn);
   };
   const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
@@ -70,6 +69,16 @@ export function trips(engine: Engine): Trips {
         const columns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
         return rows.find(table, { where, order: ['chain_ts'] }, columns);
       }),
+    briefs: (userId, { from, to }) =>
+      engine.read(async (rows) => {
+        const edge = { user: userId, ...onlyTrips, chain_ts: { lt: from } };
+        const [before] = await rows.find(table, { where: edge, order: ['-chain_ts'], limit: 1 }, ['chain_ts']);
+        const later = { where: { user: userId, chain_ts: { gte: to } }, order: ['chain_ts'], limit: 1 } as const;
+        const [after] = await rows.find(table, later, ['chain_ts']);
+        const until = after === undefined ? { lt: to } : { lte: after.chain_ts };
+        const found = await briefsIn(rows, { user: userId, chain_ts: { gte: before?.chain_ts ?? from, ...until } });
+        return found.filter(({ kind, chain_ts }) => kind !== 'draft' || (chain_ts >= from && chain_ts < to));
+      }),
     outlines: (userId, chainTs) =>
       engine.read(async (rows) => {
         const outlines: TripOutline[] = [];
@@ -77,9 +86,8 @@ export function trips(engine: Engine): Trips {
           [...new Set(chainTs)].sort((a, b) => a - b),
           linksAtOnce,
         )) {
-          const where = { user: userId, ...onlyTrips, chain_ts: { in: some } };
-          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['user', 'chain_ts', 'outline']);
-          outlines.push(...found.map((row) => objectIn<TripRow, TripOutline>(table, row, 'outline')));
+          const found = await briefsIn(rows, { user: userId, ...onlyTrips, chain_ts: { in: some } });
+          outlines.push(...found.map(outlineOf));
         }
         return outlines;
       }),
@@ -108,9 +116,30 @@ export function trips(engine: Engine): Trips {
   };
 }
 
+const briefColumns = ['user', 'kind', 'chain_ts', 'start_ts', 'end_ts', 'day', 'outline'] as const;
+
+/** Links in brief, ascending. Reads the records of links that an older version stored. */
+async function briefsIn(rows: Rows, where: Where<TripRow>): Promise<BriefRecord[]> {
+  const found = await rows.find(table, { where, order: ['chain_ts'] }, briefColumns);
+  const briefs = found.map(({ user, outline, ...columns }): BriefRecord | null => {
+    if (outline === null) return null;
+    const read = () => briefIn(columns as Omit<BriefRecord, 'trip' | 'untracked'>, outline);
+    return readColumn(table, { user, ...columns }, 'outline', read);
+  });
+  const old = found.flatMap(({ chain_ts }, i) => (briefs[i] === null ? [chain_ts] : []));
+  const records = new Map<number, TripRecord>();
+  for (const some of partsOf(old, linksAtOnce))
+    for (const row of await rows.find(table, { where: { ...where, chain_ts: { in: some } } }))
+      records.set(row.chain_ts, recordIn(row));
+  return briefs.map((brief, i) => brief ?? briefOf(records.get(found[i]!.chain_ts)!));
+}
+
+const recordIn = (row: TripRow): TripRecord =>
+  readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord);
+
 function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
-  const outline = record.trip === null || kind !== 'trip' ? null : JSON.stringify(outlineOf(record));
+  const outline = briefText(briefOf(record));
   const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? end, written_ts };
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }

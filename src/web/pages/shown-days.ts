@@ -2,7 +2,7 @@
 
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { readPlaces } from '../../diary/places.ts';
-import { type DayBounds, type DayStore, everyDay } from '../../diary/read-days.ts';
+import { type DayBounds, type DayStore, everyWholeDay } from '../../diary/read-days.ts';
 import { studyLabels } from '../../model/study-labels.ts';
 import type { Trip } from '../../model/trip.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -32,7 +32,7 @@ export async function* shownDays(
     (drafts.findLast(({ chain_ts }) => chain_ts < before) ?? (await chain.previous(user.uuid, before)))?.trip ?? null;
   const next = async (after: number): Promise<Trip | null> =>
     ((await chain.next(user.uuid, after)) ?? drafts.find(({ chain_ts }) => chain_ts > after))?.trip ?? null;
-  for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
+  for await (const { observed, records, labels, flagged } of everyWholeDay(store, user, bounds, now, beyond)) {
     const began = records.flatMap(({ trip }) => (trip === null ? [] : [labels.stated(trip)]));
     const [earlier, later] = await Promise.all([
       previous(records[0]?.chain_ts ?? observed.to),

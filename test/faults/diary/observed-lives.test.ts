@@ -2,11 +2,15 @@
 // store. Recorded days are read where MOBILITY_TEST_DAYS and MOBILITY_TEST_CASES name folders of them, as in CI.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
 import type { ObservedDay } from '../../../src/diary/observed-time.ts';
-import { everyDay, readDays } from '../../../src/diary/read-days.ts';
+import { type Day, dayFigures, everyDay, readDays } from '../../../src/diary/read-days.ts';
+import { readPersonMonth } from '../../../src/figures/month-report.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import { addDays, startOfDay } from '../../../src/model/time.ts';
+import type { BriefRecord, TripRecord } from '../../../src/model/trip.ts';
+import { briefOf } from '../../../src/model/trip-fields.ts';
 import { simulateDays } from '../../../src/simulate/simulate-day.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeOnServers, withStore } from '../../store/servers.ts';
@@ -39,6 +43,37 @@ async function daysOf(store: Store, uuid: string): Promise<ObservedDay[]> {
   return days;
 }
 
+/** The store, with days that are derived from whole links and entries alone. */
+const withWholeLinks = (store: Store): Store => ({
+  ...store,
+  timeseries: { ...store.timeseries, facts: async () => null },
+  trips: { ...store.trips, briefs: (userId, range) => correctedTrips(store).around(userId, range) },
+});
+
+/** Fails if links in brief and facts about entries lead to other days, flags or figures. */
+async function expectSameInBrief(store: Store, uuid: string): Promise<void> {
+  const whole = withWholeLinks(store);
+  const [days, others] = [everyDay(store, { uuid }, {}, now), everyDay(whole, { uuid }, {}, now)];
+  for (let i = 0; i < most; i++) {
+    const [day, other] = [(await days.next()).value, (await others.next()).value];
+    if (!day || !other) return expect(day).toEqual(other);
+    const seen = ({ observed, flagged, records }: Day) => ({ observed, flagged, records: records.map(withoutLine) });
+    expect(seen(day)).toEqual(seen(other));
+    expect(dayFigures(day)).toEqual(dayFigures(other));
+    if (i > 3) continue;
+    const [alone, otherwise] = await Promise.all(
+      [store, whole].map((one) => everyDay(one, { uuid }, { from: day.day, to: day.day }, now).next()),
+    );
+    expect(seen(alone!.value as Day)).toEqual(seen(otherwise!.value as Day));
+    const month = day.day.slice(0, 7);
+    const figures = (one: Store) => readPersonMonth(one, uuid, month, 'mode');
+    expect(await figures(store)).toEqual(await figures(whole));
+  }
+}
+
+/** A link without the fields that a link in brief lacks. */
+const withoutLine = (link: BriefRecord) => briefOf(link as TripRecord);
+
 /** The days after a whole delivery. Each push may be followed by a run, after which the days are checked too. */
 async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Promise<ObservedDay[]> {
   await newUser(store, uuid);
@@ -48,9 +83,11 @@ async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Prom
       if (!run) continue;
       await pipeline(store, uuid, { stretchSize });
       await daysOf(store, uuid);
+      await expectSameInBrief(store, uuid);
     }
     await pipeline(store, uuid);
     const days = await daysOf(store, uuid);
+    await expectSameInBrief(store, uuid);
     for (const one of days.slice(-3)) {
       const [alone] = await readDays(store, { uuid }, { from: one.day, to: one.day }, now);
       expect(alone!.observed, `${one.day} alone`).toEqual(one);

@@ -40,6 +40,29 @@ export function timeseriesTests(use: Use): void {
     }
   });
 
+  use.it('facts are known of chunks with one source, and never of a part of the entries', async (user) => {
+    const query = { keys: [location], time: 'ts' } as const;
+    const facts = (range = {}) => use.store.timeseries.facts(user.id, { ...query, ...range });
+    const place = (ts: number, fields = {}, metadata = {}) => fix(ts, fields, { platform: 'ios', ...metadata });
+    expect(await facts()).toEqual([]);
+    const day = 86_400;
+    const times = [1_700_000_000.123, 1_700_000_000.123456, 1_700_000_123] as const;
+    await user.moveIn(times.map((ts) => place(ts)));
+    await user.moveIn([place(times[0] + 2 * day)]);
+    const known = await facts();
+    expect(known?.map((one) => one.times)).toEqual([times, [times[0] + 2 * day]]);
+    expect(known?.map(({ source, behind }) => [source, behind])).toEqual([
+      ['ios', 0],
+      ['ios', 0],
+    ]);
+    expect(await facts({ from: times[0] + day })).toEqual(known?.slice(1));
+    await user.moveIn([place(times[2] + 1, {}, { platform: 'android' })]);
+    expect(await facts()).toBeNull();
+    expect(await facts({ from: times[0] + day })).toEqual(known?.slice(1));
+    await user.moveIn([place(times[0] + 2 * day + 1, { ts: times[0] + 2 * day + 1001.5 })]);
+    expect((await facts({ from: times[0] + day }))?.map(({ behind }) => behind)).toEqual([1000.5]);
+  });
+
   use.it('zonesAround gives the valid zones next to a time', async (user) => {
     const zoned = (key: string, ts: number, time_zone?: unknown) =>
       entry(key, ts, {}, time_zone === undefined ? {} : { time_zone: time_zone as string });

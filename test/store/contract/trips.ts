@@ -1,6 +1,7 @@
 // Contract: the chain of trips.
 import { expect } from 'vitest';
 import type { TripRecord } from '../../../src/model/trip.ts';
+import { briefOf } from '../../../src/model/trip-fields.ts';
 import type { PipelineState } from '../../../src/store/store.ts';
 import { newId, type Person, same, type Use } from './kit.ts';
 
@@ -41,7 +42,8 @@ export function tripTests(use: Use): void {
   const apply = (user: Person, put: TripRecord[], remove: number[] = [], state: Partial<PipelineState> = {}) =>
     user.leased((lease) => use.store.trips.apply(user.id, { put, remove }, state, lease));
   const chain = (user: Person) => use.store.trips.chain(user.id, { limit: 1_000 });
-  const times = (list: readonly (TripRecord | null)[]): (number | null)[] => list.map((one) => one?.chain_ts ?? null);
+  const times = (list: readonly ({ chain_ts: number } | null)[]): (number | null)[] =>
+    list.map((one) => one?.chain_ts ?? null);
 
   use.it('apply replaces links with the same chain_ts, and removes others', async (user, other) => {
     await apply(other, [link(10, { id: 'other' })]);
@@ -125,6 +127,29 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.chain(user.id, { from: 20, limit: 2 }), links.slice(1, 3));
     same(await use.store.trips.chain(user.id, { to: 20, limit: 10 }), links.slice(0, 1));
     same(await use.store.trips.chain(user.id, { from: 41, limit: 10 }), []);
+  });
+
+  use.it('links in brief reach from the trip before a range to the link after it', async (user) => {
+    const trip = { ...tripOf('TRAIN')!, end_place: { id: 'home' }, evidence: { left_out: { spikes: 2 } } } as never;
+    const silences = [{ from: 11, to: 12, reason: 'silent' as const }];
+    const untracked = { start_ts: 39, end_ts: 40, start_loc: [9, 48], end_loc: [9, 49] } as never;
+    const links = [link(10, { trip }), dropped(20, { silences }), link(30), link(40, { untracked }), dropped(50)];
+    const draft = link(60, { kind: 'draft', trip: { ...tripOf('BUS')!, draft: true } });
+    await user.leased((lease) =>
+      use.store.trips.apply(user.id, { put: links, remove: [], drafts: [draft] }, {}, lease),
+    );
+    // As JSON, without the fields that the trips of this test lack.
+    const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+    const all = await use.store.trips.briefs(user.id, everything);
+    expect(plain(all)).toEqual(plain([...links, draft].map(briefOf)));
+    const within = async (from: number, to: number) => times(await use.store.trips.briefs(user.id, { from, to }));
+    expect(await within(25, 35)).toEqual([10, 20, 30, 40]);
+    expect(await within(30, 40)).toEqual([10, 20, 30, 40]);
+    expect(await within(41, 45)).toEqual([40, 50]);
+    expect(await within(55, 60)).toEqual([40, 50]);
+    expect(await within(55, 61)).toEqual([40, 50, 60]);
+    expect(await within(61, 70)).toEqual([40, 50]);
+    expect(await use.store.trips.briefs(newId(), everything)).toEqual([]);
   });
 
   use.it('drafts are stored beside the trip chain until apply replaces them', async (user, other) => {

@@ -1,0 +1,100 @@
+// Facts about the entries of a chunk, stored before its packed text. Readers get them without unpacking the entries.
+//
+//     bytes of a chunk    | 255 | length | head, JSON | steps between times | packed text |
+//     without facts       | packed text |                                   its first byte is never 255
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { keys } from '../../model/keys.ts';
+import { sourceOf } from '../../model/sources.ts';
+import type { ChunkFacts } from '../store.ts';
+
+/** An entry with its times, see `StoredEntry`. */
+interface Timed {
+  entry: Entry;
+  write_ts: number;
+  ts: number | null;
+  received_ts: number;
+}
+
+/** Brotli begins no text with this byte: it would mean a larger window than `packText` uses. */
+const mark = 255;
+
+const located: readonly string[] = [keys.location, keys.filteredLocation];
+const factual: ReadonlySet<string> = new Set([...located, keys.transition]);
+
+/** What is stored of `ChunkFacts` before the steps. `bytes`: the length of the steps. `unit`: steps in a second. */
+interface Head extends Omit<ChunkFacts, 'times'> {
+  bytes: number;
+  unit: number;
+}
+
+/** Steps in a second: phones send times in ms or in µs. */
+const units = [1e3, 1e6];
+
+/** The packed text with the facts of its entries before it, if there are any. */
+export function withFacts(key: string, list: readonly Timed[], packed: Uint8Array): Uint8Array {
+  const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
+  const unit = facts && units.find((unit) => facts.times.every((ts) => isWhole(ts, unit)));
+  if (!facts || !unit) return packed;
+  const { times, ...rest } = facts;
+  const steps = packTimes(times, unit);
+  const head = Buffer.from(JSON.stringify({ ...rest, unit, bytes: steps.length } satisfies Head));
+  return head.length > mark ? packed : Buffer.concat([Buffer.of(mark, head.length), head, Buffer.from(steps), packed]);
+}
+
+/** Splits the bytes of a chunk. `facts`: reads the facts; null: the chunk has none. */
+export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () => ChunkFacts | null } {
+  if (bytes[0] !== mark) return { packed: bytes, facts: () => null };
+  const begin = 2 + bytes[1]!;
+  const { bytes: length, unit, ...rest } = JSON.parse(Buffer.from(bytes.subarray(2, begin)).toString()) as Head;
+  const steps = bytes.subarray(begin, begin + length);
+  return { packed: bytes.subarray(begin + length), facts: () => ({ ...rest, times: unpackTimes(steps, unit) }) };
+}
+
+/** The facts of entries; null if an entry is unusual. */
+function factsOf(list: readonly Timed[], areLocated: boolean): ChunkFacts | null {
+  const facts: ChunkFacts = { times: [], source: sourceOf(list[0]!.entry), ahead: 0, behind: 0 };
+  for (const { entry, write_ts, ts, received_ts } of list) {
+    const { latitude, longitude } = entry.data as JsonObject;
+    if (sourceOf(entry) !== facts.source) return null;
+    if (typeof entry.data.ts === 'number') facts.behind = Math.max(facts.behind, entry.data.ts - write_ts);
+    facts.ahead = Math.max(facts.ahead, write_ts - received_ts);
+    if (!areLocated) continue;
+    if (ts === null || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
+    facts.times.push(ts);
+  }
+  facts.times.sort((a, b) => a - b);
+  return facts;
+}
+
+const isWhole = (ts: number, unit: number): boolean => {
+  const whole = Math.round(ts * unit);
+  return whole >= 0 && whole <= Number.MAX_SAFE_INTEGER && whole / unit === ts;
+};
+
+/** The differences between times, in bytes of 7 bits, the lowest first. */
+function packTimes(times: readonly number[], unit: number): number[] {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const ts of times) {
+    const whole = Math.round(ts * unit);
+    let step = whole - before;
+    for (; step >= 128; step = Math.floor(step / 128)) bytes.push(128 + (step % 128));
+    bytes.push(step);
+    before = whole;
+  }
+  return bytes;
+}
+
+function unpackTimes(bytes: Uint8Array, unit: number): number[] {
+  const times: number[] = [];
+  let [whole, power] = [0, 1];
+  for (const byte of bytes) {
+    whole += (byte % 128) * power;
+    power *= 128;
+    if (byte >= 128) continue;
+    times.push(whole / unit);
+    power = 1;
+  }
+  return times;
+}

@@ -1,0 +1,51 @@
+// Links in brief as JSON without names of fields: a list has the values of its fields in a fixed order.
+//
+//     { trip: { id: "a", distance: 9, sections: [...] }, untracked: null }   ->   [["a", 9, [...]], null]
+import type { BriefRecord, BriefSection, BriefTrip, TripOutline } from '../../model/trip.ts';
+
+/** Fields of a link that are columns of its row. */
+type Columns = Pick<BriefRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day'>;
+
+type StoredTrip = Omit<BriefTrip, 'sections'> & { sections: unknown[][] };
+
+/** Stored lists have this order, so never change it. Fields that may be absent come last. */
+const linkFields = ['trip', 'untracked', 'silences'] as const;
+const tripFields = [
+  ...(['id', 'source', 'start_ts', 'end_ts', 'start_zone', 'end_zone', 'start_loc', 'end_loc'] as const),
+  ...(['duration', 'distance', 'start_place', 'end_place', 'sections', 'evidence', 'draft'] as const),
+];
+const sectionFields = [
+  ...(['id', 'start_ts', 'end_ts', 'sensed_mode', 'duration', 'distance', 'source', 'estimated'] as const),
+];
+
+/** The text of a link in brief. */
+export function briefText(link: BriefRecord): string {
+  const { trip } = link;
+  const sections = trip?.sections.map((section) => valuesOf(section, sectionFields)) ?? [];
+  const stored = trip && valuesOf<StoredTrip>({ ...trip, sections }, tripFields);
+  return JSON.stringify(valuesOf({ ...link, trip: stored }, linkFields));
+}
+
+/** The link of a text; null: an older version stored the text, as a `TripOutline`. */
+export function briefIn(columns: Columns, text: string): BriefRecord | null {
+  const values = JSON.parse(text) as unknown[] | TripOutline;
+  if (!Array.isArray(values)) return null;
+  const [stored = null, untracked = null, silences] = values as [unknown[]?, BriefRecord['untracked']?, never?];
+  const trip = stored && withValues<StoredTrip>(stored, tripFields);
+  const sections = trip?.sections.map((section) => withValues<BriefSection>(section, sectionFields)) ?? [];
+  const brief = { ...columns, trip: trip && { ...trip, sections }, untracked };
+  return silences === undefined ? brief : { ...brief, silences };
+}
+
+/** The values of fields; null for an absent one, and none for absent ones at the end. */
+function valuesOf<T>(object: T, fields: readonly (keyof T)[]): unknown[] {
+  const values = fields.map((field) => object[field] ?? null);
+  while (values.length > 0 && values.at(-1) === null) values.pop();
+  return values;
+}
+
+function withValues<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
+  const object: Partial<Record<keyof T, unknown>> = {};
+  for (const [i, value] of values.entries()) if (value !== null) object[fields[i]!] = value;
+  return object as T;
+}

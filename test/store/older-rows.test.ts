@@ -1,0 +1,53 @@
+// Rows as older versions of the program stored them: chunks without facts, and trips with shorter outlines.
+import { expect, it } from 'vitest';
+import { everyDay } from '../../src/diary/read-days.ts';
+import { outlineOf } from '../../src/model/trip-fields.ts';
+import { simulateDays } from '../../src/simulate/simulate-day.ts';
+import { splitFacts } from '../../src/store/chunks/chunk-facts.ts';
+import { briefIn } from '../../src/store/chunks/stored-brief.ts';
+import { chunks, trips } from '../../src/store/rows/tables.ts';
+import { storeOver } from '../../src/store/rules/build-store.ts';
+import { openSqliteEngine } from '../../src/store/sqlite/sqlite-engine.ts';
+import { chainOf, pipeline, put } from '../support/diary.ts';
+import { newUser } from '../support/store.ts';
+import { tempFolder } from '../support/temp-folders.ts';
+
+const now = 4_000_000_000;
+
+it('days, flags, outlines and trips are the same from rows of older versions', async () => {
+  const engine = await openSqliteEngine(await tempFolder());
+  const store = storeOver(engine);
+  const user = await newUser(store);
+  const days = [...simulateDays({ platform: 'android', day: '2024-03-10', seed: 'old', zone: 'Europe/Berlin' }, 4)];
+  await put(store, user, days.slice(0, 3).flat());
+  await put(store, user, days[3]!.slice(0, days[3]!.length / 2)); // ends with an open trip or a stay
+  await pipeline(store, user);
+  const look = async () => {
+    const shown = [];
+    for await (const { observed, flagged, records } of everyDay(store, { uuid: user }, {}, now)) {
+      if (shown.push({ observed, flagged, records }) === 10) break;
+    }
+    const links = await chainOf(store, user);
+    const starts = links.map(({ chain_ts }) => chain_ts);
+    return { shown, links, outlines: await store.trips.outlines(user, starts) };
+  };
+  const before = await look();
+  expect(await store.timeseries.facts(user, { time: 'ts', keys: ['background/filtered_location'] })).not.toBeNull();
+  await engine.write(user, async (rows) => {
+    const stored = await rows.find(trips, { where: { user } });
+    const olderOutline = (row: (typeof stored)[number]): string | null =>
+      row.kind === 'trip' ? JSON.stringify(outlineOf(briefIn(row as never, row.outline!)!)) : null;
+    await rows.put(
+      trips,
+      stored.map((row) => ({ ...row, outline: olderOutline(row) })),
+    );
+    const packed = await rows.find(chunks, { where: { user } });
+    await rows.put(
+      chunks,
+      packed.map((row) => ({ ...row, entries: splitFacts(row.entries).packed })),
+    );
+  });
+  expect(await store.timeseries.facts(user, { time: 'ts', keys: ['background/filtered_location'] })).toBeNull();
+  expect(await look()).toEqual(before);
+  await store.close();
+});
