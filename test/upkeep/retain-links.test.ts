@@ -157,6 +157,14 @@ it('a second call keeps what was removed, and extends it', async () => {
   expect(earlier.left).toBe('t4 t5');
 });
 
+it('links that an earlier version derived keep it, and the present version counts once', async () => {
+  const earlier = { chain_ts: day, carry: linksWith()[0]!.carry, raw_before: null, days_before: null };
+  const old = { until: day, version: 'old' };
+  const { call } = await open(linksWith(), { retained: { ...earlier, versions: [old] } });
+  for (const n of [2, 3, 4])
+    expect((await call((n + 0.5) * day, 'raw')).retained!.versions).toEqual([old, { until: n * day, version }]);
+});
+
 it('a user whom a run holds is refused', async () => {
   const { store, call } = await open(linksWith());
   const taken = await store.leases.acquire(user, 'pipeline 7 on host', 60);

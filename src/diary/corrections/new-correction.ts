@@ -4,7 +4,7 @@ import type { Correction } from '../../model/correction.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
-import { day } from '../../model/time.ts';
+import { day, justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { concernedTrips } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
@@ -36,7 +36,8 @@ export async function correctionEntry(
   if (Number.isFinite(from) && correction.kind !== 'set_aside' && correction.kind !== 'place_name') {
     const trips = correctedTrips(store);
     around.push(await trips.previous(userId, from - day));
-    for await (const link of everyCorrectedLink(store, userId, { from: from - day, to: to + day })) around.push(link);
+    for await (const link of everyCorrectedLink(store, userId, { from: from - day, to: justAfter(to + day) }))
+      around.push(link);
     around.push(await trips.next(userId, to + day));
   }
   const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
