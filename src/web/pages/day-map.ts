@@ -265,7 +265,7 @@ function drawPlaces(
         const isHidden = ([px, py]: Point): boolean =>
           px > side.x && px < side.x + w && py > side.y && py < side.y + 16;
         const clash = taken.filter((one) => overlaps(one, { ...side, w })).length;
-        const outside = side.x < 2 || side.x + w > width - 2 || side.y < 2 || side.y + 16 > height - 2 ? 500 : 0;
+        const outside = side.x < 2 || side.x + w > width - 2 ? 500 : 0; // the margin has room above and below
         return { ...side, cost: points.filter(isHidden).length + 200 * clash + outside };
       });
       const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));

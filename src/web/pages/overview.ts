@@ -1,5 +1,6 @@
 // Several days: a heading with links to the pages before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
+import { compareTexts } from '../../model/text-order.ts';
 import { daysOfWeek, monthBeside } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { dayBar } from './day-bar.ts';
@@ -117,7 +118,7 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
 /** Rows of days, the newest first. Days of a week are together, below the total length of the week. */
 export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
-  for (const one of [...rows].sort((a, b) => (a.day < b.day ? 1 : -1))) {
+  for (const one of [...rows].sort((a, b) => compareTexts(b.day, a.day))) {
     const { from: monday } = daysOfWeek(one.day);
     weeks.set(monday, [...(weeks.get(monday) ?? []), one]);
   }

@@ -276,6 +276,59 @@ it('the label of a ring is at the first angle where no line is in its way, or le
     expect([x, y, labelWith(at(x, y))]).toEqual([x, y, labels[place]]);
 });
 
+/** A position on a map of 400 x 201 units, of 33,200 units a degree around 0, 0. `corners` give it this size. */
+const onMap = (x: number, y: number): Position => [(x - 200) / 33_200, (100.5 - y) / 33_200];
+const corners = sectionOf('CAR', 0, 1, [onMap(34, 34.1), onMap(366, 166.9)]);
+
+it.each([
+  [256.5, 100.5, 0, 'x="375.9" y="104.5"'],
+  [256.6, 100.5, 0, 'x="137.2" y="104.5"'],
+  [143.5, 100.5, 1, 'x="24.1" y="104.5"'],
+  [143.4, 100.5, 1, 'x="255.6" y="63.7"'],
+])(
+  'the label of the second ring around %d, %d, with %d angles blocked, is inside of the map',
+  (x, y, count, expected) => {
+    const blocked = [0, 180]
+      .slice(0, count)
+      .map((degrees) => onMap(x + 119.4 * Math.cos((degrees * Math.PI) / 180), y));
+    const trip = tripAlong([corners, sectionOf('CAR', 0, 1, [onMap(x, y), ...blocked])]);
+    const svg = dayMap([trip], [{ position: onMap(x, y), mark: 'A' }], words);
+    expect(/class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">400 m/.exec(svg)?.[1]).toBe(expected);
+  },
+);
+
+it.each([
+  [36, 'middle'],
+  [35.9, 'start'],
+  [364, 'middle'],
+  [364.1, 'end'],
+])('the name of a place at %d of 400 units is inside of the map', (x, anchor) => {
+  const svg = dayMap([tripAlong([corners])], [{ position: onMap(x, 100.5), mark: '8 letter' }], words);
+  expect(/class="pn".*?text-anchor="(\w+)"/.exec(svg)![1]).toBe(anchor);
+});
+
+it('another trip is drawn if a part of it is inside of the map', () => {
+  const isDrawn = (x: number, y: number) =>
+    dayMap([tripAlong([corners])], [], words, null, { others: [[onMap(x, y), onMap(x, y)]] }).includes('others');
+  const spots = [
+    [0, 100],
+    [400, 100],
+    [200, 0],
+    [200, 201],
+  ] as const;
+  expect(spots.map(([x, y]) => isDrawn(x, y))).toEqual([false, false, false, false]);
+  const inside = spots.map(([x, y]) => isDrawn(x + (200 - x) / 2000, y + (100 - y) / 1000));
+  expect(inside).toEqual([true, true, true, true]);
+});
+
+it.each([
+  [0.05688, 14],
+  [0.057, 13],
+])('a map of %d degrees has tiles of zoom %d, which are at most 256 units wide', (east, zoom) => {
+  const svg = dayMap([], placesAt([0, 0], [east, 0]), words, { ...tiles, maxZoom: 16 });
+  expect(new Set([...svg.matchAll(/\/t\/(\d+)/g)].map(([, z]) => Number(z)))).toEqual(new Set([zoom]));
+});
+
 it('a line continues across the date line, in both directions', () => {
   const scaleOf = (...east: number[]) =>
     /class="rt" x="[\d.]+" y="3">(.*?)</.exec(
