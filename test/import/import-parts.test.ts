@@ -62,6 +62,15 @@ it.each([
   expect(report).toMatchObject({ ...none, read: count, stored: count });
 });
 
+it('a text counts with its own characters, an object with the characters of its JSON', async () => {
+  const texts = (length: number) =>
+    [1, 2].map((i): Found => ({ owner: null, entry: JSON.stringify(entry(i, length)) }));
+  expect((await imported(texts(512 * 1024 - 1))).batches).toEqual([2]);
+  const three = (length: number) => [...texts(length), of(3)];
+  expect((await imported(three(512 * 1024 - 1))).batches).toEqual([3]);
+  expect((await imported(three(512 * 1024))).batches).toEqual([2, 1]);
+});
+
 it.each([
   ['20,000 entries', 20_001, 0, 20_001],
   ['fewer', 20_000, 0, 0],

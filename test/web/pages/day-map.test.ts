@@ -379,6 +379,32 @@ it('the bar of a day has its parts, hours and texts at their times', () => {
   expect([row.includes('Home'), row.includes('tick'), rectsOf(row)]).toEqual([false, false, rectsOf(svg)]);
 });
 
+it('a gap is named in the bar if it takes more than half of the day, a place if its name or mark has room', () => {
+  const t = textsFor(['en']);
+  const day = { observed: { from: 0, to: 10_000 }, trips: [], completeUntil: 10_000 } as unknown as ShownDay;
+  const namesOf = (item: object, to: number, isRow = false) => {
+    const svg = dayBar(day, [{ from: 0, to, ...item }] as unknown as DayItem[], t, isRow).text;
+    return [...svg.matchAll(/y="22" text-anchor="middle">(.*?)</g)].map((one) => one[1]).join();
+  };
+  const silent = { kind: 'gap', reason: 'silent' };
+  expect([5000, 5001].map((to) => namesOf(silent, to))).toEqual(['', 'not recorded']);
+  expect(namesOf(silent, 9000, true)).toBe('not recorded');
+  const place = (name: string) => ({ kind: 'stay', place: { name, mark: 'M', look: 'place' } });
+  expect([400, 401, 800, 801].map((to) => namesOf(place('abc'), to))).toEqual(['', 'M', 'M', 'abc']);
+  expect([1000, 1001].map((to) => namesOf(place('abcde'), to))).toEqual(['M', 'abcde']);
+  expect(namesOf(place('abc'), 9000, true)).toBe('');
+});
+
+it('the hours of a day that begins late or is short are shown as far as they exist', () => {
+  const t = textsFor(['en']);
+  const ticksOf = (from: number, to: number) => {
+    const day = { observed: { from, to }, trips: [], completeUntil: to } as unknown as ShownDay;
+    return [...dayBar(day, [], t).text.matchAll(/class="tick" x1="([^"]+)"/g)].map((one) => one[1]).join(' ');
+  };
+  expect(ticksOf(0, 86_400)).toBe('0% 12.5% 25% 37.5% 50% 62.5% 75% 87.5% 100%');
+  expect(ticksOf(7200, 86_400)).toBe('4.55% 18.18% 31.82% 45.45% 59.09% 72.73% 86.36% 100%');
+});
+
 const gap = (kind: string, from: number, to: number, reason?: string) => ({ kind, from, to, reason });
 const place = { id: 'a', enter_ts: null };
 const ends = {
