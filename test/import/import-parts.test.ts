@@ -69,6 +69,9 @@ it('a text counts with its own characters, an object with the characters of its 
   const three = (length: number) => [...texts(length), of(3)];
   expect((await imported(three(512 * 1024 - 1))).batches).toEqual([3]);
   expect((await imported(three(512 * 1024))).batches).toEqual([2, 1]);
+  const [first] = texts(512 * 1024);
+  const [, second] = texts(512 * 1024 - 1);
+  expect((await imported([first!, second!, of(3)])).batches).toEqual([3]);
 });
 
 it.each([

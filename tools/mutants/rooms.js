@@ -155,9 +155,10 @@ export const rooms = {
   },
   retain: {
     sources: ['src/upkeep/retain-user.ts', 'src/cli/commands/retain.ts'],
-    first: ['test/upkeep/retain-links.test.ts'],
+    first: ['test/upkeep/retain-links.test.ts', 'test/cli/retain-output.test.ts'],
     tests: [
       'test/cli/retain.test.ts',
+      'test/cli/retain-output.test.ts',
       'test/cli/interrupted.test.ts',
       'test/upkeep/retain-links.test.ts',
       'test/upkeep/retained-rebuild.test.ts',

@@ -36,7 +36,6 @@ export async function readCorrections(
   // Read the usercache first: a run of the pipeline may move entries between the two reads.
   const pending = usercache === undefined ? [] : await correctionsIn(usercache, userId);
   const moved = await correctionsIn(timeseries, userId);
-  if (pending.length === 0) return moved;
   const all = new Map([...moved, ...pending].map((one) => [one.write_ts, one]));
   return [...all.values()].sort((a, b) => a.write_ts - b.write_ts).slice(0, mostRead);
 }
