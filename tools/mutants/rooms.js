@@ -24,9 +24,7 @@ export const rooms = {
       'test/server/limits.test.ts',
       'test/server/route-limits.test.ts',
       'test/server/byte-budget.test.ts',
-      'test/process/server/leaked-link.test.ts',
       'test/server/read-body.test.ts',
-      'test/process/server/sockets.test.ts',
     ],
   },
   put: {
