@@ -84,44 +84,56 @@ export interface LinePlace {
 
 /** A line in metres on a plane. */
 export class Polyline {
-  readonly x: readonly number[];
-  readonly y: readonly number[];
+  readonly x: Float64Array;
+  readonly y: Float64Array;
   /** Metres along the line from its start to each vertex. */
-  readonly along: readonly number[];
+  readonly along: Float64Array;
 
   constructor(points: readonly LatLon[], plane: Plane) {
-    this.x = points.map((point) => plane.x(point));
-    this.y = points.map((point) => plane.y(point));
-    const along = [0];
-    for (let at = 1; at < points.length; at += 1) {
-      along.push(along[at - 1]! + Math.hypot(this.x[at]! - this.x[at - 1]!, this.y[at]! - this.y[at - 1]!));
+    this.x = new Float64Array(points.length);
+    this.y = new Float64Array(points.length);
+    this.along = new Float64Array(points.length);
+    for (const [at, point] of points.entries()) {
+      this.x[at] = plane.x(point);
+      this.y[at] = plane.y(point);
+      if (at === 0) continue;
+      this.along[at] = this.along[at - 1]! + Math.hypot(this.x[at]! - this.x[at - 1]!, this.y[at]! - this.y[at - 1]!);
     }
-    this.along = along;
   }
 
-  /** The position on the edges `from` to before `to` that is nearest to a location. */
-  nearest(px: number, py: number, from = 0, to = this.x.length - 1): LinePlace {
-    let least = Number.POSITIVE_INFINITY;
-    let edge = from;
+  /**
+   * The position on the edges `from` to before `to` that is nearest to a location; `off` is infinite if none is within
+   * `reach` m.
+   */
+  nearest(px: number, py: number, reach = Infinity, from = 0, to = this.x.length - 1): LinePlace {
+    let least = reach * reach;
+    let most = reach;
+    let edge = -1;
     let share = 0;
     const { x, y } = this;
     for (let at = from; at < to; at += 1) {
       const ax = x[at]!;
+      const bx = x[at + 1]!;
+      if ((ax - px > most && bx - px > most) || (px - ax > most && px - bx > most)) continue;
       const ay = y[at]!;
-      const dx = x[at + 1]! - ax;
-      const dy = y[at + 1]! - ay;
+      const by = y[at + 1]!;
+      if ((ay - py > most && by - py > most) || (py - ay > most && py - by > most)) continue;
+      const dx = bx - ax;
+      const dy = by - ay;
       const part = shareAlong(px - ax, py - ay, dx, dy);
       const offX = px - ax - part * dx;
       const offY = py - ay - part * dy;
       const off = offX * offX + offY * offY;
       if (off < least) {
         least = off;
+        most = Math.sqrt(off);
         edge = at;
         share = part;
       }
     }
+    if (edge < 0) return { along: Number.NaN, off: Infinity, edge };
     const along = this.along[edge]! + share * (this.along[edge + 1]! - this.along[edge]!);
-    return { along, off: Math.sqrt(least), edge };
+    return { along, off: most, edge };
   }
 
   /** Index of the edge that contains the position `along` m from the start. */

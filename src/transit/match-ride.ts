@@ -11,9 +11,16 @@
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { logSum } from '../model/log-sum.ts';
-import { dayType, railKinds, type TransitKind } from './feed-index.ts';
+import { dayType, railKinds, type TransitKind, type TransitRoute } from './feed-index.ts';
 import { Plane, Polyline } from './line.ts';
-import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
+import {
+  feedAge,
+  feedsOfDay,
+  type NearStop,
+  type NetworkPattern,
+  type PatternFilter,
+  type TransitNetwork,
+} from './network.ts';
 
 /** A leg that is not on foot. */
 export interface TransitRide {
@@ -87,24 +94,21 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   const nearEnd = network.stopsNear(ride.end, plane);
   if (nearEnd.size === 0) return noEvidence;
   const isUsed = usedPatterns(network, localTime);
-  const scored = scorePatterns(ride, rideLength, network, nearStart, nearEnd, isUsed, localTime);
-  const isNear = (near: ReadonlyMap<number, unknown>, family: Family): NetworkPattern[] =>
-    [...near.keys()]
-      .map((number) => network.patterns[number]!)
-      .filter((one) => familyOf(one) === family && isUsed(one));
+  const used = (near: NearStops): NearStops => new Map([...near].filter(([pattern]) => isUsed(pattern)));
+  const [starts, ends] = [used(nearStart), used(nearEnd)];
+  const scored = scorePatterns(ride, rideLength, starts, ends, localTime);
   const evidenceFor = (family: Family): number => {
-    const [atStart, atEnd] = [isNear(nearStart, family), isNear(nearEnd, family)];
-    if (atStart.length === 0 || atEnd.length === 0) return 0;
+    const routes = countRoutes(family, starts);
+    if (routes === 0 || countRoutes(family, ends) === 0) return 0;
     const best = bestOfRoutes(scored.filter(({ pattern }) => familyOf(pattern) === family));
     if (best.length === 0) return -1;
-    const routes = new Set(atStart.map(({ line }) => line)).size;
     return Math.min(mostEvidence, Math.max(-1, logSum(best.map(({ score }) => score)) - Math.log(1 + routes / 10)));
   };
-  const rails = railsAlone(ride, network, isUsed);
+  const train = evidenceFor('train');
   return {
     bus: evidenceFor('bus'),
-    train: Math.max(evidenceFor('train'), rails ?? Number.NEGATIVE_INFINITY),
-    lines: findLines(ride, scored, network, localTime),
+    train: train < mostOfRails ? Math.max(train, railsAlone(ride, network, isUsed)) : train,
+    lines: findLines(ride, scored, localTime),
   };
 }
 
@@ -124,7 +128,17 @@ type Family = 'bus' | 'train' | 'ferry';
 const familyOf = ({ line }: NetworkPattern): Family =>
   line.kind === 'bus' || line.kind === 'ferry' ? line.kind : 'train';
 
-function usedPatterns(network: TransitNetwork, localTime: LocalTime): (pattern: NetworkPattern) => boolean {
+type NearStops = ReadonlyMap<NetworkPattern, readonly NearStop[]>;
+
+function countRoutes(family: Family, near: NearStops): number {
+  const routes = new Set<TransitRoute>();
+  for (const pattern of near.keys()) {
+    if (familyOf(pattern) === family) routes.add(pattern.line);
+  }
+  return routes.size;
+}
+
+function usedPatterns(network: TransitNetwork, localTime: LocalTime): PatternFilter {
   const agencies = feedsOfDay(network.feeds, (zone) => localTime(zone).day);
   return ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
 }
@@ -134,23 +148,20 @@ interface Scored {
   from: number;
   to: number;
   score: number;
+  /** The stops between both ends. */
+  between: readonly StopBetween[];
 }
 
 function scorePatterns(
   ride: TransitRide,
   rideLength: number,
-  network: TransitNetwork,
-  nearStart: ReadonlyMap<number, NearStop[]>,
-  nearEnd: ReadonlyMap<number, NearStop[]>,
-  isUsed: (pattern: NetworkPattern) => boolean,
+  nearStart: NearStops,
+  nearEnd: NearStops,
   localTime: LocalTime,
 ): Scored[] {
-  const candidates: (Scored & { family: Family })[] = [];
-  for (const [number, starts] of nearStart) {
-    const pattern = network.patterns[number]!;
-    const ends = nearEnd.get(number);
-    if (ends === undefined || !isUsed(pattern)) continue;
-    const pair = bestPair(ride, rideLength, pattern, starts, ends, network);
+  const candidates: Omit<Scored, 'between'>[] = [];
+  for (const [pattern, starts] of nearStart) {
+    const pair = bestPair(ride, rideLength, pattern, starts, nearEnd.get(pattern) ?? []);
     if (pair === null) continue;
     const { from, to, startOff, endOff, metres } = pair;
     // By hand: each end scores .8, less up to 2.5 for its distance from the stop. A different length costs up to 4, and
@@ -163,17 +174,20 @@ function scorePatterns(
       Math.min(4, (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2) +
       timeScore(ride.seconds, pattern, from, to) +
       (isRunning(pattern, localTime) ? 0 : -6);
-    candidates.push({ pattern, from, to, score, family: familyOf(pattern) });
+    candidates.push({ pattern, from, to, score });
   }
   // Leave out patterns that cannot come near the best score, because the corridor score takes the most time.
   candidates.sort((a, b) => b.score - a.score);
   const best = { bus: Number.NEGATIVE_INFINITY, train: Number.NEGATIVE_INFINITY, ferry: Number.NEGATIVE_INFINITY };
   const scored: Scored[] = [];
   for (const one of candidates) {
-    if (one.score + mostOfCorridor < best[one.family] - scoreCutoff) continue;
-    const score = one.score + corridorScore(ride, one.pattern, one.from, one.to, network);
-    best[one.family] = Math.max(best[one.family], score);
-    scored.push({ ...one, score });
+    const family = familyOf(one.pattern);
+    if (one.score + mostOfCorridor < best[family] - scoreCutoff) continue;
+    const path = new Polyline(ride.track, one.pattern.path.plane);
+    const between = stopsBetween(one, ride.track, path);
+    const score = one.score + corridorScore(one, ride.track, path, between);
+    best[family] = Math.max(best[family], score);
+    scored.push({ ...one, score, between });
   }
   return scored;
 }
@@ -194,9 +208,7 @@ function bestPair(
   pattern: NetworkPattern,
   starts: readonly NearStop[],
   ends: readonly NearStop[],
-  network: TransitNetwork,
 ): Pair | null {
-  const { stops } = network.pathOf(pattern);
   let best: Pair | null = null;
   let least = worstPair;
   const [atStart, atEnd] = [spread(start.gap), spread(end.gap)];
@@ -206,10 +218,10 @@ function bestPair(
     for (const to of ends) {
       if (to.at <= from.at) continue;
       const endOff = (to.off / atEnd) ** 2 / 2;
-      const metres = Math.max(
-        1,
-        stops[to.at]!.along - stops[from.at]!.along + detours(pattern, from.at, to.at, network),
-      );
+      if (startOff + endOff > least) continue;
+      const { stops } = pattern.path;
+      const direct = stops[to.at]!.along - stops[from.at]!.along;
+      const metres = Math.max(1, direct + detours(pattern, from.at, to.at));
       const cost = startOff + endOff + (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2;
       if (cost > least) continue;
       least = cost;
@@ -223,8 +235,7 @@ function bestPair(
  * m by which the path between distant stops is longer than the straight line, if the feed has no shape. Roads take 1.2
  * times the straight line in the mean.
  */
-function detours(pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
-  const { unknown, line } = network.pathOf(pattern);
+function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: number): number {
   const between = unknown.filter((edge) => edge >= from && edge < to);
   return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
 }
@@ -238,19 +249,19 @@ const logNormal = (x: number, mean: number, deviation: number): number =>
 const clamp = (x: number, least: number, greatest: number): number => Math.min(greatest, Math.max(least, x));
 
 /** Score of the duration compared with the timetable. A car on the same road takes 0.6 (e^-.5) of a bus's time. */
-function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: number): number {
+function timeScore(seconds: number, { pattern, line }: NetworkPattern, from: number, to: number): number {
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
   const x = Math.log(seconds / planned);
   // Mean and deviation in a vehicle of the line and, after the minus, in another vehicle (by hand).
-  if (!railKinds.includes(pattern.line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
+  if (!railKinds.includes(line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }
 
 /** True if the pattern has a trip under way within an hour of the ride. */
-function isRunning({ feed, hours }: NetworkPattern, localTime: LocalTime): boolean {
+function isRunning({ feed, pattern }: NetworkPattern, localTime: LocalTime): boolean {
   const { hour, weekday } = localTime(feed.zone);
-  const bits = hours[dayType(weekday)];
+  const bits = pattern.hours[dayType(weekday)];
   return [hour, (hour + 1) % 24, (hour + 23) % 24].some((one) => (bits & (1 << one)) !== 0);
 }
 
@@ -289,6 +300,7 @@ const railsCurve = [
   [0.97, 2],
 ] as const;
 const mostOfCorridor = 1.6 + 1.2;
+const mostOfRails = 2;
 /** m; a location up to `onLine` from the line counts fully as on it, a location at `offLine` or farther not at all */
 const onLine = 60;
 const offLine = 150;
@@ -296,34 +308,33 @@ const passedStop = 80; // m; the path passes a stop if it comes at least this ne
 
 /** Score of the path: how well the locations follow the pattern between two stops, pass its stops, and move forward. */
 function corridorScore(
-  ride: TransitRide,
-  pattern: NetworkPattern,
-  from: number,
-  to: number,
-  network: TransitNetwork,
+  { pattern, from, to }: Omit<Scored, 'between'>,
+  track: TransitRide['track'],
+  path: Polyline,
+  between: readonly StopBetween[],
 ): number {
-  const { line, stops, unknown, plane } = network.pathOf(pattern);
+  const { line, stops, unknown } = pattern.path;
   const [first, last] = [stops[from]!, stops[to]!];
-  const edges = [line.edgeAt(first.along), Math.min(line.x.length - 1, line.edgeAt(last.along) + 1)] as const;
-  const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
+  const firstEdge = line.edgeAt(first.along);
+  const afterEdge = Math.max(firstEdge + 1, Math.min(line.x.length - 1, line.edgeAt(last.along) + 1));
+  const metres = seenMetres(path, track);
   let [seen, on, back, farthest] = [0, 0, 0, first.along];
-  for (let at = 0; at < points.length; at += 1) {
-    const { x, y } = points[at]!;
-    const place = line.nearest(x, y, edges[0], Math.max(edges[0] + 1, edges[1]));
-    const metres = seenMetres(points, at);
+  for (let at = 0; at < track.length; at += 1) {
+    const [x, y] = [path.x[at]!, path.y[at]!];
+    const place = line.nearest(x, y, offLine, firstEdge, afterEdge);
     if (place.off <= offLine) {
       if (place.along < farthest - onLine) back += farthest - place.along - onLine;
       farthest = place.along;
     }
-    if (metres === 0 || (place.off > onLine && unknown.some((edge) => mayPass(line, edge, x, y)))) continue;
-    seen += metres;
-    on += metres * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
+    if (metres[at] === 0 || (place.off > onLine && unknown.some((edge) => mayPass(line, edge, x, y)))) continue;
+    seen += metres[at]!;
+    on += metres[at]! * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
   // A score has half of its weight with 400 m of path, or with two stops (by hand).
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * along(corridorCurve, on / seen);
-  const passed = passedStops(pattern, from, to, ride.track, plane);
-  const share = passed.known === 0 ? 0 : passed.passed / passed.known;
-  const atStops = passed.known === 0 ? 0 : (passed.known / (passed.known + 2)) * along(stopsCurve, share);
+  const passed = between.filter(({ isPassed }) => isPassed).length;
+  const count = between.length;
+  const atStops = count === 0 ? 0 : (count / (count + 2)) * along(stopsCurve, passed / count);
   return corridor + atStops - Math.min(4, back / 400); // 1 for each 400 m backwards, at most 4
 }
 
@@ -334,57 +345,60 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
 }
 
-type Point = { x: number; y: number; ts: number };
-
-/** m of the path that a location represents: half of the path to each neighbour, unless a gap is between them. */
-function seenMetres(points: readonly Point[], at: number): number {
-  const part = (from: Point | undefined, to: Point | undefined): number =>
-    from === undefined || to === undefined || to.ts - from.ts > seenGap
-      ? 0
-      : Math.hypot(to.x - from.x, to.y - from.y) / 2;
-  return part(points[at - 1], points[at]) + part(points[at], points[at + 1]);
+/**
+ * m of the path that each location represents: half of the path to each neighbour, unless more than `seenGap` s are
+ * between them.
+ */
+function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Array {
+  const metres = new Float64Array(track.length);
+  for (let at = 1; at < track.length; at += 1) {
+    if (track[at]!.ts - track[at - 1]!.ts > seenGap) continue;
+    const half = Math.hypot(x[at]! - x[at - 1]!, y[at]! - y[at - 1]!) / 2;
+    metres[at - 1]! += half;
+    metres[at]! += half;
+  }
+  return metres;
 }
 
-/** The stops between two stops, and whether the path passes each. A stop that is nearest to a gap is left out. */
-function passedStops(
-  pattern: NetworkPattern,
-  from: number,
-  to: number,
+/** A stop between the two ends of a ride, on the plane of the pattern. */
+interface StopBetween {
+  x: number;
+  y: number;
+  isPassed: boolean;
+}
+
+/** The stops of a pattern between two stops. A stop that is nearest to a gap of the path is left out. */
+function stopsBetween(
+  { pattern, from, to }: Omit<Scored, 'between'>,
   track: TransitRide['track'],
-  plane: Plane,
-): { known: number; passed: number; places: { x: number; y: number; isPassed: boolean }[] } {
-  const path = new Polyline(track, plane);
-  const places: { x: number; y: number; isPassed: boolean }[] = [];
-  for (let at = from + 1; at < to; at += 1) {
-    const stop = pattern.feed.stops[pattern.stops[at]!]!;
+  path: Polyline,
+): StopBetween[] {
+  const { plane } = pattern.path;
+  const between: StopBetween[] = [];
+  for (const stop of pattern.stops.slice(from + 1, to)) {
     const [x, y] = [plane.x(stop), plane.y(stop)];
     const { off, edge } = path.nearest(x, y);
-    if (track[edge + 1]!.ts - track[edge]!.ts <= seenGap) places.push({ x, y, isPassed: off <= passedStop });
+    if (track[edge + 1]!.ts - track[edge]!.ts <= seenGap) between.push({ x, y, isPassed: off <= passedStop });
   }
-  return { known: places.length, passed: places.filter(({ isPassed }) => isPassed).length, places };
+  return between;
 }
 
 /**
- * Score of the share of the path along rails (subway and railway, not trams in streets). It finds rides with a change
- * of trains, and stations out of reach. null: the feeds have no rails nearby.
+ * Score of the share of the path along rails (subway and railway, not trams in streets), at most `mostOfRails`. It
+ * finds rides with a change of trains, and stations out of reach.
  */
-function railsAlone(
-  ride: TransitRide,
-  network: TransitNetwork,
-  isUsed: (pattern: NetworkPattern) => boolean,
-): number | null {
-  const lines = network.railShapes(ride.track, isUsed);
-  if (lines.length === 0) return null;
+function railsAlone({ start, track }: TransitRide, network: TransitNetwork, isUsed: PatternFilter): number {
+  const lines = network.railShapes(track, isUsed);
+  const metres = seenMetres(new Polyline(track, new Plane(start)), track);
   let [seen, on] = [0, 0];
-  const plane = new Plane(ride.start);
-  const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
-  for (const [at, location] of ride.track.entries()) {
-    const metres = seenMetres(points, at);
-    if (metres === 0) continue;
-    seen += metres;
-    if (lines.some(({ line, plane: own }) => line.nearest(own.x(location), own.y(location)).off <= 50)) on += metres;
+  for (const [at, location] of track.entries()) {
+    if (metres[at] === 0) continue;
+    seen += metres[at]!;
+    if (lines.some(({ line, plane }) => line.nearest(plane.x(location), plane.y(location), 50).off <= 50))
+      on += metres[at]!;
   }
-  return seen === 0 ? null : Math.min(mostEvidence, (seen / (seen + 1000)) * along(railsCurve, on / seen));
+  const isKnown = lines.length > 0 && seen > 0;
+  return isKnown ? (seen / (seen + 1000)) * along(railsCurve, on / seen) : Number.NEGATIVE_INFINITY;
 }
 
 /** The best pattern of each route, the best route first. */
@@ -410,16 +424,8 @@ const haltReach = 60;
  * Lines with their probabilities, the best first. The probabilities are the softmax of the scores and of a 0, which is
  * the score of a line that no feed contains.
  */
-function findLines(
-  ride: TransitRide,
-  scored: readonly Scored[],
-  network: TransitNetwork,
-  localTime: LocalTime,
-): LineFound[] {
-  const named = scored.map((one) => ({
-    ...one,
-    score: one.score + haltScore(ride, one, network) + rarity(one.pattern),
-  }));
+function findLines(ride: TransitRide, scored: readonly Scored[], localTime: LocalTime): LineFound[] {
+  const named = scored.map((one) => ({ ...one, score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
   const routes = bestOfRoutes(named);
   if (routes.length === 0) return [];
   const sum = logSum([0, ...routes.map(({ score }) => score)]);
@@ -433,8 +439,8 @@ function findLines(
         route_id: line.id,
         short_name: line.short_name,
         long_name: line.long_name,
-        from_stop: feed.stops[stops[from]!]!.name,
-        to_stop: feed.stops[stops[to]!]!.name,
+        from_stop: stops[from]!.name,
+        to_stop: stops[to]!.name,
         probability: Math.exp(score - sum),
         feed_age_days: feedAge(feed, localTime(feed.zone).day),
       };
@@ -443,11 +449,10 @@ function findLines(
 }
 
 /** Score of halts at stops: buses halt at most of them, cars do not. Used only to choose the line. */
-function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored, network: TransitNetwork): number {
+function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
-  const { plane } = network.pathOf(pattern);
-  const stops = passedStops(pattern, from, to, track, plane);
-  return stops.places.reduce((sum, { x, y, isPassed }) => {
+  const { plane } = pattern.path;
+  return between.reduce((sum, { x, y, isPassed }) => {
     if (!isPassed) return sum;
     const isHalt = halts.some((halt) => Math.hypot(plane.x(halt) - x, plane.y(halt) - y) <= haltReach);
     return sum + (isHalt ? haltAtStop : noHaltAtStop);
@@ -455,7 +460,7 @@ function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored,
 }
 
 /** Score of the frequency: event trains and school trips share the track of a line, and should get a lower score. */
-const rarity = ({ trips }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, trips)), -2, 0);
+const rarity = ({ pattern }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, pattern.trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {
   let metres = 0;

@@ -14,13 +14,8 @@ export const reach = 1_200;
 /** m; without a shape, the path between two stops that are farther apart is not known */
 const longestStraight = 1_200;
 
-/** A pattern with its feed, its line and its number. */
-export interface NetworkPattern extends TransitPattern {
-  feed: FeedIndex;
-  line: TransitRoute;
-  /** Number in the network. */
-  number: number;
-}
+/** True if the feed of a pattern is used on the day. */
+export type PatternFilter = (pattern: NetworkPattern) => boolean;
 
 /** The path of a pattern on a plane in metres. */
 export interface PatternPath {
@@ -30,6 +25,35 @@ export interface PatternPath {
   stops: readonly LinePlace[];
   /** Edges of the line for which the feed does not show the path. */
   unknown: readonly number[];
+}
+
+/** A pattern of a feed. Its number follows the order of feeds and patterns. */
+export class NetworkPattern {
+  readonly feed: FeedIndex;
+  readonly pattern: TransitPattern;
+  readonly number: number;
+  readonly line: TransitRoute;
+  readonly stops: FeedIndex['stops'];
+  #path: PatternPath | undefined;
+
+  constructor(feed: FeedIndex, pattern: TransitPattern, number: number) {
+    this.feed = feed;
+    this.pattern = pattern;
+    this.number = number;
+    this.line = feed.routes[pattern.route]!;
+    this.stops = pattern.stops.map((stop) => feed.stops[stop]!);
+  }
+
+  /** The list of coordinates of its shape; undefined without one. */
+  get shape(): readonly number[] | undefined {
+    return this.feed.shapes[this.pattern.shape];
+  }
+
+  /** The path, computed once, on a plane around the first stop. */
+  get path(): PatternPath {
+    this.#path ??= toPath(this);
+    return this.#path;
+  }
 }
 
 export interface NearStop {
@@ -44,27 +68,21 @@ export class TransitNetwork {
   readonly patterns: readonly NetworkPattern[];
   /** Feeds, sorted by id. */
   readonly feeds: readonly FeedIndex[];
-  readonly #cells = new Map<string, { pattern: number; at: number }[]>();
-  readonly #paths = new Map<number, PatternPath>();
+  readonly #cells = new Map<string, { pattern: NetworkPattern; at: number }[]>();
 
   constructor(feeds: readonly FeedIndex[]) {
     this.feeds = [...feeds].sort((a, b) => (a.id < b.id ? -1 : 1));
     this.patterns = this.feeds
-      .flatMap((feed) => feed.patterns.map((pattern) => ({ ...pattern, feed, line: feed.routes[pattern.route]! })))
-      .map((pattern, number) => ({ ...pattern, number }));
-    for (const { feed, stops, number } of this.patterns) {
-      for (const [at, stop] of stops.entries()) {
-        const cell = cellOf(feed.stops[stop]!);
-        const known = this.#cells.get(cell);
-        if (known === undefined) this.#cells.set(cell, [{ pattern: number, at }]);
-        else known.push({ pattern: number, at });
-      }
+      .flatMap((feed) => feed.patterns.map((pattern) => ({ feed, pattern })))
+      .map(({ feed, pattern }, number) => new NetworkPattern(feed, pattern, number));
+    for (const pattern of this.patterns) {
+      for (const [at, stop] of pattern.stops.entries()) addTo(this.#cells, cellOf(stop), { pattern, at });
     }
   }
 
-  /** Stops within reach of a place, by the number of their pattern. */
-  stopsNear(place: LatLon, plane: Plane): Map<number, NearStop[]> {
-    const near = new Map<number, NearStop[]>();
+  /** Stops within reach of a place, by pattern. */
+  stopsNear(place: LatLon, plane: Plane): Map<NetworkPattern, NearStop[]> {
+    const near = new Map<NetworkPattern, NearStop[]>();
     const rows = Math.ceil(reach / metresPerDegree / cellDegrees);
     const columns = Math.ceil(rows / Math.max(0.1, Math.cos((place.latitude * Math.PI) / 180)));
     const [x, y] = [plane.x(place), plane.y(place)];
@@ -73,13 +91,9 @@ export class TransitNetwork {
         const { latitude, longitude } = place;
         const cell = cellOf({ latitude: latitude + north * cellDegrees, longitude: longitude + east * cellDegrees });
         for (const { pattern, at } of this.#cells.get(cell) ?? []) {
-          const { feed, stops } = this.patterns[pattern]!;
-          const stop = feed.stops[stops[at]!]!;
+          const stop = pattern.stops[at]!;
           const off = Math.hypot(plane.x(stop) - x, plane.y(stop) - y);
-          if (off > reach) continue;
-          const known = near.get(pattern);
-          if (known === undefined) near.set(pattern, [{ at, off }]);
-          else known.push({ at, off });
+          if (off <= reach) addTo(near, pattern, { at, off });
         }
       }
     }
@@ -87,29 +101,22 @@ export class TransitNetwork {
   }
 
   /** Shapes of subways and railways near a track, each once. */
-  railShapes(
-    track: readonly LatLon[],
-    isUsed: (pattern: NetworkPattern) => boolean,
-  ): { line: Polyline; plane: Plane }[] {
+  railShapes(track: readonly LatLon[], isUsed: PatternFilter): PatternPath[] {
     const box = boxOf(track);
     const shapes = new Map<unknown, PatternPath>();
     for (const pattern of this.patterns) {
-      const { feed, shape, line } = pattern;
-      if (shape < 0 || (line.kind !== 'subway' && line.kind !== 'rail') || shapes.has(feed.shapes[shape])) continue;
-      if (!isUsed(pattern) || !pattern.stops.some((stop) => isIn(box, feed.stops[stop]!))) continue;
-      shapes.set(feed.shapes[shape], this.pathOf(pattern));
+      const { shape, line, stops } = pattern;
+      if (shape === undefined || (line.kind !== 'subway' && line.kind !== 'rail') || shapes.has(shape)) continue;
+      if (isUsed(pattern) && stops.some((stop) => isIn(box, stop))) shapes.set(shape, pattern.path);
     }
     return [...shapes.values()];
   }
+}
 
-  /** The path of a pattern, computed once. Each pattern has a plane of its own, around its first stop. */
-  pathOf(pattern: NetworkPattern): PatternPath {
-    const known = this.#paths.get(pattern.number);
-    if (known !== undefined) return known;
-    const path = toPath(pattern);
-    this.#paths.set(pattern.number, path);
-    return path;
-  }
+function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 /** Degrees, 5.5 km from south to north, added to boxes: stops and rails this far away can still have an effect. */
@@ -156,12 +163,9 @@ const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon
 const cellOf = ({ latitude, longitude }: LatLon): string =>
   `${Math.floor(latitude / cellDegrees)}:${Math.floor(longitude / cellDegrees)}`;
 
-function toPath(pattern: NetworkPattern): PatternPath {
-  const { feed, shape } = pattern;
-  const stops = pattern.stops.map((stop) => feed.stops[stop]!);
+function toPath({ stops, shape }: NetworkPattern): PatternPath {
   const plane = new Plane(stops[0]!);
-  const vertices = shape < 0 ? null : feed.shapes[shape]!;
-  const shaped = vertices === null ? null : alongShape(stops, vertices, plane);
+  const shaped = shape === undefined ? null : alongShape(stops, shape, plane);
   if (shaped !== null) return { ...shaped, plane, unknown: [] };
   const line = new Polyline(stops, plane);
   const places = stops.map((_, at): LinePlace => ({ along: line.along[at]!, off: 0, edge: Math.max(0, at - 1) }));
@@ -217,7 +221,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   const places: LinePlace[] = [];
   let best: LinePlace | null = null;
   for (let edge = 0; edge < line.x.length - 1; edge += 1) {
-    const place = line.nearest(px, py, edge, edge + 1);
+    const place = line.nearest(px, py, farthestStop, edge, edge + 1);
     if (place.off > farthestStop) {
       if (best !== null) places.push(best);
       best = null;

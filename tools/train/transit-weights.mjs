@@ -35,7 +35,7 @@ for (const path of feeds) indexes.push(parseIndex((await readFeed(path, 0)).inde
 const network = new TransitNetwork(indexes);
 const evidence = transitOf(network);
 const busLines = network.patterns.filter(
-  ({ line, shape, stops }) => line.kind === 'bus' && shape >= 0 && stops.length > 8,
+  ({ line, shape, stops }) => line.kind === 'bus' && shape !== undefined && stops.length > 8,
 );
 
 const metresPerDegree = 111_195;
@@ -49,17 +49,16 @@ const usedPhones = ['android', 'iphone', 'android without readings', 'logger, 10
 
 /** A day with one ride along a bus line, as `recorded` takes it, and where and when it takes place. */
 function rideAlong({ mode, speed, apart, halt, walk, wait }, random) {
-  const { feed, shape, stops } = random.pick(busLines);
+  const { shape, stops } = random.pick(busLines);
   const first = Math.floor(random.between(0, stops.length - 6));
-  const used = stops.slice(first, first + 5 + Math.floor(random.between(0, 14))).map((stop) => feed.stops[stop]);
+  const used = stops.slice(first, first + 5 + Math.floor(random.between(0, 14)));
   const home = [used[0].latitude, used[0].longitude];
   const onPlane = (latitude, longitude) => ({
     x: (longitude - home[1]) * metresPerDegree * Math.cos((home[0] * Math.PI) / 180),
     y: (latitude - home[0]) * metresPerDegree,
   });
   const halts = used.map(({ latitude, longitude }) => onPlane(latitude, longitude));
-  const points = feed.shapes[shape];
-  const path = points.flatMap((latitude, i) => (i % 2 === 0 ? [onPlane(latitude, points[i + 1])] : []));
+  const path = shape.flatMap((latitude, i) => (i % 2 === 0 ? [onPlane(latitude, shape[i + 1])] : []));
   const from = nearest(path, halts[0], 0);
   const route = path.slice(from, nearest(path, halts.at(-1), from) + 1);
   if (route.length < 3) return null;
