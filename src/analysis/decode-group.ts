@@ -26,8 +26,7 @@ export type CleanedStretch = Stretch & { outliers: readonly number[] };
 /** A candidate group with the results that later steps use. */
 export interface DecodedGroup extends Observations {
   group: CandidateGroup;
-  /** Times of the locations that were removed as outliers. */
-  outliers: readonly number[];
+  outliers: readonly number[]; // times of the locations that were removed as outliers
   track: Track;
   cells: Cells;
   segments: readonly Segment[];
@@ -36,8 +35,7 @@ export interface DecodedGroup extends Observations {
   /** By leg: the evidence of transit feeds; empty without feeds. */
   transit: readonly TransitEvidence[];
   crf: ModeCrf;
-  /** `id` of the model that classified the cells. */
-  model: string;
+  model: string; // `id` of the model that classified the cells
 }
 
 /** s; states are also decoded this long before and after a group: iPhones report walking long before locations */

@@ -34,8 +34,7 @@ const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceTex
 
 /** The part of a `Day` that the summary shows. Labels and flags may be missing. */
 export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
-  /** Links that start on the day, in order. */
-  records: readonly TripRecord[];
+  records: readonly TripRecord[]; // links that start on the day, in order
 }
 
 /** A part of a day, in order of time. */
@@ -49,14 +48,12 @@ export type DayPart =
 
 /** A section of a trip, or a wait of a minute or more between two sections. */
 export interface PathPart {
-  /** Empty for a wait. */
-  clock: string;
+  clock: string; // empty for a wait
   mode: string;
   distance: string;
   duration: string;
   estimated: string;
-  /** See `lineText`. */
-  line: string;
+  line: string; // see `lineText`
 }
 
 /**
@@ -92,8 +89,7 @@ export function dayParts(
   }
 }
 
-/** s; if less time is between two trips, no place is shown between them */
-const leastStay = 1;
+const leastStay = 1; // s; if less time is between two trips, no place is shown between them
 
 function stayText(from: number, to: number, observed: ObservedDay): string {
   const unseen = unobservedWithin(observed, from, to);

@@ -39,8 +39,7 @@ export interface Mark extends TimeRange {
 
 /** The data that flags are computed from, besides trips. */
 export interface FlagInputs {
-  /** Times of locations, ascending, without repeats. */
-  locations: readonly number[];
+  locations: readonly number[]; // times of locations, ascending, without repeats
   /** Locations before this time were removed because of their age, so their number is not known. Absent: none. */
   removedBefore?: number;
   /** Flags on time ranges. Each applies to all days, places and sections that it touches. */
@@ -50,10 +49,8 @@ export interface FlagInputs {
 /** A flag, and the day, place, trip or section that it is on. */
 export interface Flagged extends Mark {
   of: 'day' | 'place' | 'trip' | 'section';
-  /** Id of the place, trip or section; null for a day. */
-  id: string | null;
-  /** Mode of the section. */
-  mode?: string;
+  id: string | null; // id of the place, trip or section; null for a day
+  mode?: string; // mode of the section
 }
 
 /** A stay. An open end is infinite. */
@@ -66,10 +63,8 @@ export interface FlaggedStay {
 const limits = {
   /** m; on shorter sections an average speed is not reliable, and the path to the first location is often estimated */
   least: 500,
-  /** s; a second location this long before or after a stay confirms it */
-  around: 300,
-  /** s; a stay shorter than this may have only one location */
-  stay: 900,
+  around: 300, // s; a second location this long before or after a stay confirms it
+  stay: 900, // s; a stay shorter than this may have only one location
 };
 
 type FlaggedTrip = Pick<BriefTrip, 'id' | 'start_ts' | 'end_ts' | 'sections' | 'evidence'>;

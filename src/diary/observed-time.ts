@@ -50,8 +50,7 @@ export interface TimeSpan {
 /** A local day. Its parts follow each other without a break. `_s` fields are the sums of each kind, in s. */
 export interface ObservedDay {
   day: string;
-  /** The time zone at its start. */
-  zone: string;
+  zone: string; // the time zone at its start
   /**
    * Start and end, seconds since the epoch; `to` is exclusive. Each is midnight in the zone that applies then, or the
    * time of a change of the zone that skips midnight.
@@ -73,10 +72,8 @@ export interface ObservedDay {
 /** The inputs of observed days. `links`: in order, from the trip before the days to the link after them. */
 export interface ObservedSource {
   links: readonly BriefRecord[];
-  /** See `PipelineState`. */
-  observed: PipelineState['observed'];
-  /** The time zone if there are no trips. */
-  zone: string;
+  observed: PipelineState['observed']; // see `PipelineState`
+  zone: string; // the time zone if there are no trips
   /** Causes that override the phone's own reason. The first match wins. */
   causes?: readonly Unobserved[];
   /** Exclusions of entries by corrections. Absent: none. */
@@ -202,8 +199,7 @@ interface Known {
   /** Trips. `added`: a correction added the trip. */
   moves: readonly (TimeRange & { added: boolean })[];
   gaps: readonly Unobserved[];
-  /** Gaps that were probably stays. */
-  inferred: readonly TimeRange[];
+  inferred: readonly TimeRange[]; // gaps that were probably stays
   causes: readonly Unobserved[];
   excluded: readonly (TimeRange & Pick<Exclusion, 'source' | 'token_id'>)[];
   statedStays: readonly TimeRange[];

@@ -18,6 +18,7 @@ import { idOf } from '../model/ids.ts';
 import { day, type TimeRange } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
+import { addToList } from '../util/add-to-list.ts';
 import { atOnce, inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import {
@@ -29,14 +30,11 @@ import {
 
 /** Thresholds, by hand on simulated people. */
 const limits = {
-  /** m; a stay farther away is another place */
-  reach: 150,
-  /** m; side of the cells in which stays are counted */
-  count: 50,
+  reach: 150, // m; a stay farther away is another place
+  count: 50, // m; side of the cells in which stays are counted
   /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, other places try a smaller cell */
   ids: [1500, 500, 150, 1],
-  /** s after midnight (3:00); a stay at this time counts as a night */
-  night: 3 * 3600,
+  night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
 
 /** A stay at one location. */
@@ -50,19 +48,13 @@ export interface LocatedStay {
 
 /** A place of a person. */
 export interface KnownPlace {
-  /** Stable: later data rarely change it, see docs/quality.md. */
-  id: string;
-  /** The median of its stays. */
-  at: Position;
+  id: string; // stable: later data rarely change it, see docs/quality.md
+  at: Position; // the median of its stays
   stays: number;
-  /** Nights spent here. */
-  nights: number;
-  /** When the first stay began, seconds since the epoch. */
-  first: number;
-  /** `A` for the place of the first stay, then `B`; after `Z` numbers. */
-  letter: string;
-  /** The name that the person or an operator gave, or null. */
-  name: string | null;
+  nights: number; // nights spent here
+  first: number; // when the first stay began, seconds since the epoch
+  letter: string; // `A` for the place of the first stay, then `B`; after `Z` numbers
+  name: string | null; // the name that the person or an operator gave, or null
   /** Probability of spending the next night here; null except for the place with most nights. */
   home: number | null;
 }
@@ -183,8 +175,7 @@ const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a,
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions) {
-    const key = JSON.stringify(cellMiddle(at, limits.count));
-    if (!cells.get(key)?.push(at)) cells.set(key, [at]);
+    addToList(cells, JSON.stringify(cellMiddle(at, limits.count)), at);
   }
   const spots = [...cells].map(([key, own]) => ({ key, own, at: medianLocation(own) }));
   const weights = new Map<string, number>();
@@ -225,8 +216,7 @@ const bandOf = ({ latitude }: LatLon): number => Math.floor(latitude / bandHeigh
 function bandsOf(locations: readonly LatLon[]): Bands {
   const bands = new Map<number, number[]>();
   for (const [i, one] of locations.entries()) {
-    const band = bandOf(one);
-    if (!bands.get(band)?.push(i)) bands.set(band, [i]);
+    addToList(bands, bandOf(one), i);
   }
   return bands;
 }

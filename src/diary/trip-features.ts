@@ -5,7 +5,7 @@ import { oid, point, timeFields } from '../model/extended-json.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
 import type { Place, Section, Stop, Trip } from '../model/trip.ts';
-import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
+import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
 /** The departure after a trip. */
@@ -73,23 +73,11 @@ export function tripFeatures(
 }
 
 function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: AfterTrip, zone: string): Feature<Point> {
-  const { enter_ts, enter_zone, ending_trip, raw_places, source, name } = place;
-  const { exit_ts, starting_trip } = after;
   return {
     type: 'Feature',
     id: place.id,
     geometry: point(place.location),
-    properties: {
-      source,
-      ...(name !== undefined && { display_name: name }),
-      raw_places: raw_places.map(oid),
-      ...(enter_ts !== null && timeFields('enter', enter_ts, enter_zone ?? zone)),
-      ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),
-      ...(enter_ts !== null && exit_ts !== null && { duration: exit_ts - enter_ts }),
-      ...(ending_trip && { ending_trip: oid(ending_trip) }),
-      ...(starting_trip && { starting_trip: oid(starting_trip) }),
-      feature_type: kind,
-    },
+    properties: withFields(stayFields(place, { enter_ts: place.enter_ts, ...after }, zone), { feature_type: kind }),
   };
 }
 

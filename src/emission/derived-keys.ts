@@ -19,10 +19,8 @@ export interface DerivedKey {
   key: string;
   /** The kind of element that each entry describes. */
   from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
-  /** True if it contains user inputs. */
-  labels?: true;
-  /** True if it contains suggested labels. */
-  suggests?: true;
+  labels?: true; // true if it contains user inputs
+  suggests?: true; // true if it contains suggested labels
   /** Makes the entries of one element of the timeline, in order of time. */
   make(element: Element, context: EntryContext): DerivedEntry[];
 }

@@ -7,19 +7,14 @@ import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/co
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
+import type { StayTimes } from '../model/trip-fields.ts';
 import type { Store } from '../store/store.ts';
 
 /** A stay at a place, with its start and end. */
-export interface PlaceStay {
+export interface PlaceStay extends StayTimes {
   place: Place;
   /** Time zone of the end of the stay. The start has the zone of the place, or this one if the place has none. */
   zone: string;
-  /** null: it is the first place. */
-  enter_ts: number | null;
-  /** null: the user is still there. */
-  exit_ts: number | null;
-  /** The trip that begins there; null if the departure was not recorded, or the user is still there. */
-  starting_trip: string | null;
 }
 
 /** A trip, or untracked time, with the stays before and after it. Unobserved time has the same stay on both sides. */
@@ -53,8 +48,7 @@ interface Around {
   previous: TripLink | null;
   record: TripLink;
   next: TripLink | null;
-  /** The links from the previous trip to this one, both included. */
-  links: readonly TripRecord[];
+  links: readonly TripRecord[]; // the links from the previous trip to this one, both included
 }
 
 /** The elements of one trip: the untracked time before it, if any, and the trip itself. Pure. */

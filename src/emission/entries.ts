@@ -12,7 +12,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import { inferredMode, motionMode } from '../model/modes.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
-import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
+import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
@@ -24,11 +24,9 @@ export interface DerivedEntry extends Entry {
 /** The inputs of entries besides the element. */
 export interface EntryContext {
   userId: string;
-  /** When the trip was last written, seconds since the epoch. */
-  writtenTs: number;
+  writtenTs: number; // when the trip was last written, seconds since the epoch
   labels: Labels;
-  /** Suggested labels; null: none are suggested. */
-  suggestions: Suggestions | null;
+  suggestions: Suggestions | null; // suggested labels; null: none are suggested
   /** True for an entry within another entry, whose metadata contain the time of writing. */
   nested?: true;
 }
@@ -327,19 +325,10 @@ export function recreatedLocations({ trip }: OfTrip, context: EntryContext): Der
 
 // ---------------------------------------------------------------- places
 
-function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceStay): JsonObject {
-  return {
-    location: point(place.location),
-    source: place.source,
-    ...(place.name !== undefined && { display_name: place.name }),
-    raw_places: place.raw_places.map(oid),
-    ...(enter_ts !== null && timeFields('enter', enter_ts, place.enter_zone ?? zone)),
-    ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),
-    ...(enter_ts !== null && exit_ts !== null && { duration: exit_ts - enter_ts }),
-    ...(place.ending_trip !== null && { ending_trip: oid(place.ending_trip) }),
-    ...(starting_trip !== null && { starting_trip: oid(starting_trip) }),
-  };
-}
+const placeFields = (stay: PlaceStay): JsonObject => ({
+  location: point(stay.place.location),
+  ...stayFields(stay.place, stay, stay.zone),
+});
 
 /** `analysis/confirmed_place`: a stay with its user inputs. It refers to confirmed trips. */
 export function confirmedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {

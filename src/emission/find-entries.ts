@@ -13,21 +13,16 @@ import { type DerivedTime, derivedEntries } from './read-derived.ts';
 
 /** Which entries to find, their order, and how many. */
 export interface Selection {
-  /** Default: all keys. */
-  keys?: readonly string[];
-  /** The time that orders them. */
-  time: 'write_ts' | 'ts';
-  /** Half-open range of `time`. A missing bound is open. */
-  from?: number;
+  keys?: readonly string[]; // default: all keys
+  time: 'write_ts' | 'ts'; // the time that orders them
+  from?: number; // Half-open range of `time`. A missing bound is open.
   to?: number;
   /** The time by which derived entries are found and sorted, and its range, both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
-  /** How labels are suggested in derived entries. */
-  suggestions: SuggestionSettings;
+  suggestions: SuggestionSettings; // how labels are suggested in derived entries
   /** A further condition. */
   matches: (entry: Entry) => boolean;
-  /** The most entries to return. */
-  max: number;
+  max: number; // the most entries to return
   /** Which entries to return if there are more: the first, the last, or every n-th. */
   keep: 'first' | 'last' | 'sample';
 }

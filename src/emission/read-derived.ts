@@ -19,8 +19,7 @@ export type DerivedTime = 'write_ts' | 'ts' | 'start_ts' | 'end_ts' | 'enter_ts'
 /** The part of the store that derived entries are made from. */
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
-/** The most elements in memory at one time, with their labels. */
-const batchSize = 50;
+const batchSize = 50; // the most elements in memory at one time, with their labels
 
 /** Entries of `keys` with `time` in the range, both ends included, ascending. With `settings`, labels are suggested. */
 export async function* derivedEntries(

@@ -4,8 +4,7 @@ import type { Position, Section } from '../model/trip.ts';
 /** One vertex of a trip's line. */
 export interface Vertex {
   section: Section;
-  /** Index of the vertex in its section. */
-  index: number;
+  index: number; // index of the vertex in its section
   ts: number;
   position: Position;
 }

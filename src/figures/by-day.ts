@@ -2,14 +2,10 @@
 
 /** The fields of a trip that the figures need. */
 export interface DayTrip {
-  /** Local day of its start, `YYYY-MM-DD`. */
-  day: string;
-  /** m */
-  distance: number;
-  /** s */
-  duration: number;
-  /** User inputs by the name of their key. */
-  userInput: Readonly<Record<string, unknown>>;
+  day: string; // local day of its start, `YYYY-MM-DD`
+  distance: number; // m
+  duration: number; // s
+  userInput: Readonly<Record<string, unknown>>; // user inputs by the name of their key
 }
 
 /** The value of a trip for each metric. The metric of a day is the sum over its trips. */
@@ -28,8 +24,7 @@ const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'rep
  */
 export interface DayFigures {
   date: string;
-  /** Always 1, because the figures are about the caller only. */
-  nUsers: number;
+  nUsers: number; // always 1, because the figures are about the caller only
   [label: string]: string | number;
 }
 

@@ -24,11 +24,9 @@ export interface DisclosedCell {
 
 /** A published table. */
 export interface Disclosed {
-  /** All people together; null if they are too few. */
-  all: DisclosedCell | null;
+  all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
-  /** The number of cells that are combined as the rest. */
-  withheld: number;
+  withheld: number; // the number of cells that are combined as the rest
   /** The figures of all withheld cells together; null if there are none, or if they have too few people. */
   rest: DisclosedCell | null;
   /** Observed days of 24 h, with noise and rounded to two digits like other figures; null: too few people. */
@@ -48,21 +46,17 @@ export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
  */
 export interface Question {
   by: Dimension;
-  /** The least number of people of a published figure. */
-  least: number;
-  /** The text that the noise is derived from, such as the month. */
-  occasion: string;
+  least: number; // the least number of people of a published figure
+  occasion: string; // the text that the noise is derived from, such as the month
   /** The figures of all trips of each person. Default: the sum of the cells. */
   everybody?: ReadonlyMap<string, Figures>;
-  /** The observed times, also of people without trips. */
-  observed?: ObservedTimes;
+  observed?: ObservedTimes; // the observed times, also of people without trips
 }
 
 /** Default of the least number of people. */
 export const usualLeast = 5;
 
-/** The largest share of one person in a figure. */
-const mostOfOnePerson = 0.5;
+const mostOfOnePerson = 0.5; // the largest share of one person in a figure
 
 /**
  * Returns the figures of `tallies` that can be published. A cell needs at least `least` people, none of whom

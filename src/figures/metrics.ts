@@ -1,21 +1,16 @@
 // Metrics: compute one value per mode from the sections of a period.
 import { quantile } from '../model/geo/quantile.ts';
 import type { Trip } from '../model/trip.ts';
+import { addToList } from '../util/add-to-list.ts';
 
 /** The fields of a section that the metrics need. */
 export interface SectionFigures {
-  /** Seconds since the epoch. */
-  start_ts: number;
-  /** Time zone of the trip's start, which decides the local day. */
-  zone: string;
-  /** The part after the dot of `sensed_mode`, such as `WALKING`. */
-  mode: string;
-  /** m */
-  distance: number;
-  /** s */
-  duration: number;
-  /** m/s; null for a section without speeds */
-  median_speed: number | null;
+  start_ts: number; // seconds since the epoch
+  zone: string; // time zone of the trip's start, which decides the local day
+  mode: string; // the part after the dot of `sensed_mode`, such as `WALKING`
+  distance: number; // m
+  duration: number; // s
+  median_speed: number | null; // m/s; null for a section without speeds
 }
 
 /** The sections of one trip, in order. */
@@ -77,11 +72,6 @@ export function groupBy<Key>(
   keyOf: (section: SectionFigures) => Key,
 ): Map<Key, SectionFigures[]> {
   const groups = new Map<Key, SectionFigures[]>();
-  for (const section of sections) {
-    const key = keyOf(section);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [section]);
-    else group.push(section);
-  }
+  for (const section of sections) addToList(groups, keyOf(section), section);
   return groups;
 }

@@ -20,8 +20,7 @@ import {
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
-  /** `YYYY-MM` */
-  month: string;
+  month: string; // `YYYY-MM`
   by: Dimension;
 }
 
@@ -41,8 +40,7 @@ export interface MonthFigures {
   by: Dimension;
   /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
-  /** All trips of each person, by UUID. */
-  everybody: ReadonlyMap<string, Figures>;
+  everybody: ReadonlyMap<string, Figures>; // all trips of each person, by UUID
   observed: ObservedTimes;
 }
 

@@ -13,8 +13,7 @@ import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 
 /** The sections of a period, and its label in an answer. */
 export interface Period {
-  /** Label of the period, seconds since the epoch. */
-  ts: number;
+  ts: number; // label of the period, seconds since the epoch
   /** The label as calendar fields. For a local group, only the fields that define it, and the zone. */
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
@@ -26,8 +25,7 @@ export interface MetricSummary {
   ts: number;
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
-  /** 1, or 0 for a period without sections. */
-  nUsers: number;
+  nUsers: number; // 1, or 0 for a period without sections
   [mode: string]: unknown;
 }
 

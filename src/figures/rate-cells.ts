@@ -10,8 +10,7 @@ export interface WeightedPerson {
   weight: number;
   /** Observed days of 24 h, by weekday; `all`: the sum of all weekdays. */
   days: Map<string, number>;
-  /** Figures by cell; `all`: the figures of all trips. */
-  tally: PersonTally;
+  tally: PersonTally; // figures by cell; `all`: the figures of all trips
 }
 
 /** An estimate and the bounds of its 95 % interval; null without observed days. */
@@ -23,14 +22,12 @@ export interface RatedCell {
   people: number;
   trips_per_day: RateInterval;
   km_per_day: RateInterval;
-  /** The part of all kilometres, 0 to 1. */
-  share_of_km: RateInterval;
+  share_of_km: RateInterval; // the part of all kilometres, 0 to 1
 }
 
 /** Number of draws. With more draws, the bounds move by less than a tenth of the length of the interval. */
 const draws = 1000;
-/** The seed is fixed, so that the same figures have the same intervals. */
-const seed = 20_240_312;
+const seed = 20_240_312; // the seed is fixed, so that the same figures have the same intervals
 
 /** The rates of cells, and of all of them together as `all`. */
 export function rateCells(people: readonly WeightedPerson[], by: Dimension): RatedCell[] {

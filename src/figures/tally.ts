@@ -10,10 +10,8 @@ export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 /** Figures of one person or of several. */
 export interface Figures {
   trips: number;
-  /** m */
-  metres: number;
-  /** s */
-  seconds: number;
+  metres: number; // m
+  seconds: number; // s
 }
 
 /** Figures of one person by cell. */
@@ -31,8 +29,7 @@ export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTC
  */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
-/** Degrees; cells of the grid are about 1.1 km high. */
-const gridStep = 0.01;
+const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high
 
 /**
  * Adds a trip to a person's figures: by mode, each section to the cell of its mode; by other dimensions, the whole trip

@@ -1,7 +1,17 @@
 // Fields that all forms of a trip share: zones, stops and estimated lengths.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
-import type { BriefRecord, BriefSection, BriefTrip, Section, Stop, Trip, TripOutline, TripRecord } from './trip.ts';
+import type {
+  BriefRecord,
+  BriefSection,
+  BriefTrip,
+  Place,
+  Section,
+  Stop,
+  Trip,
+  TripOutline,
+  TripRecord,
+} from './trip.ts';
 
 /** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */
 export function zoneWithin(
@@ -25,6 +35,31 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
     distance: stop.distance,
     source: stop.source,
   };
+}
+
+/** The fields of a stay in documents and derived entries. `zone` applies to its end. */
+export function stayFields(
+  { source, name, raw_places, enter_zone, ending_trip }: Place,
+  { enter_ts, exit_ts, starting_trip }: StayTimes,
+  zone: string,
+): JsonObject {
+  return {
+    source,
+    ...(name !== undefined && { display_name: name }),
+    raw_places: raw_places.map(oid),
+    ...(enter_ts !== null && timeFields('enter', enter_ts, enter_zone ?? zone)),
+    ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),
+    ...(enter_ts !== null && exit_ts !== null && { duration: exit_ts - enter_ts }),
+    ...(ending_trip !== null && { ending_trip: oid(ending_trip) }),
+    ...(starting_trip !== null && { starting_trip: oid(starting_trip) }),
+  };
+}
+
+/** The times of a stay, and the trip that begins there; null: not known. */
+export interface StayTimes {
+  enter_ts: number | null;
+  exit_ts: number | null;
+  starting_trip: string | null;
 }
 
 /** m of a trip's distance that no location shows. */

@@ -30,8 +30,7 @@ const firstStretchSize = 500;
 /** Filtered locations per read, until one is found that no correction excludes. */
 const entriesAtOnce = 500;
 
-/** Stored links per read. */
-const linksAtOnce = 500;
+const linksAtOnce = 500; // stored links per read
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
@@ -112,12 +111,9 @@ function changedRange(
 interface Work {
   context: RunContext;
   changed: TimeRange;
-  /** The key of the locations to analyse. */
-  source: NonNullable<PipelineState['locations_from']>;
-  /** `complete_until` before the run. */
-  completeBefore: number | null;
-  /** The store without excluded entries. */
-  read: StretchStore;
+  source: NonNullable<PipelineState['locations_from']>; // the key of the locations to analyse
+  completeBefore: number | null; // `complete_until` before the run
+  read: StretchStore; // the store without excluded entries
   exclusions: readonly Exclusion[];
 }
 
@@ -127,8 +123,7 @@ class Analysis {
   private readonly changes: TripChange[] = [];
   /** Removed links that the next stretch may add again, see `compare`. */
   private pending: TripRecord[] = [];
-  /** The time of the user's first location. */
-  private firstTs: number | null;
+  private firstTs: number | null; // the time of the user's first location
   private readonly problems: string[] = [];
   /** The cells with locations. Null: unknown, because older trips were derived before cells were stored. */
   private readonly cells: Set<string> | null;

@@ -2,8 +2,7 @@
 import { addDays, localDay } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 
-/** Days before the end of the last trip. Phones keep documents for as long. */
-const windowDays = 7;
+const windowDays = 7; // Days before the end of the last trip. Phones keep documents for as long.
 
 /** The local days with documents, both included. */
 export interface DocumentWindow {

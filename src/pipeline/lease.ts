@@ -5,8 +5,7 @@ import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** A lease that is renewed until `end` is called. */
 export interface HeldLease {
-  /** The pipeline state when the lease was acquired. */
-  readonly state: PipelineState;
+  readonly state: PipelineState; // the pipeline state when the lease was acquired
   /** The lease as last renewed. */
   current(): Lease;
   /** Stops renewing and releases the lease. With `released` it only stops: a write has released the lease already. */

@@ -28,10 +28,8 @@ export interface DocumentKeys {
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
   /** The days of `trips`, ascending. Each has a document or will get one. */
   days: string[];
-  /** The keys of the stored documents. */
-  present: string[];
-  /** The keys that documents may have. */
-  valid: string[];
+  present: string[]; // the keys of the stored documents
+  valid: string[]; // the keys that documents may have
   obsolete: ObsoleteKey[];
 }
 

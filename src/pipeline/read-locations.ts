@@ -18,9 +18,9 @@ import { isPhone, sourceOf } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import { entryPages } from '../store/paging.ts';
 import type { Timeseries } from '../store/store.ts';
+import { addToList } from '../util/add-to-list.ts';
 
-/** Entries per read. */
-const pageSize = 5000;
+const pageSize = 5000; // entries per read
 
 /** The inputs of reading that are the same for all parts of a stretch. */
 export interface LocationReader {
@@ -98,23 +98,17 @@ function gapsOf(found: BySource, from: number, to: number): TimeRange[] {
 }
 
 /** The times of all locations, ascending. */
-function timesOf(found: BySource): Float64Array {
-  let count = 0;
-  for (const locations of found.values()) count += locations.length;
-  const times = new Float64Array(count);
-  let i = 0;
-  for (const locations of found.values()) for (const { ts } of locations) times[i++] = ts;
-  return found.size > 1 ? times.sort() : times;
+function timesOf(found: BySource): number[] {
+  const times = [...found.values()].flatMap((locations) => locations.map(({ ts }) => ts));
+  return found.size > 1 ? times.sort((a, b) => a - b) : times;
 }
 
 interface Part {
   key: string;
   from: number;
   to?: number;
-  /** Only entries in these ranges, see `EntryQuery`. */
-  within?: readonly TimeRange[];
-  /** Reading ends when `size` locations since `countFrom` are found. */
-  countFrom?: number;
+  within?: readonly TimeRange[]; // only entries in these ranges, see `EntryQuery`
+  countFrom?: number; // reading ends when `size` locations since `countFrom` are found
   size?: number;
 }
 
@@ -162,10 +156,6 @@ function bySource(locations: readonly ObservedLocation[]): Map<string, readonly 
   const first = locations[0]?.source;
   if (first !== undefined && locations.every(({ source }) => source === first)) return new Map([[first, locations]]);
   const groups = new Map<string, ObservedLocation[]>();
-  for (const location of locations) {
-    const group = groups.get(location.source);
-    if (group === undefined) groups.set(location.source, [location]);
-    else group.push(location);
-  }
+  for (const location of locations) addToList(groups, location.source, location);
   return groups;
 }

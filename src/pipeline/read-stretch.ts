@@ -26,8 +26,7 @@ import { entryPages } from '../store/paging.ts';
 import type { EntryQuery, Timeseries } from '../store/store.ts';
 import { readLocations } from './read-locations.ts';
 
-/** Entries per read. */
-const pageSize = 5000;
+const pageSize = 5000; // entries per read
 
 const motionKeys = [keys.activity, keys.motionActivity];
 

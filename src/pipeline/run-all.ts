@@ -1,5 +1,6 @@
 // Runs the pipeline for every user. Other runs on this or other hosts may do the same at the same time: leases decide
 // which run works on a user.
+import { setTimeout } from 'node:timers/promises';
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { line } from '../log/messages.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
@@ -28,8 +29,8 @@ export interface AllOptions extends PipelineOptions {
   onUser?: (report: UserReport, done: number) => void;
   /** Called when the run has waited for a lease for over a second. `seconds`: the longest that it may still wait. */
   onWait?: (report: UserReport, seconds: number) => void;
-  /** Waits for a number of seconds. Tests pass their own function. */
-  wait?: (seconds: number) => Promise<void>;
+  /** Waits for a number of seconds, or until the signal is aborted. Tests pass their own function. */
+  wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /** The numbers of users by the result of their runs. The size of the report does not depend on the number of users. */
@@ -48,8 +49,7 @@ export interface AllReport {
   longest: { user_id: string; seconds: number } | null;
 }
 
-/** The most failed users in a report, and the most problems of a stage. */
-const mostListed = 20;
+const mostListed = 20; // the most failed users in a report, and the most problems of a stage
 /**
  * Users per query for work. Few, so that the first user begins soon, and the answer is not outdated when a user begins.
  */
@@ -59,9 +59,9 @@ const pageSize = 100;
  */
 const firstStep = 1 / 16;
 const longestStep = 1;
-/** s of waiting after which `onWait` is called. */
-const reportAfter = 1;
-const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+const reportAfter = 1; // s of waiting after which `onWait` is called
+const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>
+  setTimeout(seconds * 1000, undefined, signal && { signal }).catch(() => {});
 
 /**
  * Removes expired accounts, then runs the pipeline for every user who has work. Skips users whose lease another run
@@ -98,8 +98,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   return report;
 }
 
-/** Accounts removed per transaction. */
-const expiredAtOnce = 100;
+const expiredAtOnce = 100; // accounts removed per transaction
 
 /** Removes accounts of people who joined a study by its link and never sent data, to make room in a full study. */
 async function removeExpired({ studies }: Store, { now, log }: AllOptions): Promise<void> {
@@ -121,15 +120,9 @@ async function retry(
   run: (userId: string) => Promise<UserReport>,
   options: AllOptions,
 ): Promise<void> {
-  const listening = new AbortController(); // ends the listening, because the signal may outlive many runs
-  const ended = aborted(options.signal, listening.signal);
-  try {
-    for (const one of busy) {
-      const last = options.signal?.aborted ? one : await secondTry(store, one, run, options, ended);
-      await addResult(store, report, last, options);
-    }
-  } finally {
-    listening.abort();
+  for (const one of busy) {
+    const last = options.signal?.aborted ? one : await secondTry(store, one, run, options);
+    await addResult(store, report, last, options);
   }
 }
 
@@ -238,7 +231,6 @@ async function secondTry(
   first: UserReport,
   run: (userId: string) => Promise<UserReport>,
   options: AllOptions,
-  ended: Promise<void>,
 ): Promise<UserReport> {
   const wait = options.wait ?? pause;
   let isReported = false;
@@ -252,18 +244,10 @@ async function secondTry(
     const left = lease.seconds + clockSlack - waited;
     if (left <= 0) break;
     const step = Math.min(longest, left);
-    await Promise.race([wait(step), ended]);
+    await wait(step, options.signal);
     if (options.signal?.aborted) return first;
     waited += step;
   }
   const again = await run(first.user_id);
   return again.status === 'busy' ? first : again;
-}
-
-/** Resolves when `signal` is aborted; without a signal, never. Stops listening when `listening` is aborted. */
-function aborted(signal: AbortSignal | undefined, listening: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    signal?.addEventListener('abort', () => resolve(), { once: true, signal: listening });
-  });
 }

@@ -8,6 +8,7 @@
 import { oneLine } from '../log/text.ts';
 import { isNowhere, type LatLon } from '../model/geo/distance.ts';
 import { MobilityError } from '../model/mobility-error.ts';
+import { addToList } from '../util/add-to-list.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
 
@@ -21,22 +22,17 @@ export interface GtfsTables {
 
 /** Numbers for the operator: what a feed lacks, and what the index leaves out. */
 export interface FeedNotes {
-  /** Patterns without a shape. */
-  no_shape: number;
-  /** Patterns without times. */
-  no_times: number;
+  no_shape: number; // patterns without a shape
+  no_times: number; // patterns without times
   /** Stops without a position, and repeated stops: of several rows with one id, the last counts. */
   stops_left_out: number;
-  /** Trips with fewer than two known stops. */
-  trips_left_out: number;
+  trips_left_out: number; // trips with fewer than two known stops
   /** Routes of kinds that the analysis does not use, such as lifts and taxis. */
   routes_left_out: number;
-  /** Rare patterns, left out to keep the index small. */
-  patterns_left_out: number;
+  patterns_left_out: number; // rare patterns, left out to keep the index small
 }
 
-/** The index keeps at most this many characters of a name or an id. */
-const maxName = 200;
+const maxName = 200; // the index keeps at most this many characters of a name or an id
 /** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
 const maxPatterns = 6_000;
 const shapeTolerance = 8; // m
@@ -158,8 +154,7 @@ interface Services {
   byId: Map<string, { week: number; days: number }>;
   first: string;
   last: string;
-  /** Number of days from the first to the last. */
-  days: number;
+  days: number; // number of days from the first to the last
 }
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
@@ -208,8 +203,7 @@ interface Trip {
   route: TransitRoute;
   shapeId: string;
   week: number;
-  /** Number of days of the feed on which the trip runs. */
-  days: number;
+  days: number; // number of days of the feed on which the trip runs
   /** Times in which `frequencies.txt` repeats the trip every `headway` s; seconds of the service day. */
   windows: { start: number; end: number; headway: number }[];
   calls: { sequence: number; stop: number; time: number }[];
@@ -217,8 +211,7 @@ interface Trip {
 
 interface Trips {
   byId: Map<string, Trip>;
-  /** Stops in the order in which `stop_times.txt` first names them. */
-  stops: Stop[];
+  stops: Stop[]; // stops in the order in which `stop_times.txt` first names them
 }
 
 async function readTrips(
@@ -285,9 +278,7 @@ function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[];
       continue;
     }
     const key = `${trip.route.id}\n${trip.shapeId}\n${trip.calls.map(({ stop }) => stop).join()}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [trip]);
-    else group.push(trip);
+    addToList(groups, key, trip);
   }
   const patterns = [...groups.values()].map((group, order): FoundPattern => {
     const { route, shapeId, calls } = group[0]!;
@@ -353,10 +344,7 @@ async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Prom
     if (!wanted.has(shape_id)) continue;
     const [latitude, longitude] = [Number(shape_pt_lat), Number(shape_pt_lon)];
     if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) || isNowhere({ latitude, longitude })) continue;
-    const points = found.get(shape_id);
-    const point = { sequence: Number(shape_pt_sequence), latitude, longitude };
-    if (points === undefined) found.set(shape_id, [point]);
-    else points.push(point);
+    addToList(found, shape_id, { sequence: Number(shape_pt_sequence), latitude, longitude });
   }
   const lines = [...found].flatMap(([id, points]): [string, number[]][] => {
     points.sort((a, b) => a.sequence - b.sequence);

@@ -8,8 +8,7 @@ export const railKinds: readonly TransitKind[] = ['tram', 'subway', 'rail'];
 
 /** A line of a feed (a GTFS route). */
 export interface TransitRoute {
-  /** `route_id` of the feed. */
-  id: string;
+  id: string; // `route_id` of the feed
   agency: string;
   short_name: string;
   long_name: string;
@@ -18,18 +17,15 @@ export interface TransitRoute {
 
 /** The trips of a route with the same stops in the same order. */
 export interface TransitPattern {
-  /** Index in `routes`. */
-  route: number;
-  /** Index in `shapes`; -1: no shape. */
-  shape: number;
+  route: number; // index in `routes`
+  shape: number; // index in `shapes`; -1: no shape
   /** Indexes in `stops`, in the order in which a trip passes them. */
   stops: readonly number[];
   /** Median seconds from the first stop to each stop; empty if the feed has no times. */
   seconds: readonly number[];
   /** Hours of the day with a trip under way, as bits, for weekdays, Saturdays and Sundays. */
   hours: readonly [number, number, number];
-  /** Mean number of trips per day over the days of the feed. */
-  trips: number;
+  trips: number; // mean number of trips per day over the days of the feed
 }
 
 /** Index in `hours` of a day of the week (Monday is 0). */
@@ -37,13 +33,10 @@ export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekda
 
 /** The index of a transit feed. It has a few per cent of the size of the feed. */
 export interface FeedIndex {
-  /** SHA-256 of the zip file, in hex. */
-  id: string;
+  id: string; // SHA-256 of the zip file, in hex
   agencies: readonly string[];
-  /** IANA zone of the timetable. */
-  zone: string;
-  /** First and last day of service, `2024-03-08`. */
-  first_day: string;
+  zone: string; // IANA zone of the timetable
+  first_day: string; // first and last day of service, `2024-03-08`
   last_day: string;
   stops: readonly ({ name: string } & LatLon)[];
   routes: readonly TransitRoute[];

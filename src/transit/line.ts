@@ -74,13 +74,12 @@ function shareAlong(px: number, py: number, dx: number, dy: number): number {
 
 /** A position on a line. */
 export interface LinePlace {
-  /** m from the start of the line */
-  along: number;
-  /** m to the location */
-  off: number;
-  /** Index of the edge that contains the position. */
-  edge: number;
+  along: number; // m from the start of the line
+  off: number; // m to the location
+  edge: number; // index of the edge that contains the position
 }
+
+const nowhere: LinePlace = { along: Number.NaN, off: Infinity, edge: -1 };
 
 /** A line in metres on a plane. */
 export class Polyline {
@@ -131,7 +130,7 @@ export class Polyline {
         share = part;
       }
     }
-    if (edge < 0) return { along: Number.NaN, off: Infinity, edge };
+    if (edge < 0) return nowhere;
     const along = this.along[edge]! + share * (this.along[edge + 1]! - this.along[edge]!);
     return { along, off: most, edge };
   }

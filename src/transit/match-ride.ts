@@ -57,28 +57,23 @@ export interface LineFound {
 export interface TransitEvidence {
   bus: number;
   train: number;
-  /** Lines within reach, the most probable first. */
-  lines: readonly LineFound[];
+  lines: readonly LineFound[]; // lines within reach, the most probable first
 }
 
 /** The evidence for a leg on foot, or with no feed near it. */
 export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
-/** m; a shorter ride is not matched. */
-const leastRide = 150;
+const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // no match is certain (by hand)
 /** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
 const endSpread = 90;
-/** m/s; each second without a location adds this to the standard deviation */
-const gapSpeed = 3;
+const gapSpeed = 3; // m/s; each second without a location adds this to the standard deviation
 /** m; time without a location adds at most this much, as at stations below ground */
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */
 const lengthSpread = 0.25;
-/** A pair of stops is not used if its cost in `bestPair` is larger. */
-const worstPair = 14;
-/** s; locations closer together than this show the path between them */
-const seenGap = 90;
+const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
+const seenGap = 90; // s; locations closer together than this show the path between them
 /** A pattern whose score is lower than the best by this much is not scored to the end. */
 const scoreCutoff = 8;
 
@@ -107,7 +102,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   const train = evidenceFor('train');
   return {
     bus: evidenceFor('bus'),
-    train: train < mostOfRails ? Math.max(train, railsAlone(ride, network, isUsed)) : train,
+    train: Math.max(train, railsAlone(ride, network, isUsed, train)),
     lines: findLines(ride, scored, localTime),
   };
 }
@@ -148,8 +143,7 @@ interface Scored {
   from: number;
   to: number;
   score: number;
-  /** The stops between both ends. */
-  between: readonly StopBetween[];
+  between: readonly StopBetween[]; // the stops between both ends
 }
 
 function scorePatterns(
@@ -195,11 +189,9 @@ function scorePatterns(
 interface Pair {
   from: number;
   to: number;
-  /** Squared distance at each end divided by its variance, halved. */
-  startOff: number;
+  startOff: number; // squared distance at each end divided by its variance, halved
   endOff: number;
-  /** m along the line between the two stops */
-  metres: number;
+  metres: number; // m along the line between the two stops
 }
 
 function bestPair(
@@ -266,7 +258,7 @@ function isRunning({ feed, pattern }: NetworkPattern, localTime: LocalTime): boo
 }
 
 /** Value at `x` of a curve through points: linear between them, constant before the first and after the last. */
-function along(points: readonly (readonly [number, number])[], x: number): number {
+function curveAt(points: readonly (readonly [number, number])[], x: number): number {
   if (x <= points[0]![0]) return points[0]![1];
   for (let at = 1; at < points.length; at += 1) {
     const [[x0, y0], [x1, y1]] = [points[at - 1]!, points[at]!];
@@ -300,7 +292,6 @@ const railsCurve = [
   [0.97, 2],
 ] as const;
 const mostOfCorridor = 1.6 + 1.2;
-const mostOfRails = 2;
 /** m; a location up to `onLine` from the line counts fully as on it, a location at `offLine` or farther not at all */
 const onLine = 60;
 const offLine = 150;
@@ -331,10 +322,10 @@ function corridorScore(
     on += metres[at]! * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
   // A score has half of its weight with 400 m of path, or with two stops (by hand).
-  const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * along(corridorCurve, on / seen);
+  const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * curveAt(corridorCurve, on / seen);
   const passed = between.filter(({ isPassed }) => isPassed).length;
   const count = between.length;
-  const atStops = count === 0 ? 0 : (count / (count + 2)) * along(stopsCurve, passed / count);
+  const atStops = count === 0 ? 0 : (count / (count + 2)) * curveAt(stopsCurve, passed / count);
   return corridor + atStops - Math.min(4, back / 400); // 1 for each 400 m backwards, at most 4
 }
 
@@ -384,21 +375,29 @@ function stopsBetween(
 }
 
 /**
- * Score of the share of the path along rails (subway and railway, not trams in streets), at most `mostOfRails`. It
- * finds rides with a change of trains, and stations out of reach.
+ * Score of the share of the path along rails (subway and railway, not trams in streets). It finds rides with a change of
+ * trains, and stations out of reach. Minus infinity if it cannot exceed `least`.
  */
-function railsAlone({ start, track }: TransitRide, network: TransitNetwork, isUsed: PatternFilter): number {
+function railsAlone(
+  { start, track }: TransitRide,
+  network: TransitNetwork,
+  isUsed: PatternFilter,
+  least: number,
+): number {
   const lines = network.railShapes(track, isUsed);
   const metres = seenMetres(new Polyline(track, new Plane(start)), track);
-  let [seen, on] = [0, 0];
+  const seen = metres.reduce((sum, one) => sum + one, 0);
+  if (lines.length === 0 || seen === 0) return Number.NEGATIVE_INFINITY;
+  const scoreOf = (along: number): number => (seen / (seen + 1000)) * curveAt(railsCurve, along / seen);
+  let [on, off] = [0, 0];
   for (const [at, location] of track.entries()) {
+    if (scoreOf(seen - off) <= least) return Number.NEGATIVE_INFINITY;
     if (metres[at] === 0) continue;
-    seen += metres[at]!;
-    if (lines.some(({ line, plane }) => line.nearest(plane.x(location), plane.y(location), 50).off <= 50))
-      on += metres[at]!;
+    const isOn = lines.some(({ line, plane }) => line.nearest(plane.x(location), plane.y(location), 50).off <= 50);
+    if (isOn) on += metres[at]!;
+    else off += metres[at]!;
   }
-  const isKnown = lines.length > 0 && seen > 0;
-  return isKnown ? (seen / (seen + 1000)) * along(railsCurve, on / seen) : Number.NEGATIVE_INFINITY;
+  return scoreOf(on);
 }
 
 /** The best pattern of each route, the best route first. */

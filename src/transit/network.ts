@@ -4,6 +4,7 @@
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
 import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
+import { addToList } from '../util/add-to-list.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
@@ -21,8 +22,7 @@ export type PatternFilter = (pattern: NetworkPattern) => boolean;
 export interface PatternPath {
   line: Polyline;
   plane: Plane;
-  /** Position of each stop on the line. */
-  stops: readonly LinePlace[];
+  stops: readonly LinePlace[]; // position of each stop on the line
   /** Edges of the line for which the feed does not show the path. */
   unknown: readonly number[];
 }
@@ -57,10 +57,8 @@ export class NetworkPattern {
 }
 
 export interface NearStop {
-  /** Index in the pattern's list of stops. */
-  at: number;
-  /** Metres from the place. */
-  off: number;
+  at: number; // index in the pattern's list of stops
+  off: number; // metres from the place
 }
 
 /** The patterns of all feeds, searchable by place. The order in which feeds were added has no effect. */
@@ -76,7 +74,7 @@ export class TransitNetwork {
       .flatMap((feed) => feed.patterns.map((pattern) => ({ feed, pattern })))
       .map(({ feed, pattern }, number) => new NetworkPattern(feed, pattern, number));
     for (const pattern of this.patterns) {
-      for (const [at, stop] of pattern.stops.entries()) addTo(this.#cells, cellOf(stop), { pattern, at });
+      for (const [at, stop] of pattern.stops.entries()) addToList(this.#cells, cellOf(stop), { pattern, at });
     }
   }
 
@@ -93,7 +91,7 @@ export class TransitNetwork {
         for (const { pattern, at } of this.#cells.get(cell) ?? []) {
           const stop = pattern.stops[at]!;
           const off = Math.hypot(plane.x(stop) - x, plane.y(stop) - y);
-          if (off <= reach) addTo(near, pattern, { at, off });
+          if (off <= reach) addToList(near, pattern, { at, off });
         }
       }
     }
@@ -111,12 +109,6 @@ export class TransitNetwork {
     }
     return [...shapes.values()];
   }
-}
-
-function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 /** Degrees, 5.5 km from south to north, added to boxes: stops and rails this far away can still have an effect. */

@@ -33,26 +33,19 @@ export const candidateLimits = {
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
-  /** s; the oldest location of a dwell may be this much younger than `timeThreshold` */
-  timeSlack: 30,
+  timeSlack: 30, // s; the oldest location of a dwell may be this much younger than `timeThreshold`
   /** s; time sampling: after a trip, a near location this soon after the previous one belongs to the same rest */
   longestRestStep: 60,
   /** m; a user who moves this far within `timeThreshold` s walks slowly: a receiver at rest drifts less (by hand) */
   walkedOff: 250,
-  /** s; distance sampling: the user dwells if no location arrives for this long */
-  gapThreshold: 600,
-  /** m; distance sampling: the user moved if two locations are farther apart */
-  gapDistance: 50,
+  gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
+  gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart
   /** s; a longer gap ends a trip, unless readings show movement in it (the longest recorded tunnel took 2,363 s) */
   longestGap: 2700,
-  /** s; a flight may take this long */
-  longestFlight: 12 * 3600,
-  /** m/s; only a plane or a high-speed train has a higher average (physical) */
-  air: 200 / 3.6,
-  /** m/s; a gap with a slower average ends the trip */
-  slowSpeed: 1 / 3,
-  /** A trip with more locations is cut, to bound memory. */
-  longestTrip: 100_000,
+  longestFlight: 12 * 3600, // s; a flight may take this long
+  air: 200 / 3.6, // m/s; only a plane or a high-speed train has a higher average (physical)
+  slowSpeed: 1 / 3, // m/s; a gap with a slower average ends the trip
+  longestTrip: 100_000, // A trip with more locations is cut, to bound memory
 };
 
 /** The observations to search. */
@@ -70,8 +63,7 @@ export interface Candidate {
   sampling: Sampling;
   /** Time of the last entry that the decision used; null: the decision used the end of the data. */
   settledTs: number | null;
-  /** Where the search for the next trip begins. */
-  resume: Resume;
+  resume: Resume; // where the search for the next trip begins
   /** The rule that ended the candidate; `no data`: it is still open. */
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
@@ -242,8 +234,7 @@ const longestGroup = 86_400;
 export interface CandidateGroup {
   candidates: Candidate[];
   sampling: Sampling;
-  /** Times of the first and last location of the group. */
-  from: number;
+  from: number; // times of the first and last location of the group
   to: number;
   /** Time of an entry after which no candidate can join the group; null: that entry is not loaded yet. */
   settledTs: number | null;

@@ -25,8 +25,7 @@ type Phone = LastSeen['phone'];
 export const gapLimits = {
   /** s; while a phone moves, it sends more often than this; some phones do so at rest, too */
   longest: 900,
-  /** s; the longest stay without an entry, because most people move within this time */
-  stay: 86_400,
+  stay: 86_400, // s; the longest stay without an entry, because most people move within this time
   /** m; if the next location is farther away, the user moved. Not smaller, as phones notice a departure late. */
   near: 1000,
   /** s; in a shorter gap, a phone without a state machine was at rest if the next location is within `same` m */
@@ -38,10 +37,8 @@ export const gapLimits = {
   reports: 3,
   /** s; longer reported movement without a location is a gap (people who walk indoors rest sooner) */
   unlocated: 300,
-  /** 0 to 100; the least confidence of the readings that count for `unlocated` */
-  sure: 75,
-  /** s; two such readings show continuous movement if they are no farther apart */
-  apart: 90,
+  sure: 75, // 0 to 100; the least confidence of the readings that count for `unlocated`
+  apart: 90, // s; two such readings show continuous movement if they are no farther apart
 };
 
 /**
@@ -105,8 +102,7 @@ export function findGaps(
 
 /** The state of `findGaps`. It is changed in place, because most entries change one field only. */
 type GapState = Omit<LastSeen, 'ts' | Optional> & {
-  /** Time of the last entry; null: there was none. */
-  ts: number | null;
+  ts: number | null; // time of the last entry; null: there was none
 } & { [name in Optional]?: LastSeen[name] | undefined };
 
 type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';

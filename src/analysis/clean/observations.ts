@@ -11,12 +11,9 @@ export type Sampling = 'time' | 'distance';
 
 /** A usable location of the phone. */
 export interface Location extends LatLon {
-  /** s since the epoch */
-  ts: number;
-  /** m above sea level; null: the phone sent none */
-  altitude: number | null;
-  /** m, radius at 68 % */
-  accuracy: number;
+  ts: number; // s since the epoch
+  altitude: number | null; // m above sea level; null: the phone sent none
+  accuracy: number; // m, radius at 68 %
   /** m/s as sensed by the phone. Unknown is 0 on Android, -1 on iOS; null: the phone sent none. */
   speed: number | null;
   sampling: Sampling;
@@ -29,8 +26,7 @@ export interface Location extends LatLon {
 export interface Motion {
   ts: number;
   type: number;
-  /** 0 to 100 */
-  confidence: number;
+  confidence: number; // 0 to 100
 }
 
 /** A transition of the phone's state machine, with the codes of `transitions` and `states`. */
@@ -68,8 +64,7 @@ const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.V
 /** s; readings of movement at most this far apart show continuous movement: trains stop this long at stations */
 const readingGap = 420;
 
-/** Least confidence of a reading that shows movement. */
-const sureReading = 75;
+const sureReading = 75; // least confidence of a reading that shows movement
 
 /** Start of the continuous movement that readings show up to `to`; `to` itself if they show none. */
 export function movingSince(motions: readonly Motion[], to: number): number {
@@ -106,10 +101,8 @@ const limits = {
 export interface ObservedLocation extends Location {
   /** The zone of the entry; empty if it has none, then `zoneGuessed` is true. */
   zone: string;
-  /** See `sourceOf`. */
-  source: string;
-  /** `write_ts` of the entry. */
-  writeTs: number;
+  source: string; // see `sourceOf`
+  writeTs: number; // `write_ts` of the entry
 }
 
 /** Fields of the payload that `toLocation` reads. */

@@ -21,24 +21,19 @@ import { isExit, type Location } from './observations.ts';
 
 /** When a location is in doubt, and what confirms it. By hand, except where marked physical. */
 const limits = {
-  /** m/s; no traveller is faster (physical) */
-  fastest: 340,
+  fastest: 340, // m/s; no traveller is faster (physical)
   /** m/s; no traveller is faster within `flight` s, too short for a plane to take off and land (physical) */
   fastestOnGround: 90,
   flight: 300,
-  /** m; a location this near to the previous one is never an outlier */
-  away: 100,
+  away: 100, // m; a location this near to the previous one is never an outlier
   /**
    * s; locations that stay near each other for this long show a rest. Doubted locations are kept if the user can have
    * been there and did not return within this time.
    */
   agreement: 180,
-  /** s; after a longer gap the user may have rested */
-  gap: 600,
-  /** The most consecutive locations that can be removed as unreachable. */
-  longestRun: 30,
-  /** s; the phone may report a departure this long before or after the location */
-  reported: 120,
+  gap: 600, // s; after a longer gap the user may have rested
+  longestRun: 30, // the most consecutive locations that can be removed as unreachable
+  reported: 120, // s; the phone may report a departure this long before or after the location
 };
 
 /**
@@ -53,8 +48,7 @@ export interface Doubt {
 /** The locations of a stretch without outliers. */
 export interface CleanStretch {
   locations: Location[];
-  /** Times of the outliers, including the outliers in `resume`. */
-  outliers: number[];
+  outliers: number[]; // times of the outliers, including the outliers in `resume`
   doubts: Doubt[];
   /** All locations before this time are decided; infinite: all locations of the stretch are. */
   decidedUntil: number;

@@ -16,35 +16,27 @@ import type { Location } from './observations.ts';
 export const trackLimits = {
   /** s; a less accurate location at the same position this soon after is a stale repeat of Android (physical) */
   repeatWithin: 60,
-  /** m; accuracy assumed if the phone gave none (by hand) */
-  unknownAccuracy: 30,
+  unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
   /** Number of passes that remove spikes: two spikes in a row hide each other (by hand). */
   spikePasses: 4,
   // The detour of a spike: m by which it makes the path between its neighbours longer.
-  /** m; a shorter detour is no spike (by hand) */
-  leastSpike: 60,
+  leastSpike: 60, // m; a shorter detour is no spike (by hand)
   /** m; the detour must exceed the distance between the neighbours by this (by hand) */
   spikeBeyond: 20,
   /** m/s; on a slower detour, a location is a spike only if it is half as accurate as its neighbours (by hand) */
   spikeSpeed: 12,
   /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
   impossibleSpeed: 90,
-  /** s; the filter restarts after a longer gap (by hand) */
-  gap: 120,
-  /** m2/s3, noise of the acceleration (by hand) */
-  acceleration: 0.4,
-  /** Variance of a location divided by its squared accuracy (by hand). */
-  variance: 0.35,
-  /** m; a better stated accuracy counts as this (physical) */
-  leastAccuracy: 5,
-  /** m2/s2, variance of the speed at the beginning (by hand) */
-  firstSpeed: 200,
+  gap: 120, // s; the filter restarts after a longer gap (by hand)
+  acceleration: 0.4, // m2/s3, noise of the acceleration (by hand)
+  variance: 0.35, // variance of a location divided by its squared accuracy (by hand)
+  leastAccuracy: 5, // m; a better stated accuracy counts as this (physical)
+  firstSpeed: 200, // m2/s2, variance of the speed at the beginning (by hand)
   /** 3 deviations, squared: a location farther from its prediction weighs less (by hand). */
   surprise: 9,
   /** Length of a real path divided by the straight line, across a gap longer than `gap` s and `bridge` m (by hand). */
   detour: 1.06,
-  /** m; only a longer straight line counts with the detour (by hand) */
-  bridge: 500,
+  bridge: 500, // m; only a longer straight line counts with the detour (by hand)
 };
 
 /** A smoothed path: aligned lists with one element per location that was kept, ascending by `ts`. */
@@ -216,8 +208,7 @@ const metresPerDegree = (earthRadius * Math.PI) / 180; // not rounded
 class Plane {
   private readonly lat0: number;
   private readonly lon0: number;
-  /** m per degree of longitude */
-  private readonly east: number;
+  private readonly east: number; // m per degree of longitude
 
   constructor({ latitude, longitude }: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }) {
     this.lat0 = latitude;

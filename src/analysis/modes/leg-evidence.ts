@@ -42,10 +42,8 @@ export const legFeatures = [
 /** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */
 export interface LegEvidence extends Leg {
   features: number[];
-  /** By mode: false if the leg is faster than this mode can be. */
-  possible: boolean[];
-  /** m/s, the 95 % quantile */
-  fastest: number;
+  possible: boolean[]; // by mode: false if the leg is faster than this mode can be
+  fastest: number; // m/s, the 95 % quantile
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
   /** 0 to 1: how likely the leg begins where the previous one ended. Never less than `parked`. */
@@ -60,20 +58,16 @@ export interface LegEvidence extends Leg {
 export const legLimits = {
   /** m/s by mode; the highest average speed of a leg (physical) */
   limits: modes.map(fastestIn),
-  /** m; a shorter leg may have any mode (by hand) */
-  least: 500,
-  /** s; a longer rest is a stay: few people wait longer at a stop (by hand) */
-  stay: 1200,
+  least: 500, // m; a shorter leg may have any mode (by hand)
+  stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   /** m; width of the Gaussian kernel for the distance between two positions of a parked vehicle (by hand) */
   parked: 60,
   /** s of waiting before a leg, and s of walking before and after it: drivers of cars rarely do either (by hand) */
   boarding: { wait: 105, walks: 180 },
-  /** s; a user who waits this long for a vehicle did not park it (by hand) */
-  waited: 60,
+  waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
   /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
-  /** m; people who change trains stay nearer to the vehicle, on the platform (physical) */
-  away: 80,
+  away: 80, // m; people who change trains stay nearer to the vehicle, on the platform (physical)
   /** If a second leg leads back by this share of the path, the user probably parked between the legs (by hand). */
   turnedBack: 0.3,
   /** s; a stop this long suggests parking, even if the user did not walk or turn back (by hand) */
@@ -236,10 +230,8 @@ const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map
 /** Feature of seconds of walking. */
 const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
-/** m; length along the path of the chords of `turnPerKm` (by hand) */
-const chord = 60;
-/** km; `turnPerKm` divides by at least this (by hand) */
-const leastKm = 0.3;
+const chord = 60; // m; length along the path of the chords of `turnPerKm` (by hand)
+const leastKm = 0.3; // km; `turnPerKm` divides by at least this (by hand)
 
 /** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */
 function turnPerKm(track: Track, { start, end }: Leg): number {
@@ -300,8 +292,7 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
   return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
-/** s; a gap as long as a tunnel causes (by hand) */
-const tunnelGap = 100;
+const tunnelGap = 100; // s; a gap as long as a tunnel causes (by hand)
 
 /** Share of a leg's time in gaps longer than `tunnelGap`. */
 function gapShare(track: Track, { start, end }: Leg): number {
@@ -317,12 +308,9 @@ function gapShare(track: Track, { start, end }: Leg): number {
 
 /** For `findHalts`, by hand. */
 const halting = {
-  /** s; a longer step between two locations does not count as covered */
-  gap: 45,
-  /** m/s; a slower step belongs to a halt */
-  speed: 1.5,
-  /** s; the shortest halt */
-  least: 10,
+  gap: 45, // s; a longer step between two locations does not count as covered
+  speed: 1.5, // m/s; a slower step belongs to a halt
+  least: 10, // s; the shortest halt
 };
 
 /** Index of the last location of each halt of a leg, and the share of the leg's time with locations close together. */

@@ -13,8 +13,7 @@ import type { Mode } from '../segmenter.ts';
  * probability; a section becomes FERRY if a ferry line has at least this probability.
  */
 const sureKind = 0.8;
-/** The least probability of a line that is named (by hand). */
-const leastNamed = 0.1;
+const leastNamed = 0.1; // the least probability of a line that is named (by hand)
 /** The least probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
 const alternativeRatio = 0.22;
 

@@ -16,10 +16,8 @@ import { boardingRatios, type LegEvidence, legFeatures, modes } from './leg-evid
 /** Weights of the CRF, from a file in `models`. */
 export interface ModeCrf {
   id: string;
-  /** By mode: one weight per feature of a leg (`legFeatures`). */
-  modes: number[][];
-  /** One weight per kind of pair (`pairKinds`). */
-  pairs: number[];
+  modes: number[][]; // by mode: one weight per feature of a leg (`legFeatures`)
+  pairs: number[]; // one weight per kind of pair (`pairKinds`)
   /** One weight per feature of a stop (`stopFeatures`): a logistic regression that `findJourneys` uses. */
   waits: number[];
 }
@@ -74,8 +72,7 @@ const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(
 
 /** Marginal probabilities. */
 export interface ModeProbabilities {
-  /** By leg: the probability of each of `modes`. */
-  single: number[][];
+  single: number[][]; // by leg: the probability of each of `modes`
   /** By leg: probability of each pair with the leg before, at `modes.length * before + mode`; null: none before. */
   pairs: (number[] | null)[];
 }

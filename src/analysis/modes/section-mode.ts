@@ -34,16 +34,12 @@ const sharpnessUnread = { none: 0.45, all: 0.3 };
  * country: there, most "cars" between two walks were trains.
  */
 const confidenceLimits = {
-  /** A car or a bus, unless `walked` or `noWait` applies. */
-  vehicle: 0.8,
-  /** A train faster than `slow.train`. */
-  train: 0.85,
-  /** Any mode, if there are no motion readings. */
-  unread: 0.8,
+  vehicle: 0.8, // A car or a bus, unless `walked` or `noWait` applies
+  train: 0.85, // A train faster than `slow.train`
+  unread: 0.8, // any mode, if there are no motion readings
   /** A train or a bicycle with a 95 % speed below `train` or `bicycle` m/s: it may be a ferry, or a runner. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
-  /** A car between two long walks: few people park so far away. */
-  walked: 0.4,
+  walked: 0.4, // A car between two long walks: few people park so far away
   /** A bus without a typical wait: less than 105 s, or more than 1075 s, see `waitFeature`. */
   noWait: 0.6,
 };

@@ -21,12 +21,10 @@ export interface TreeFile {
 
 /** A model file. Tree `k` adds to the score of class `k % 4`. Feature <= threshold leads to the left child. */
 export interface ModelFile {
-  /** Name of the model; part of the version of an analysis. */
-  id: string;
+  id: string; // name of the model; part of the version of an analysis
   features: string[];
   classes: string[];
-  /** Value of a feature that is not known. */
-  missing: number;
+  missing: number; // value of a feature that is not known
   trees: TreeFile[];
   /** Data, licence, date, program and seed of the training. The analysis does not read them. */
   origin?: Record<string, unknown>;

@@ -32,34 +32,27 @@ export const featureNames: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Value of an unknown feature. */
-const missingFeature = -1;
+const missingFeature = -1; // value of an unknown feature
 
 /** Thresholds of the features: by hand, except `reading` (physical: an iPhone may report no change for so long). */
 export const featureLimits = {
-  /** s; cells exist this close to a location */
-  reach: 1200,
-  /** s; longer gaps before or after a cell count as this long */
-  longestSilence: 3600,
+  reach: 1200, // s; cells exist this close to a location
+  longestSilence: 3600, // s; longer gaps before or after a cell count as this long
   /** s; a cell is covered if the locations before and after it are closer together than this */
   covered: 90,
   /** m/s; two features are the shares of cells slower than `slow` and faster than `fast` within five minutes */
   slow: 1,
   fast: 4,
-  /** m/s; slower movement has no heading */
-  heading: 1,
-  /** s; a motion reading of an iPhone is valid for at most this long */
-  reading: 1200,
+  heading: 1, // m/s; slower movement has no heading
+  reading: 1200, // s; a motion reading of an iPhone is valid for at most this long
 };
 
 /** The observations of one phone. */
 export interface CellInput {
   track: Track;
-  /** Ascending by `ts`. */
-  motions: readonly Motion[];
+  motions: readonly Motion[]; // ascending by `ts`
   sampling: Sampling;
-  /** s since the epoch; the first and last possible time of a cell */
-  from: number;
+  from: number; // s since the epoch; the first and last possible time of a cell
   to: number;
 }
 
@@ -77,10 +70,8 @@ export const blockSize = 128;
 
 /** Consecutive cells with their features, cell after cell. */
 export interface Block {
-  /** s since the epoch, of the first cell */
-  ts: number;
-  /** Index of the first cell in the grid. */
-  first: number;
+  ts: number; // s since the epoch, of the first cell
+  first: number; // index of the first cell in the grid
   count: number;
   rows: Float64Array;
 }
@@ -128,17 +119,14 @@ function spansNear({ track, from, to }: CellInput): { from: number; to: number }
 interface Grid {
   x: Float64Array;
   y: Float64Array;
-  /** m along the track */
-  metres: Float64Array;
+  metres: Float64Array; // m along the track
   /** s since the location before the cell and until the location after it, each at most `longestSilence` */
   since: Float64Array;
   until: Float64Array;
   /** m/s between these two locations; `missingFeature` if one of them does not exist */
   gapSpeed: Float64Array;
-  /** m/s from the cell before to the one after */
-  speed: Float64Array;
-  /** 1 if the cell is covered, otherwise 0; see `featureLimits` */
-  covered: Uint8Array;
+  speed: Float64Array; // m/s from the cell before to the one after
+  covered: Uint8Array; // 1 if the cell is covered, otherwise 0; see `featureLimits`
 }
 
 function sampleGrid(track: Track, from: number, to: number): Grid {
@@ -199,8 +187,7 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-/** Cells to each side in the windows of `writeQuantiles`: two minutes and five. */
-const nearby = 8;
+const nearby = 8; // cells to each side in the windows of `writeQuantiles`: two minutes and five
 const far = 20;
 
 /** Features 19 to 24 and 28: quantiles of speed within 2 and 5 minutes, and of acceleration within 5, to each side. */
@@ -254,10 +241,8 @@ interface Sums {
   /** Numbers of covered cells slower than `featureLimits.slow`, and faster than `featureLimits.fast`. */
   slow: Float64Array;
   fast: Float64Array;
-  /** rad that the path turned, in cells that have a heading */
-  turned: Float64Array;
-  /** km of the path in these cells */
-  ridden: Float64Array;
+  turned: Float64Array; // rad that the path turned, in cells that have a heading
+  ridden: Float64Array; // km of the path in these cells
 }
 
 function cumulate({ x, y, speed, covered }: Grid): Sums {
@@ -288,12 +273,9 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
 
 /** A time series that is averaged around each cell. */
 interface Series {
-  /** When each value was reported, ascending. */
-  times: Float64Array;
-  /** Number of values per time. */
-  width: number;
-  /** Cumulative sums of the values before each time, `width` numbers per time. */
-  sums: Float64Array;
+  times: Float64Array; // when each value was reported, ascending
+  width: number; // number of values per time
+  sums: Float64Array; // cumulative sums of the values before each time, `width` numbers per time
 }
 
 /** The speeds that the phone sensed, without unknown ones: Android reports 0 for them, iOS -1. */
@@ -342,8 +324,7 @@ const readingSpans = [30, 90, 300];
  */
 interface Readings extends Series {
   kind: Uint8Array;
-  /** True for an iPhone: a reading is valid until the next one. */
-  held: boolean;
+  held: boolean; // true for an iPhone: a reading is valid until the next one
 }
 
 function collectReadings({ motions, sampling }: CellInput): Readings {

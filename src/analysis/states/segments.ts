@@ -145,8 +145,7 @@ const legGaps = {
   /** Two legs in one state are joined if they are closer than this. Vehicles halt longer than walkers. */
   sameMotor: 180,
   same: 90,
-  /** A shorter pause between two legs belongs to the earlier leg. */
-  pause: 90,
+  pause: 90, // A shorter pause between two legs belongs to the earlier leg
 };
 
 /** A part of a trip in one state. */

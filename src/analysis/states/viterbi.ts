@@ -23,8 +23,7 @@ import {
 export const decodeWeights = {
   /** Exponent of a cell's probabilities. Below 1, because neighbouring cells depend on the same locations. */
   evidence: 0.5,
-  /** A lower probability counts as this one. */
-  floor: 1e-4,
+  floor: 1e-4, // A lower probability counts as this one
   /**
    * Cost of each change of state, from row to column, in the order of `stateNames` (not a probability: rows do not sum
    * to 1). Between a bicycle and a vehicle people rest or walk.
@@ -151,8 +150,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 
 /** Use of confident motion readings of Android. Both values were counted on the training days. */
 const confident = {
-  /** 0 to 100; only the model uses readings with a lower confidence. */
-  least: 75,
+  least: 75, // 0 to 100; only the model uses readings with a lower confidence
   /** Odds of the named state against each other moving state: about the median of the six pairs of states. */
   odds: 300,
 };

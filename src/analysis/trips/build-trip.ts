@@ -19,14 +19,21 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
   const stops = sections
     .slice(1)
     .map((section, i) => stopBetween(sections[i]!, section, idOf(userId, 'stop', found.first.ts, i), found.source));
+  return { ...measureTrip(sections, stops), sections, stops };
+}
+
+/** The fields of a trip that follow from its sections and stops. */
+export function measureTrip(
+  sections: readonly Section[],
+  stops: readonly Stop[],
+): Omit<BuiltTrip, 'sections' | 'stops'> {
+  const [first, last] = [sections[0]!, sections.at(-1)!];
   return {
-    start_ts: sections[0]!.start_ts,
-    end_ts: sections.at(-1)!.end_ts,
-    start_loc: sections[0]!.coordinates[0]!,
-    end_loc: sections.at(-1)!.coordinates.at(-1)!,
+    start_ts: first.start_ts,
+    end_ts: last.end_ts,
+    start_loc: first.coordinates[0]!,
+    end_loc: last.coordinates.at(-1)!,
     distance: metres(stops.reduce(addDistance, sections.reduce(addDistance, 0))),
-    sections,
-    stops,
   };
 }
 
@@ -70,7 +77,8 @@ function roundAll(numbers: number[], rounded: (value: number) => number): void {
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
-function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
+/** The stop between two sections. */
+export function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;
   return {

@@ -15,12 +15,10 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 
 /** Thresholds for kept trips, as in e-mission except `leadIn` (by hand). */
 export const linkLimits = {
-  /** m; a trip is dropped if the phone recorded less of it */
-  shortestTrip: 100,
+  shortestTrip: 100, // m; a trip is dropped if the phone recorded less of it
   /** m; if a trip begins this near to the previous place, it starts at that place, without untracked time in between */
   nearPlace: 100,
-  /** s; such a trip begins this much earlier */
-  leadIn: 30,
+  leadIn: 30, // s; such a trip begins this much earlier
 };
 
 /** Makes the link of a trip after the state `carry`. If building the trip throws, it is dropped, with the error. */

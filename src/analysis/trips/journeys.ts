@@ -22,22 +22,17 @@ import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 
 /** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
 export const journeyLimits = {
-  /** s; the longest headway of a bus that people wait for (physical) */
-  longestWait: 2400,
-  /** m; an open trip that leads this far may continue the journey before it */
-  leastAfter: 800,
-  /** s; a candidate is cut at rests this long */
-  errand: 600,
-  /** m; if the ends of a rest are farther apart, the user moved in it (physical) */
-  restExtent: 300,
+  longestWait: 2400, // s; the longest headway of a bus that people wait for (physical)
+  leastAfter: 800, // m; an open trip that leads this far may continue the journey before it
+  errand: 600, // s; a candidate is cut at rests this long
+  restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   /** m; a candidate that has no movement and is smaller than this may be a phantom: an error of the receiver */
   phantom: 150,
   /** 0 to 100; a reading of movement with this confidence shows that a candidate is no phantom, see `phantomSpeed` */
   phantomConfidence: 50,
   /** s; readings this long before the first location count, too, because phones notice a short walk late */
   noticedLate: 180,
-  /** m/s; a slower candidate is a phantom despite such readings (physical) */
-  phantomSpeed: 0.2,
+  phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
   /** m; a smaller candidate is always a phantom: receivers indoors are not more accurate (physical) */
   standing: 60,
   /** m; up to this distance, the path from the previous stay counts: the phone noticed the departure late */
@@ -180,8 +175,7 @@ function splitCandidate({ locations, segments, track }: DecodedGroup, candidate:
 export interface StopFigures {
   start_ts: number;
   end_ts: number;
-  /** Why the stop cannot be a wait; null: it can be one. */
-  never: StopReason | null;
+  never: StopReason | null; // why the stop cannot be a wait; null: it can be one
   features: number[];
 }
 

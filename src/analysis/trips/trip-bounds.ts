@@ -35,30 +35,21 @@ import type { Cells } from '../states/viterbi.ts';
 
 /** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
 export const boundLimits = {
-  /** s; the states move a bound by at most this */
-  reach: 240,
-  /** s; movement that ended this soon before the start is part of the trip */
-  lead: 30,
+  reach: 240, // s; the states move a bound by at most this
+  lead: 30, // s; movement that ended this soon before the start is part of the trip
   /** s; if the gap before the first location is longer, an Android phone noticed the departure late */
   silence: 300,
   /** s; a phone that was awake this long before the movement noticed it in time (physical) */
   awake: 45,
   // For a walk that an iPhone reports without locations:
-  /** 0 to 1; the least share of walking among the readings of a cell */
-  walking: 0.3,
-  /** s; the longest gap in the walk */
-  walkingGap: 90,
-  /** s; the walk may begin at most this long before the start */
-  walkingReach: 1200,
+  walking: 0.3, // 0 to 1; the least share of walking among the readings of a cell
+  walkingGap: 90, // s; the longest gap in the walk
+  walkingReach: 1200, // s; the walk may begin at most this long before the start
   // For a start that only an iPhone's readings show:
-  /** s; the longest gap between readings of movement */
-  movingGap: 90,
-  /** s; the longest gap before a ride: the user may wait in the vehicle */
-  gapBeforeRide: 420,
-  /** s; the longest rest within a gap */
-  stillInGap: 20,
-  /** s; shorter movement does not count: people get up from their chairs */
-  leastMovement: 30,
+  movingGap: 90, // s; the longest gap between readings of movement
+  gapBeforeRide: 420, // s; the longest gap before a ride: the user may wait in the vehicle
+  stillInGap: 20, // s; the longest rest within a gap
+  leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 
 /** The rule that set a bound. Stored with the trip. */
@@ -75,14 +66,10 @@ export type BoundaryRule =
 export interface JourneySpan {
   first: Location;
   last: Location;
-  /** The last candidate of the journey. */
-  candidate: Candidate;
-  /** The stay before the journey; null: not known. */
-  stay: Stay | null;
-  /** True if the move from the stay was not recorded. */
-  isUnseen: boolean;
-  /** Start of the next trip. */
-  notAfter: number;
+  candidate: Candidate; // the last candidate of the journey
+  stay: Stay | null; // the stay before the journey; null: not known
+  isUnseen: boolean; // true if the move from the stay was not recorded
+  notAfter: number; // start of the next trip
 }
 
 /** Start and end of a journey, s since the epoch, and the rule that set each. */
@@ -268,12 +255,9 @@ function arrivalTs(track: Track, from: number, to: number): number {
 const unseenLimits = {
   /** m; a trip that begins nearer to the stay began there: 124 of 129 recorded starts are nearer */
   distance: 1000,
-  /** m; a phone that is on may notice a departure this far away */
-  late: 5000,
-  /** s; the phone reports the departure this long before or after the first location */
-  notice: 120,
-  /** s; an iPhone that is on sends a motion reading at least this often, also at rest */
-  awake: 1200,
+  late: 5000, // m; a phone that is on may notice a departure this far away
+  notice: 120, // s; the phone reports the departure this long before or after the first location
+  awake: 1200, // s; an iPhone that is on sends a motion reading at least this often, also at rest
   /** m/s; a move that was faster on average began before the readings of movement (physical: a fast train) */
   fastest: 55,
   /** s; the path before the first location takes at most this long, or as long as readings show movement */

@@ -17,8 +17,7 @@ import type { Leg } from '../states/segments.ts';
 const limits = {
   /** s; if the first location is later than this after the start, the path before it was not recorded */
   late: 60,
-  /** Length of a real path divided by the straight line. */
-  detour: 1.25,
+  detour: 1.25, // length of a real path divided by the straight line
   /**
    * Speeds on a path that was not recorded: m/s on foot; by bicycle or vehicle, the median speed of the first
    * `beginning` s of the track, within the given bounds in m/s.
@@ -107,8 +106,7 @@ export interface Line {
   distances: number[];
 }
 
-/** s between vertices */
-const resampleInterval = 30;
+const resampleInterval = 30; // s between vertices
 
 /** The most vertices of a line. A longer line, such as a night without locations, gets a wider interval. */
 const mostVertices = 20_000;

@@ -1,7 +1,7 @@
 // Applies corrections to links of the analysed chain. Pure.
 import { locationOf, metres, speed } from '../../analysis/positions.ts';
-import { startAtPlace } from '../../analysis/trips/build-trip.ts';
-import { newPlace } from '../../analysis/trips/chain-links.ts';
+import { measureTrip, startAtPlace, stopBetween } from '../../analysis/trips/build-trip.ts';
+import { linkLimits, newPlace } from '../../analysis/trips/chain-links.ts';
 import { longestStated } from '../../intake/stated-times.ts';
 import type { Correction, CorrectionStanding, Effect, Stated } from '../../model/correction.ts';
 import { distance } from '../../model/geo/distance.ts';
@@ -19,17 +19,10 @@ type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
 
-const limits = {
-  /** m; a trip that begins at most this far from the stay before it begins at the stay, as in the analysis */
-  nearPlace: 100,
-  /** s; such a trip begins this much earlier, as in the analysis */
-  leadIn: 30,
-  /**
-   * s; if the start or end differs by more, it is not the trip that the author saw (by hand; the same value as for
-   * labels)
-   */
-  slack: 900,
-};
+/**
+ * s; if the start or end differs by more, it is not the trip that the author saw (by hand; the same value as for labels)
+ */
+const slack = 900;
 
 const source = 'correction';
 
@@ -77,8 +70,7 @@ type TripSpan = Pick<TripRecord, 'start_ts' | 'end_ts'>;
 
 class CorrectedStretch {
   private readonly userId: string;
-  /** In order of time. */
-  private readonly trips: TripLink[];
+  private readonly trips: TripLink[]; // in order of time
   private readonly others: TripRecord[];
 
   constructor(userId: string, links: readonly TripRecord[]) {
@@ -106,7 +98,7 @@ class CorrectedStretch {
     if (seen === undefined) return true;
     const found = concernedTrips(correction, this.trips);
     const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
-      Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
+      Math.abs(start_ts - start) <= slack && Math.abs(end_ts - end) <= slack;
     return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
   }
 
@@ -183,7 +175,7 @@ class CorrectedStretch {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];
     const { trip } = link;
     const place = left?.trip.end_place ?? newPlace(this.userId, null, null, trip.start_loc, trip.source);
-    if (distance(locationOf(place.location), locationOf(trip.start_loc)) <= limits.nearPlace) {
+    if (distance(locationOf(place.location), locationOf(trip.start_loc)) <= linkLimits.nearPlace) {
       this.trips[i] = linkOf({ ...link, untracked: null }, startTripAt(trip, place));
       return true;
     }
@@ -240,20 +232,8 @@ class CorrectedStretch {
     const [a, b] = [this.trips[i], this.trips[i + 1]];
     if (a === undefined || b === undefined || b.start_ts < ts) return 'without effect';
     if (b.end_ts - a.start_ts > longestStated) return 'without effect';
-    const [last, first] = [a.trip.sections.at(-1)!, b.trip.sections[0]!];
-    const [enter_loc, exit_loc] = [last.coordinates.at(-1)!, first.coordinates[0]!];
-    const stop: Stop = {
-      id: idOf(this.userId, 'stop', 'join', a.chain_ts, b.chain_ts),
-      enter_ts: a.end_ts,
-      exit_ts: b.start_ts,
-      enter_loc,
-      exit_loc,
-      distance: metres(distance(locationOf(enter_loc), locationOf(exit_loc))),
-      duration: b.start_ts - a.end_ts,
-      ending_section: last.id,
-      starting_section: first.id,
-      source,
-    };
+    const id = idOf(this.userId, 'stop', 'join', a.chain_ts, b.chain_ts);
+    const stop = stopBetween(a.trip.sections.at(-1)!, b.trip.sections[0]!, id, source);
     const trip = rebuiltTrip({
       ...a.trip,
       end_zone: b.trip.end_zone,
@@ -277,12 +257,8 @@ class CorrectedStretch {
     const end_loc = one.end_loc ?? after?.trip.start_loc ?? start_loc;
     const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
-    const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, {
-      start_ts,
-      end_ts,
-      start_loc,
-      end_loc,
-    });
+    const ends = { start_ts, end_ts, start_loc, end_loc };
+    const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, ends);
     const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
     const trip = rebuiltTrip({
@@ -398,31 +374,19 @@ function droppedLink(link: TripLink): TripRecord {
 }
 
 /** Adds the fields of a trip that are computed from its sections and stops. */
-function rebuiltTrip(
-  trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>,
-): Trip {
-  const { sections, stops } = trip;
-  const [first, last] = [sections[0]!, sections.at(-1)!];
-  const length = [...sections, ...stops].reduce((sum, part) => sum + part.distance, 0);
-  return {
-    ...trip,
-    start_ts: first.start_ts,
-    end_ts: last.end_ts,
-    start_loc: first.coordinates[0]!,
-    end_loc: last.coordinates.at(-1)!,
-    duration: last.end_ts - first.start_ts,
-    distance: metres(length),
-  };
+function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'duration'>): Trip {
+  const measured = measureTrip(trip.sections, trip.stops);
+  return { ...trip, ...measured, duration: measured.end_ts - measured.start_ts };
 }
 
 /**
- * Makes a trip begin at the place, `limits.leadIn` s earlier. If the user entered the place only when the trip began,
+ * Makes a trip begin at the place, `linkLimits.leadIn` s earlier. If the user entered the place only when the trip began,
  * moves the first vertex of the trip to the place.
  */
 function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];
-  const led = isThere ? trip : startAtPlace(trip, place, limits.leadIn);
+  const led = isThere ? trip : startAtPlace(trip, place, linkLimits.leadIn);
   const { sections } = led;
   const [first, ...rest] = sections as [Section, ...Section[]];
   const coordinates = [place.location, ...first.coordinates.slice(1)];

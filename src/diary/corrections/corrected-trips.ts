@@ -186,15 +186,11 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
 
 /** A part of the chain that corrections change. */
 interface Overlay {
-  /** The links of this part as analysed. */
-  analysed: readonly TripRecord[];
-  /** The links of this part after the corrections. */
-  links: readonly TripRecord[];
+  analysed: readonly TripRecord[]; // the links of this part as analysed
+  links: readonly TripRecord[]; // the links of this part after the corrections
   standings: readonly CorrectionStanding[];
-  /** The range of `chain_ts` of this part. */
-  range: TimeRange;
-  /** When the newest of the corrections was received. */
-  received_ts: number;
+  range: TimeRange; // the range of `chain_ts` of this part
+  received_ts: number; // when the newest of the corrections was received
 }
 
 /** Replaces the analysed links in `found` by the corrected links that are `wanted`. */

@@ -16,8 +16,7 @@ export interface CorrectionAuthor {
   now: number;
   origin: Origin;
   zone?: string;
-  /** Name of an operator; absent: the user is the author. */
-  author?: string;
+  author?: string; // name of an operator; absent: the user is the author
   reason?: string;
 }
 

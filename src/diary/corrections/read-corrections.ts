@@ -90,8 +90,7 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-/** The most corrections about one UTC day (by hand: more than people make). */
-const mostOfDay = 100;
+const mostOfDay = 100; // the most corrections about one UTC day (by hand: more than people make)
 
 /**
  * The corrections that have effect, in order: neither undone ones nor undos. Of the corrections whose time begins on

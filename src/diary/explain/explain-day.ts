@@ -17,8 +17,7 @@ import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.t
 export interface PhoneReading {
   ts: number;
   kind: 'location' | 'motion' | 'phone';
-  /** Such as `walking`, `exited geofence` or `location`. */
-  word: string;
+  word: string; // such as `walking`, `exited geofence` or `location`
 }
 
 export interface Reason {
@@ -38,20 +37,16 @@ export interface ExplainedPart {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
   from: number;
   to: number;
-  /** The time zone of its clock times. */
-  zone: string;
-  /** Such as `walking, bus, 6.3 km`. */
-  title: string;
+  zone: string; // the time zone of its clock times
+  title: string; // such as `walking, bus, 6.3 km`
   reasons: Reason[];
 }
 
 /** The inputs of the explanation. */
 export interface ExplainSource {
-  /** The links that touch the day, in order. */
-  records: readonly TripRecord[];
+  records: readonly TripRecord[]; // the links that touch the day, in order
   observed: ObservedDay;
-  /** The time zone if no trip has one. */
-  zone: string;
+  zone: string; // the time zone if no trip has one
   /** Entries of the phone on the day and shortly before and after it, ascending by `ts`; absent: not read. */
   readings?: readonly PhoneReading[];
 }
@@ -223,8 +218,7 @@ function lineReason(line: TransitLine | undefined): string {
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
-/** Modes with a lower probability are not listed as alternatives. */
-const leastShown = 0.01;
+const leastShown = 0.01; // modes with a lower probability are not listed as alternatives
 
 function lengthReason(trip: Trip): Reason {
   const estimated = estimatedOf(trip);

@@ -7,8 +7,7 @@ export interface InputKey {
   about: 'trip' | 'place';
   /** `label`: one word, the newest counts. `survey`: a whole entry, the newest counts. `note`: all count. */
   kind: 'label' | 'survey' | 'note';
-  /** Its name in `user_input`: the key without its first part. */
-  name: string;
+  name: string; // its name in `user_input`: the key without its first part
 }
 
 const row = (name: string, about: InputKey['about'], kind: InputKey['kind']): InputKey => ({
@@ -37,8 +36,7 @@ const byKey = new Map(inputKeys.map((one) => [one.key, one]));
 /** A user input about a time range. */
 export interface Input {
   of: InputKey;
-  /** The entry as clients read it. */
-  entry: Entry;
+  entry: Entry; // the entry as clients read it
   /** Seconds since the epoch; null: open, as for the first place and the place where the user is. */
   start: number | null;
   end: number | null;

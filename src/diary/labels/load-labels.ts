@@ -4,6 +4,7 @@ import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { BriefTrip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
+import { addToList } from '../../util/add-to-list.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { activeCorrections, readCorrections } from '../corrections/read-corrections.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';
@@ -20,8 +21,7 @@ export interface Labels {
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
   /** The trip in the mode of its label, see `inLabelledMode`. */
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
-  /** Number of trips with a label or a survey. */
-  readonly labelledTrips: number;
+  readonly labelledTrips: number; // number of trips with a label or a survey
 }
 
 /** The labels of a user without any input. */
@@ -126,10 +126,7 @@ function assign(inputs: readonly Input[], about: 'trip' | 'place', spans: readon
   const found = new Map<Span, Input[]>();
   for (const input of inputs) {
     const span = input.of.about === about ? findSpan(input, spans) : null;
-    if (span === null) continue;
-    const own = found.get(span);
-    if (own === undefined) found.set(span, [input]);
-    else own.push(input);
+    if (span !== null) addToList(found, span, input);
   }
   return found;
 }

@@ -16,8 +16,7 @@ export interface Span {
 /** s; a draft may begin this much before or after its trip, and may end this much after it */
 export const slack = 900;
 
-/** s; assumed length of an input with one open end, to compute overlaps */
-const openReach = 86_400;
+const openReach = 86_400; // s; assumed length of an input with one open end, to compute overlaps
 
 /**
  * Finds the span of an input:

@@ -17,16 +17,12 @@ export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number],
 
 /** The properties of a trip that suggestions compare. */
 export interface TripTraits {
-  /** Seconds since the epoch. */
-  start_ts: number;
+  start_ts: number; // seconds since the epoch
   start: Position;
   end: Position;
-  /** Minute of the local day at the start, 0 to 1439. */
-  minute: number;
-  /** True if the trip starts on a Saturday or Sunday. */
-  weekend: boolean;
-  /** Sensed mode of the longest section. */
-  mode: string;
+  minute: number; // minute of the local day at the start, 0 to 1439
+  weekend: boolean; // true if the trip starts on a Saturday or Sunday
+  mode: string; // sensed mode of the longest section
 }
 
 /** A labelled trip. */
@@ -42,8 +38,7 @@ export interface Suggestion {
 
 /** Thresholds for suggestions, 0 to 1. */
 export interface SuggestionSettings {
-  /** Apps show a suggested label with a higher probability. */
-  shownFrom: number;
+  shownFrom: number; // apps show a suggested label with a higher probability
   /** The app asks about a trip only if its best label set is less probable; 1: it always asks. */
   sureFrom: number;
 }
@@ -75,11 +70,9 @@ export function toTraits(trip: TraitSource): TripTraits {
   };
 }
 
-/** m; two trip ends closer than this are one place */
-const sameEnd = 300;
+const sameEnd = 300; // m; two trip ends closer than this are one place
 
-/** Factor of the weight of a labelled trip with another sensed mode. */
-const otherMode = 0.2;
+const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
 /** Factor of the weight of a labelled trip on the other kind of day: a workday or the weekend. */
 const otherKindOfDay = 0.7;
 
@@ -93,8 +86,7 @@ const halfTime = 240;
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
-/** Label sets with a lower probability are left out. */
-const leastProbable = 0.02;
+const leastProbable = 0.02; // label sets with a lower probability are left out
 
 /**
  * Ranks label sets for a trip by probability. The rest to 1 is the probability of any other label set. `given`: labels

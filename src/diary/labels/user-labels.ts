@@ -7,8 +7,7 @@ import type { Input } from './input-keys.ts';
 export interface UserInput {
   /** Input by the name of its key: the text of a label, or the whole entry of a survey. */
   user_input: Record<string, string | Entry>;
-  /** Notes, in the order in which they were written. */
-  additions: Entry[];
+  additions: Entry[]; // notes, in the order in which they were written
   /** The `match_id` of labels that can be undone, by the name of the label. */
   label_ids?: Record<string, string>;
 }

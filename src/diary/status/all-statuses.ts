@@ -7,8 +7,7 @@ import { deriveStatus, type PersonStatus, type StatusOptions } from './person-st
 
 export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 
-/** Users read at a time. */
-const pageSize = 1000;
+const pageSize = 1000; // users read at a time
 
 /** The status of one person. The caller has read their record. */
 export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {

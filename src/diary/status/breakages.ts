@@ -58,56 +58,24 @@ export type BreakageCode = keyof typeof breakages;
 
 /** All reasons. `remedies.ts` has the texts for operators, `web/pages/texts/` the texts for managers. */
 export const breakages = {
-  damaged: {
-    step: 'registered',
-    state: 'behind',
-    text: 'A row of the store cannot be read.',
-  },
+  damaged: { step: 'registered', state: 'behind', text: 'A row of the store cannot be read.' },
   unfinished: {
     step: 'registered',
     state: 'behind',
     text: 'An erasure, or a copy from another store, has begun and not ended.',
   },
-  stopped: {
-    step: 'joined',
-    state: 'stopped',
-    text: 'The person stopped the recording on their page.',
-  },
-  no_token: {
-    step: 'joined',
-    state: 'refused',
-    text: 'The account has no valid token.',
-  },
-  never_called: {
-    step: 'called',
-    state: 'never_began',
-    text: 'No call of the phone ever arrived.',
-  },
-  refused: {
-    step: 'called',
-    state: 'refused',
-    text: 'The phone sends a token that is refused.',
-  },
-  silent: {
-    step: 'called',
-    state: 'silent',
-    text: 'The phone has stopped calling.',
-  },
+  stopped: { step: 'joined', state: 'stopped', text: 'The person stopped the recording on their page.' },
+  no_token: { step: 'joined', state: 'refused', text: 'The account has no valid token.' },
+  never_called: { step: 'called', state: 'never_began', text: 'No call of the phone ever arrived.' },
+  refused: { step: 'called', state: 'refused', text: 'The phone sends a token that is refused.' },
+  silent: { step: 'called', state: 'silent', text: 'The phone has stopped calling.' },
   limited: {
     step: 'pushed',
     state: 'without_locations',
     text: 'The phone exceeds a limit for one caller, and pushed nothing since.',
   },
-  no_put: {
-    step: 'pushed',
-    state: 'without_locations',
-    text: 'The phone calls but pushes nothing.',
-  },
-  nothing_stored: {
-    step: 'stored',
-    state: 'without_locations',
-    text: 'Puts arrive without new entries.',
-  },
+  no_put: { step: 'pushed', state: 'without_locations', text: 'The phone calls but pushes nothing.' },
+  nothing_stored: { step: 'stored', state: 'without_locations', text: 'Puts arrive without new entries.' },
   clock_ahead: {
     step: 'stored',
     state: 'without_locations',
@@ -133,34 +101,14 @@ export const breakages = {
     state: 'unusable',
     text: 'All locations are approximate: none is exact to 200 m, as trips need.',
   },
-  no_location: {
-    step: 'located',
-    state: 'without_locations',
-    text: 'The phone pushes, but no locations.',
-  },
-  run_failed: {
-    step: 'moved',
-    state: 'behind',
-    text: 'The last run failed.',
-  },
-  run_stopped: {
-    step: 'moved',
-    state: 'behind',
-    text: 'A run was killed before its end.',
-  },
-  not_run: {
-    step: 'moved',
-    state: 'behind',
-    text: 'Entries are pending, and no run moves them.',
-  },
+  no_location: { step: 'located', state: 'without_locations', text: 'The phone pushes, but no locations.' },
+  run_failed: { step: 'moved', state: 'behind', text: 'The last run failed.' },
+  run_stopped: { step: 'moved', state: 'behind', text: 'A run was killed before its end.' },
+  not_run: { step: 'moved', state: 'behind', text: 'Entries are pending, and no run moves them.' },
   program_fault: {
     step: 'converted',
     state: 'behind',
     text: 'A converter of the program fails: its entries are rejected.',
   },
-  set_aside: {
-    step: 'converted',
-    state: 'behind',
-    text: 'Entries that trips are made of are rejected.',
-  },
+  set_aside: { step: 'converted', state: 'behind', text: 'Entries that trips are made of are rejected.' },
 } as const satisfies Record<string, { step: StepName; state: PersonState; text: string }>;

@@ -19,18 +19,12 @@ export interface Shown {
 }
 
 interface Facts extends PersonFigures {
-  /** The name, quoted for a command line. */
-  name: string;
-  /** The command that makes a new token. */
-  token: string;
-  /** When the step began to fail, as a text. */
-  since: string;
-  /** When the phone called last, as a text with the age. */
-  called: string;
-  /** The number of rejected entries. */
-  rejected: number;
-  /** The number of entries that were rejected because a converter failed. */
-  faults: number;
+  name: string; // the name, quoted for a command line
+  token: string; // the command that makes a new token
+  since: string; // when the step began to fail, as a text
+  called: string; // when the phone called last, as a text with the age
+  rejected: number; // the number of rejected entries
+  faults: number; // the number of entries that were rejected because a converter failed
   shown: Shown;
 }
 
