@@ -13,7 +13,6 @@ import { shippedSegmenter } from './segment.ts';
 import type { SegmentedTrip, Segmenter, Stretch } from './segmenter.ts';
 import { nextLink } from './trips/chain-links.ts';
 
-/** One user's observations, and the state that the analysis begins with. */
 export interface AnalyseInput extends Stretch {
   userId: string;
   /** State after the previous link; null: this is the first stretch. */
@@ -68,10 +67,7 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   }
 }
 
-/**
- * Removes a gap that began before the user arrived from the state of the phone. No later trip depends on that gap, and
- * without it a re-analysis after late data converges sooner.
- */
+/** Drops a gap from before the arrival: no later trip needs it, and a re-analysis converges sooner. */
 function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
   const { gap, ...others } = seen;
   return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;
@@ -91,7 +87,6 @@ function nextCarry(stretch: Stretch, carry: Carry | null, nextState: Resume): Ca
   return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };
 }
 
-/** The gaps since the last link up to `until`, and the state of the phone at that time. */
 function gapsSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof findGaps> {
   const { seen, silences } = findGaps(stretch, carry?.seen ?? null, until);
   return { seen, silences: [...(carry?.silences ?? []), ...silences] };

@@ -20,10 +20,8 @@ import { within } from './sorted-times.ts';
 import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
 import { type Cells, decodeCells } from './states/viterbi.ts';
 
-/** A stretch without outliers, and the times of the removed outliers. */
 export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
-/** A candidate group with the results that later steps use. */
 export interface DecodedGroup extends Observations {
   group: CandidateGroup;
   outliers: readonly number[]; // times of the locations that were removed as outliers

@@ -16,7 +16,6 @@ export interface Models {
 const textOf = (model: keyof Models): string =>
   readFileSync(new URL(`../../models/${shippedNames[model]}.json`, import.meta.url), 'utf8');
 
-/** The models that come with the package, read when this module loads. */
 export const shippedModels: Models = {
   full: readModel(textOf('full')),
   sparse: readModel(textOf('sparse')),

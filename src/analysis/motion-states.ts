@@ -7,12 +7,10 @@ export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 /** Index of a state in `stateNames`. */
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
-/** The state of a reading that names none of the four. */
 export const noState = 4;
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
 
-/** Types of motion readings by the state that they name. */
 const codes: readonly (readonly number[])[] = [
   [STILL],
   [WALKING, RUNNING, ON_FOOT],
@@ -26,5 +24,4 @@ export function readingState(type: number): number {
   return state < 0 ? noState : state;
 }
 
-/** True for walk, cycle and motor. */
 export const isMoving = (state: number): boolean => state !== cellStates.still && state !== noState;

@@ -49,7 +49,6 @@ export function segmenterWith(changed: Partial<Models>, transit: TransitSource |
 /** The segmenter with the models of the package. */
 export const shippedSegmenter: Segmenter = segmenterWith({});
 
-/** Models and evidence of transit feeds that the segmenter uses. */
 interface Knowledge {
   models: Models;
   transit: TransitSource | null;
@@ -83,7 +82,6 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, kno
   return { trips, drafts, outliers, nextState: nextState === resume ? resume : withOutliers(nextState!, outliers) };
 }
 
-/** The stay after the last trip. */
 function stayAfter(trips: readonly SegmentedTrip[]): Stay | null {
   const last = trips.at(-1);
   return last === undefined ? null : { location: last.end, enter_ts: last.end_ts };

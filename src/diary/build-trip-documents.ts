@@ -79,10 +79,7 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
 }
 
-/**
- * Reads the incidents between the start of the first trip and the end of the last. If a pending and a moved incident
- * have the same identity, the pending incident counts.
- */
+/** Reads the incidents during the trips. A pending incident replaces a moved one of the same identity. */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];
@@ -101,12 +98,10 @@ async function readIncidents(store: DiaryStore, userId: string, records: readonl
   return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
 }
 
-/** The incidents during a trip, both ends included. */
 function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): Entry[] {
   return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
 }
 
-/** The data time of an incident. Each has one, because the query selects entries by data time. */
 function timeOf({ data }: Entry): number {
   return dataTime(data) ?? Number.NaN;
 }

@@ -11,7 +11,6 @@ import { clockText, distanceText, durationText } from './number-text.ts';
 import { type ObservedDay, reasonsOf, unobservedWithin } from './observed-time.ts';
 import type { Day } from './read-days.ts';
 
-/** `1 trip`, `2 trips`. */
 export const tripsText = (count: number): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? 'trip' : 'trips'}`;
 
@@ -27,10 +26,7 @@ export function lineText(line: TransitLine | undefined): string {
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
-/** The estimated metres as text; empty below 50 m. */
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
-
-// ---------------------------------------------------------------- the parts of a day
 
 /** The part of a `Day` that the summary shows. Labels and flags may be missing. */
 export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
@@ -46,7 +42,6 @@ export type DayPart =
   /** A trip. `labels`: texts such as `mode e_bike`. */
   | { kind: 'trip'; trip: Trip; path: PathPart[]; labels: string[] };
 
-/** A section of a trip, or a wait of a minute or more between two sections. */
 export interface PathPart {
   clock: string; // empty for a wait
   mode: string;
@@ -56,9 +51,7 @@ export interface PathPart {
   line: string; // see `lineText`
 }
 
-/**
- * Divides a day into places, trips and what is between them. `letterOf` returns the letter of the place at a position.
- */
+/** Divides a day into places, trips and what is between them. `letterOf`: the letter of a place. */
 export function dayParts(
   { records, observed, labels }: WordedDay,
   letterOf: (position: Position) => string,
@@ -119,13 +112,10 @@ const labelNames: Record<string, string> = {
   replaced_mode: 'instead of',
 };
 
-/** The labels of a trip as `name label`, such as `mode e_bike`. */
 const labelTexts = (labels: Labels | undefined, trip: Trip): string[] =>
   Object.entries(shownTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
     ([name, text]) => `${labelNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );
-
-// ---------------------------------------------------------------- the day as a whole
 
 /** The time zones of trips, each once. */
 export const zonesText = (trips: readonly Trip[]): string =>

@@ -32,7 +32,6 @@ export const flagMeanings = {
 /** The name of a flag. */
 export type Flag = keyof typeof flagMeanings;
 
-/** A flag on a time range. */
 export interface Mark extends TimeRange {
   flag: Flag;
 }
@@ -42,7 +41,6 @@ export interface FlagInputs {
   locations: readonly number[]; // times of locations, ascending, without repeats
   /** Locations before this time were removed because of their age, so their number is not known. Absent: none. */
   removedBefore?: number;
-  /** Flags on time ranges. Each applies to all days, places and sections that it touches. */
   marks: readonly Mark[];
 }
 
@@ -118,7 +116,6 @@ export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Fla
   return flags.map((flag) => ({ flag, from, to, of: 'place', id }));
 }
 
-/** The flags of a day, without the flags of its trips and stays. */
 export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, day);
   if (trips === 0 && countWithin(inputs, day.from, day.to) === 1) flags.push('one_location');
@@ -129,7 +126,6 @@ export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flag
 export const flagNames = (flagged: readonly Flagged[]): Flag[] =>
   (Object.keys(flagMeanings) as Flag[]).filter((flag) => flagged.some((one) => one.flag === flag));
 
-/** The flags whose range touches this range, without repeats. */
 const touching = ({ marks }: FlagInputs, { from, to }: TimeRange): Flag[] => [
   ...new Set(marks.filter((mark) => mark.from < to && mark.to >= from).map(({ flag }) => flag)),
 ];

@@ -32,7 +32,6 @@ export type UnobservedReason =
   | 'not yet'
   | 'taken out';
 
-/** The reasons that count as off: tracking, its permission or the phone was off, or a correction excludes the time. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
 /** A time that was not observed, and the reason. `moved_m`: m in a straight line across it, if the user moved. */
@@ -43,7 +42,6 @@ export interface TimeSpan {
   from: number;
   to: number;
   kind: 'moving' | 'staying' | 'unobserved';
-  /** The reason of unobserved time; null for other time. */
   reason: UnobservedReason | null;
 }
 
@@ -78,7 +76,6 @@ export interface ObservedSource {
   causes?: readonly Unobserved[];
   /** Exclusions of entries by corrections. Absent: none. */
   exclusions?: readonly Exclusion[];
-  /** Stays at home or at another place that corrections state. Absent: none. */
   statedStays?: readonly TimeRange[];
 }
 
@@ -149,10 +146,7 @@ export async function readStated(
   return { observed, exclusions, statedStays };
 }
 
-/**
- * Makes a function that gives the start and zone of a day. During a trip, the zone of its start applies; after it, the
- * zone of its end.
- */
+/** The start and zone of a day. During a trip, the zone of its start applies; after it, the zone of its end. */
 function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
@@ -168,9 +162,7 @@ function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => 
   };
 }
 
-/**
- * Collects the gaps of all time in order of their end: before the first location, between locations, after the data.
- */
+/** The gaps of all time: before the first location, between locations, after the data. In order of their end. */
 function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) {
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
@@ -188,13 +180,11 @@ function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observ
   ];
 }
 
-/** The gaps that are stored in links and in the pipeline state. */
 function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
   const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps after the last final link
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
 
-/** Inputs of `dayOf`. */
 interface Known {
   /** Trips. `added`: a correction added the trip. */
   moves: readonly (TimeRange & { added: boolean })[];
@@ -278,7 +268,6 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-/** s without observation between two times of the day. */
 export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
   const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
   return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);

@@ -28,7 +28,6 @@ import {
   readCorrections,
 } from './corrections/read-corrections.ts';
 
-/** Thresholds, by hand on simulated people. */
 const limits = {
   reach: 150, // m; a stay farther away is another place
   count: 50, // m; side of the cells in which stays are counted
@@ -37,7 +36,6 @@ const limits = {
   night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
 
-/** A stay at one location. */
 export interface LocatedStay {
   at: Position;
   /** Seconds since the epoch. `from` equals `to` if one of them is not known. */
@@ -46,7 +44,6 @@ export interface LocatedStay {
   zone: string;
 }
 
-/** A place of a person. */
 export interface KnownPlace {
   id: string; // stable: later data rarely change it, see docs/quality.md
   at: Position; // the median of its stays
@@ -62,19 +59,16 @@ export interface KnownPlace {
 /** The places of a person, in order of their first stay. */
 export interface Places {
   all: readonly KnownPlace[];
-  /** The place nearest to a position. */
   of(position: Position): KnownPlace;
   /** Letter and name of a place: `B Gym`. */
   labelOf(position: Position): string;
 }
 
-/** A name for the place of the stay at `ts`. */
 export interface PlaceName {
   ts: number;
   name: string;
 }
 
-/** The stored places of all stays up to a time. */
 export interface KeptPlaces {
   /** A hash of the inputs, see `keptKey`. If it differs, the stored places are out of date. */
   key: string;
@@ -84,10 +78,7 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/**
- * Groups stays into places. `names`: of several names of a place the last counts. `kept`: places of earlier stays.
- * Pure.
- */
+/** Groups stays into places. `names`: the last name of a place counts. `kept`: places of earlier stays. Pure. */
 export const groupPlaces = (
   userId: string,
   found: readonly LocatedStay[],
@@ -202,13 +193,9 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/**
- * Degrees of latitude, a little more than `limits.reach`: positions within reach are in the same or a neighbouring
- * band.
- */
+/** Degrees of latitude, just over `limits.reach`: positions within reach are in the same or the next band. */
 const bandHeight = limits.reach / 111_000;
 
-/** Indexes of locations by band of latitude. */
 type Bands = ReadonlyMap<number, readonly number[]>;
 
 const bandOf = ({ latitude }: LatLon): number => Math.floor(latitude / bandHeight);
@@ -227,7 +214,6 @@ function indexesAround(bands: Bands, at: LatLon): number[] {
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
 }
 
-/** The median of each coordinate, also across the antimeridian. */
 function medianLocation(locations: readonly LatLon[]): LatLon {
   const east = locations[0]!.longitude;
   const longitudes = locations.map(({ longitude }) => ((longitude - east + 540) % 360) - 180);
@@ -252,10 +238,7 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   return found;
 }
 
-/**
- * Makes ids from cells: if later stays move a median by a few metres, it mostly stays in its cell. Stored places keep
- * their ids.
- */
+/** Makes ids from cells: a median that moves a few metres mostly stays in its cell. Stored places keep theirs. */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids = places.map(({ id }) => id ?? '');
@@ -316,10 +299,7 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/**
- * Reads the stays of a person. With `from`: only stays after the last trip that begins before `from`. With `to`: only
- * stays before the last trip that begins before `to`.
- */
+/** Reads stays: from the last trip before `from` on, and up to the last trip that begins before `to`. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const trips = correctedTrips(store);
   const before = from === undefined ? null : await trips.previous(userId, from);
@@ -349,10 +329,7 @@ export interface Ends {
   end_loc: Position;
 }
 
-/**
- * The stays between trips. If a trip begins at another place than the last trip ended, the time of the departure there
- * and of the arrival here are not known.
- */
+/** The stays between trips. After an unrecorded move, the times of departure and arrival are not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -172,7 +172,6 @@ type TripLink = BriefRecord & { trip: BriefTrip };
 
 const isTrip = <Link extends BriefRecord>(link: Link): link is Link & TripLink => link.trip !== null;
 
-/** The stays between a trip and the next. */
 function findStays(links: readonly TripLink[]): FlaggedStay[] {
   return links.flatMap(({ trip, end_ts: from }, i) => {
     const next = links[i + 1];
@@ -218,7 +217,6 @@ async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now:
   ];
 }
 
-/** Marks for corrections that later data contradict. */
 async function readContradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
   const found = (await correctedTrips(store).corrections(userId, range)).filter(
     ({ effect }) => effect === 'contradicted',
@@ -242,10 +240,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/**
- * s of a day: observed, not observed although recording was on (`silent_s`), and with recording off or excluded
- * (`off_s`). They sum to the length of the day.
- */
+/** s of a day: observed, silent although recording was on, and off or excluded. They sum to its length. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

@@ -21,7 +21,6 @@ const limits = {
   speed: 50, // m/s; how fast a person may have moved between two such locations
 };
 
-/** Inputs of flags. */
 export interface ReadFlagInputs extends FlagInputs {
   /** Times that were not observed because the phone's clock was wrong. */
   clocks: readonly Unobserved[];
@@ -131,7 +130,6 @@ function toLocation(entry: Entry): SourceLocation | null {
   return { ts, source: sourceOf(entry), latitude, longitude, accuracy: typeof accuracy === 'number' ? accuracy : 0 };
 }
 
-/** Finds locations of different sources within a minute that are too far apart for one person. */
 function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
   const last = new Map<string, SourceLocation>();
   const marks: Mark[] = [];
@@ -150,9 +148,7 @@ function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
   return marks;
 }
 
-/**
- * Collects evidence of a wrong clock: entries with a `write_ts` after they were received, or before their data time.
- */
+/** Evidence of a wrong clock: entries with a `write_ts` after they were received, or before their data time. */
 class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];

@@ -8,7 +8,6 @@ import type { Place, Section, Stop, Trip } from '../model/trip.ts';
 import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
-/** The departure after a trip. */
 export interface AfterTrip {
   /** When the user left the place where the trip ends; null: not known. */
   exit_ts: number | null;

@@ -17,7 +17,6 @@ import {
 
 export interface DerivedKey {
   key: string;
-  /** The kind of element that each entry describes. */
   from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
   labels?: true; // true if it contains user inputs
   suggests?: true; // true if it contains suggested labels

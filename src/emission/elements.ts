@@ -10,7 +10,6 @@ import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import type { StayTimes } from '../model/trip-fields.ts';
 import type { Store } from '../store/store.ts';
 
-/** A stay at a place, with its start and end. */
 export interface PlaceStay extends StayTimes {
   place: Place;
   /** Time zone of the end of the stay. The start has the zone of the place, or this one if the place has none. */
@@ -23,9 +22,7 @@ export type Element = (
   | {
       kind: 'untracked';
       untracked: Untracked;
-      /** Time zones at its start and end. */
       zones: [start: string, end: string];
-      /** The reason of unobserved time within a stay. */
       reason?: UnobservedReason;
     }
 ) & {
@@ -38,12 +35,10 @@ export type Element = (
   first: boolean;
 };
 
-/** A link that is a trip. */
 export type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
 
-/** The inputs of the elements of a trip. */
 interface Around {
   previous: TripLink | null;
   record: TripLink;
@@ -123,7 +118,6 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   return { place, zone, enter_ts, exit_ts: left, starting_trip: null };
 }
 
-/** The part of the store that elements are derived from. */
 type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**

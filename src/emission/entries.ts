@@ -21,7 +21,6 @@ export interface DerivedEntry extends Entry {
   id: string;
 }
 
-/** The inputs of entries besides the element. */
 export interface EntryContext {
   userId: string;
   writtenTs: number; // when the trip was last written, seconds since the epoch
@@ -32,8 +31,6 @@ export interface EntryContext {
 }
 
 type OfTrip = Element & { kind: 'trip' };
-
-// ---------------------------------------------------------------- fields of all entries
 
 function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: string, origin?: string): Metadata {
   if (nested) return { key, write_ts: writtenTs };
@@ -89,8 +86,6 @@ function addTo(sums: Uint32Array, words: Uint32Array): void {
   sums[1] = other;
 }
 
-// ---------------------------------------------------------------- ids
-
 const ids = {
   composite: (userId: string, { start_ts, end_ts }: Element, shape: string) =>
     idOf(userId, 'composite_trip', start_ts, end_ts, shape),
@@ -100,9 +95,6 @@ const ids = {
   inferred: (userId: string, section: Section) => idOf(userId, 'inferred_section', section.id),
 };
 
-// ---------------------------------------------------------------- trips
-
-/** The fields of all forms of a trip: times, ends, lengths. */
 function tripFields(element: Element, context: EntryContext): JsonObject {
   const { userId } = context;
   const { start_ts, end_ts, before, after } = element;
@@ -193,7 +185,6 @@ function untrackedFields(element: Element, { userId }: EntryContext): JsonObject
   };
 }
 
-/** A vertex of the line, with only the fields that the app needs. */
 function lineLocation({ ts, position }: Vertex): JsonValue {
   return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
 }
@@ -231,8 +222,6 @@ export function plainTrip(key: string, element: OfTrip, context: EntryContext): 
     data: { ...tripFields(element, context), ...(!isRaw && { raw_trip: oid(trip.raw_trip) }) },
   };
 }
-
-// ---------------------------------------------------------------- parts of trips
 
 function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonObject {
   const [before, after] = [trip.stops[index - 1], trip.stops[index]];
@@ -322,8 +311,6 @@ export function recreatedLocations({ trip }: OfTrip, context: EntryContext): Der
     };
   });
 }
-
-// ---------------------------------------------------------------- places
 
 const placeFields = (stay: PlaceStay): JsonObject => ({
   location: point(stay.place.location),

@@ -20,10 +20,8 @@ export interface Selection {
   /** The time by which derived entries are found and sorted, and its range, both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
   suggestions: SuggestionSettings; // how labels are suggested in derived entries
-  /** A further condition. */
   matches: (entry: Entry) => boolean;
   max: number; // the most entries to return
-  /** Which entries to return if there are more: the first, the last, or every n-th. */
   keep: 'first' | 'last' | 'sample';
 }
 
@@ -49,7 +47,6 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
   yield { truncated: given < index };
 }
 
-/** The selected entries, both pushed and derived, in order of time. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
   const { derived, time } = selection;
   const made = selectDerivedKeys(selection.keys);

@@ -16,7 +16,6 @@ import type { DerivedEntry } from './entries.ts';
 /** A time field by which derived entries can be requested. */
 export type DerivedTime = 'write_ts' | 'ts' | 'start_ts' | 'end_ts' | 'enter_ts' | 'exit_ts';
 
-/** The part of the store that derived entries are made from. */
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
 const batchSize = 50; // the most elements in memory at one time, with their labels
@@ -57,7 +56,6 @@ interface Written {
   writtenTs: number;
 }
 
-/** The time of an entry by which it is found; null: it has none. */
 function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | null {
   const ts: JsonValue | undefined = time === 'write_ts' ? metadata.write_ts : data[time];
   return typeof ts === 'number' ? ts : null;
@@ -110,7 +108,6 @@ async function* batches(source: AsyncIterable<Written>): AsyncGenerator<Written[
   if (batch.length > 0) yield batch;
 }
 
-/** User inputs for the trips of a batch and the stays around them. */
 async function labelsAround(store: DerivedStore, userId: string, batch: readonly Written[]): Promise<Labels> {
   const from = Math.min(...batch.map(({ element }) => element.before.enter_ts ?? element.start_ts));
   const to = Math.max(...batch.map(({ element }) => element.after.exit_ts ?? Number.POSITIVE_INFINITY));

@@ -1,7 +1,6 @@
 // Selects locations to draw a trip: few enough for a phone, with the ends of each section.
 import type { Position, Section } from '../model/trip.ts';
 
-/** One vertex of a trip's line. */
 export interface Vertex {
   section: Section;
   index: number; // index of the vertex in its section

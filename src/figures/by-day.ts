@@ -1,6 +1,5 @@
 // Sums trips by local day and by label, for the dashboard of today's e-mission app.
 
-/** The fields of a trip that the figures need. */
 export interface DayTrip {
   day: string; // local day of its start, `YYYY-MM-DD`
   distance: number; // m
@@ -15,13 +14,9 @@ const values = {
   count: (): number => 1,
 } as const;
 
-/** Labels by which trips can be grouped. */
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
-/**
- * One day of one metric: besides the fixed fields, a sum for each label, such as `mode_confirm_bike`. Trips without a
- * label count as `UNLABELED`.
- */
+/** A day of one metric, with a sum for each label, `mode_confirm_bike`; trips without it count as `UNLABELED`. */
 export interface DayFigures {
   date: string;
   nUsers: number; // always 1, because the figures are about the caller only
@@ -32,10 +27,7 @@ type Metric = keyof typeof values;
 
 const isMetric = (name: string): name is Metric => Object.hasOwn(values, name);
 
-/**
- * Computes the requested metrics: for each metric the days on which the person has trips, ascending. `asked`: for each
- * metric the labels by which its trips are grouped.
- */
+/** For each metric the days with trips, ascending. `asked`: the labels by which each metric is grouped. */
 export function figuresByDay(
   trips: readonly DayTrip[],
   asked: Readonly<Record<string, readonly string[]>>,

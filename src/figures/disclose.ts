@@ -22,7 +22,6 @@ export interface DisclosedCell {
   minutes_per_day: number | null;
 }
 
-/** A published table. */
 export interface Disclosed {
   all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
@@ -41,9 +40,6 @@ interface Cell {
 /** Observed s by UUID, then by weekday and together as `all`, without people who were not observed. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/**
- * What to publish.
- */
 export interface Question {
   by: Dimension;
   least: number; // the least number of people of a published figure
@@ -126,7 +122,6 @@ const isSafe = ({ people }: Cell, least: number): boolean =>
     ),
   );
 
-/** True if the parts come from enough people, and none contributes too much. */
 function isBroad(parts: readonly number[], least: number): boolean {
   let [sum, most] = [0, 0];
   for (const part of parts) {
@@ -189,7 +184,6 @@ function withRates(cell: ReturnType<typeof publishedCell>, days: number | null):
   return { ...cell, observed_days: days, ...rates };
 }
 
-/** Pseudorandom bytes, the same for the same people and occasion. */
 const noiseOf = (people: ReadonlyMap<string, unknown>, occasion: string): Buffer =>
   createHash('sha256')
     .update(JSON.stringify([occasion, ...[...people.keys()].sort()]))

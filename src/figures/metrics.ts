@@ -13,7 +13,6 @@ export interface SectionFigures {
   median_speed: number | null; // m/s; null for a section without speeds
 }
 
-/** The sections of one trip, in order. */
 export function figuresOfTrip(trip: Trip): SectionFigures[] {
   return trip.sections.map((section) => ({
     start_ts: section.start_ts,
@@ -66,7 +65,6 @@ export function metricByMode(metric: string, sections: readonly SectionFigures[]
   );
 }
 
-/** Groups sections by `keyOf`, in their order. */
 export function groupBy<Key>(
   sections: readonly SectionFigures[],
   keyOf: (section: SectionFigures) => Key,

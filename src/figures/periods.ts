@@ -40,8 +40,6 @@ export function summarize(metric: string, periods: readonly Period[]): MetricSum
   }));
 }
 
-// ---------------------------------------------------------------- UTC bins
-
 /** Frequencies of `timestamp`. `A` and `Y` both mean a year; `2W` two weeks. */
 export const utcFrequencies = ['D', 'W', '2W', 'M', 'A', 'Y'] as const;
 /** The length of a period that is counted in UTC. */
@@ -78,7 +76,6 @@ export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFr
     }));
 }
 
-/** The label of the bin around an instant. */
 function labeller(frequency: UtcFrequency, first: number): (ts: number) => number {
   if (frequency === 'D') return (ts) => utcPeriod(ts, 'day').start;
   if (frequency !== '2W') return (ts) => utcPeriod(ts, units[frequency]).lastDay;
@@ -95,20 +92,14 @@ function firstAfter(frequency: UtcFrequency, ts: number): number {
   return addUtc(ts, 1, frequency === '2W' ? 'week' : 'day');
 }
 
-// ---------------------------------------------------------------- local dates
-
 /** Frequencies of `local_date`. */
 export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
 /** The length of a period that is counted in the user's local time. */
 export type LocalFrequency = (typeof localFrequencies)[number];
 
-/** Number of characters of `YYYY-MM-DD` that define a group. */
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/**
- * Groups sections by local day, month or year; there are no empty groups. The label of a group is its start in the time
- * zone of its first section.
- */
+/** Groups by local day, month or year. The label is the start of the group in the zone of its first section. */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));

@@ -78,7 +78,6 @@ const days = (sample: readonly WeightedPerson[], cell: string): number =>
   sample.reduce((total, { weight, days: own }) => total + weight * (own.get(cell) ?? 0), 0);
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
-/** Makes a generator of pseudorandom numbers from 0 to 1 (mulberry32). */
 function randomNumbers(start: number): () => number {
   let state = start;
   return () => {

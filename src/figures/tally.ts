@@ -7,34 +7,24 @@ import type { BriefRecord, Position } from '../model/trip.ts';
 /** The dimension that divides a table into cells. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
-/** Figures of one person or of several. */
 export interface Figures {
   trips: number;
   metres: number; // m
   seconds: number; // s
 }
 
-/** Figures of one person by cell. */
 export type PersonTally = Map<string, Figures>;
 
-/** The cells by weekday, in order. */
 export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
-/** The cell of a local day by weekday. */
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
 
-/**
- * The observed days by which the figures of a cell are divided to get figures per day: Mondays for trips on Mondays. In
- * other tables all days, because each day can have trips of every mode and hour.
- */
+/** The days that divide a cell's figures: Mondays for Monday, otherwise all, as each day may have any mode and hour. */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high
 
-/**
- * Adds a trip to a person's figures: by mode, each section to the cell of its mode; by other dimensions, the whole trip
- * to the cell where or when it begins.
- */
+/** Adds a trip: by mode, each section; by other dimensions, the whole trip to the cell where or when it begins. */
 export function addTrip(tally: PersonTally, { trip }: Pick<BriefRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {
@@ -62,7 +52,6 @@ function cellOf(ts: number, zone: string, [longitude, latitude]: Position, by: E
 
 const southWest = (degrees: number): string => (Math.floor(degrees / gridStep) * gridStep).toFixed(2);
 
-/** Adds figures to a cell. */
 export function add(tally: PersonTally, cell: string, { trips, metres, seconds }: Figures): void {
   const known = tally.get(cell) ?? { trips: 0, metres: 0, seconds: 0 };
   tally.set(cell, {

@@ -84,9 +84,7 @@ async function locationKey(
   return (retained && locations_from) ?? keys.location;
 }
 
-/**
- * The data time to analyse again; null: none. It is all time if analysis version, key of locations or feeds changed.
- */
+/** The data time to analyse again, all of it for another version, key or other feeds; null: none. */
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
@@ -107,7 +105,6 @@ function changedRange(
   return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
-/** The inputs of an analysis. */
 interface Work {
   context: RunContext;
   changed: TimeRange;
@@ -117,7 +114,6 @@ interface Work {
   exclusions: readonly Exclusion[];
 }
 
-/** Analyses the changed time of one user, stretch by stretch. */
 class Analysis {
   private readonly work: Work;
   private readonly changes: TripChange[] = [];
@@ -218,17 +214,13 @@ class Analysis {
     return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
   }
 
-  /**
-   * The time up to which the diary is final, from the state of the last link. If a part of the diary was final before
-   * the run and none is now, documents are obsolete (`complete_lost`).
-   */
+  /** The time up to which the diary is final. `complete_lost`: it was final before the run, and is not any more. */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
     const lost = complete_until === null && this.work.completeBefore !== null;
     return { complete_until, ...(lost && { complete_lost: true }) };
   }
 
-  /** The index of the first new link that equals a stored link and does not depend on changed data; null: none. */
   private firstConverging(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
     const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
     const index = records.findIndex((link) => {
@@ -241,7 +233,6 @@ class Analysis {
     return index < 0 ? null : index;
   }
 
-  /** The links to put and to remove so that the stored links become `links`. */
   private differences(stored: readonly TripRecord[], links: readonly TripRecord[]): Parameters<Trips['apply']>[1] {
     const before = new Map(stored.map((link) => [link.chain_ts, link]));
     const put = links.filter((link) => {
@@ -252,10 +243,7 @@ class Analysis {
     return { put, remove: [...before.keys()] };
   }
 
-  /**
-   * Counts the differences between stored and new links. Removed links after the last new link are compared with the
-   * next stretch, which may add them again.
-   */
+  /** Counts differences. Removed links after the last new link wait for the next stretch, which may add them again. */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
     const replaced = [...this.pending, ...stored];
@@ -306,7 +294,6 @@ class Analysis {
   }
 }
 
-/** The change of the trip of a link; an empty list if the trip is the same. */
 function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
   const [was, is] = [before?.trip ?? null, after?.trip ?? null];
   if (JSON.stringify(was) === JSON.stringify(is)) return [];

@@ -4,7 +4,6 @@ import type { TripRecord } from '../model/trip.ts';
 
 const windowDays = 7; // Days before the end of the last trip. Phones keep documents for as long.
 
-/** The local days with documents, both included. */
 export interface DocumentWindow {
   from: string;
   to: string;

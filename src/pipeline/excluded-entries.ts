@@ -23,7 +23,6 @@ export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
 
 const textOf = (one: Exclusion): string => JSON.stringify(one);
 
-/** The data time of all exclusions that were added or removed; null: none were. */
 export function exclusionChange(before: readonly Exclusion[], after: readonly Exclusion[]): TimeRange | null {
   const missingIn = (list: readonly Exclusion[], others: readonly Exclusion[]): Exclusion[] => {
     const texts = new Set(others.map(textOf));
@@ -56,9 +55,7 @@ export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, en
   return source === undefined || sourceNames(entry).includes(source);
 }
 
-/**
- * The data time of an entry; null if it has none, or if its converter rejects it: the analysis ignores such entries.
- */
+/** The data time of an entry; null if it has none or its converter rejects it: the analysis ignores it. */
 function timeIn(entry: Entry): number | null {
   try {
     return convertedTime(entry);

@@ -13,7 +13,6 @@ import type { RunContext } from './stage.ts';
 /** s, 4 weeks. `until` advances in such steps. It is 4 to 8 weeks before the last trip, where late data are rare. */
 const step = 28 * 86_400;
 
-/** Stores the places again if `until` advanced, or if earlier trips or corrections changed. */
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
   const { store, userId, state, lease, changedTrips } = context;
   const { observed, retained, places } = state;

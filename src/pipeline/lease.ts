@@ -6,7 +6,6 @@ import type { Lease, PipelineState, Store } from '../store/store.ts';
 /** A lease that is renewed until `end` is called. */
 export interface HeldLease {
   readonly state: PipelineState; // the pipeline state when the lease was acquired
-  /** The lease as last renewed. */
   current(): Lease;
   /** Stops renewing and releases the lease. With `released` it only stops: a write has released the lease already. */
   end(how?: 'released'): Promise<void>;

@@ -12,7 +12,6 @@ import type { RunContext, Stage } from './stage.ts';
 /** Entries per transaction. It limits the memory, the time that a put waits, and the work to repeat after a crash. */
 const entriesAtOnce = 1_000;
 
-/** Accepts an entry with the data time that its converter reads, or rejects it with a reason and a message. */
 const judge: Judge = (entry) => {
   try {
     return { ts: convertedTime(entry) };
@@ -53,10 +52,7 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/**
- * Adds the changed data time to the state of the run. `documents`: entries were moved that change documents but no
- * trip, such as incidents.
- */
+/** Notes the changed data time in the state. `documents`: documents changed but no trip, as by incidents. */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);

@@ -22,7 +22,6 @@ function whyObsolete(key: string): string {
   return key.startsWith(dayKey('')) ? 'the day is out of the window or has no trips' : 'not in the list of valid keys';
 }
 
-/** The keys of a user's documents. */
 export interface DocumentKeys {
   /** The trips of the window, in the order of `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];

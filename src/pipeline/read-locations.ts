@@ -28,9 +28,7 @@ export interface LocationReader {
   userId: string;
   /** The key of the phone's locations, filtered or not. Other sources send unfiltered locations only. */
   key: string;
-  /** Guesses the zones of locations without a zone. */
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
-  /** Called for each ping among the entries. */
   onPing(ping: Ping): void;
 }
 
@@ -97,7 +95,6 @@ function gapsOf(found: BySource, from: number, to: number): TimeRange[] {
   return gaps;
 }
 
-/** The times of all locations, ascending. */
 function timesOf(found: BySource): number[] {
   const times = [...found.values()].flatMap((locations) => locations.map(({ ts }) => ts));
   return found.size > 1 ? times.sort((a, b) => a - b) : times;
@@ -112,10 +109,7 @@ interface Part {
   size?: number;
 }
 
-/**
- * Reads the entries of one key and adds their locations to `found`, cleaned for each source. Returns the time before
- * which the locations are complete.
- */
+/** Adds the locations of one key to `found`, cleaned by source. Returns the time before which they are complete. */
 async function readPart(
   { timeseries, userId, zonesOf, onPing }: LocationReader,
   found: Map<string, Location[]>,

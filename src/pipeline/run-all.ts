@@ -50,13 +50,9 @@ export interface AllReport {
 }
 
 const mostListed = 20; // the most failed users in a report, and the most problems of a stage
-/**
- * Users per query for work. Few, so that the first user begins soon, and the answer is not outdated when a user begins.
- */
+/** Users per query: few, so that the first begins soon, and the answer is not outdated when a user begins. */
 const pageSize = 100;
-/**
- * s between two checks of a lease: 1/16 at first, because most runs end soon, then twice as long each time, up to 1.
- */
+/** s between two checks of a lease: short at first, because most runs end soon, then doubled up to 1. */
 const firstStep = 1 / 16;
 const longestStep = 1;
 const reportAfter = 1; // s of waiting after which `onWait` is called
@@ -112,7 +108,6 @@ async function removeExpired({ studies }: Store, { now, log }: AllOptions): Prom
   }
 }
 
-/** Tries the users again whose lease another run held at the first try. */
 async function retry(
   store: Store,
   report: AllReport,
@@ -208,7 +203,6 @@ async function* usersWithWork(
   }
 }
 
-/** Reads the UUIDs of all users, `pageSize` at a time. */
 async function* userPages(store: Store): AsyncGenerator<string[]> {
   let ids: string[] = [];
   for await (const { uuid } of everyUser(store, { limit: pageSize })) {

@@ -157,10 +157,7 @@ async function runStages(
   }
 }
 
-/**
- * True if a run would have work: pending entries, a dirty range, due documents, another analysis version or other
- * feeds.
- */
+/** True if a run has work: pending entries, a dirty range, due documents, another analysis version or other feeds. */
 export async function hasWork(
   store: Store,
   userId: string,

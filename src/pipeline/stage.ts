@@ -7,34 +7,23 @@ import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 import type { TransitFeeds } from './transit-feeds.ts';
 
-/** The data of one user's run, for all stages. */
 export interface RunContext {
   store: Store;
   userId: string;
   /** The lease as last renewed. The store refuses a write under a lost lease. */
   lease: () => Lease;
-  /**
-   * The pipeline state of the user, read at the start of the run. A stage that stores a new state also changes this
-   * one.
-   */
+  /** The state of the user as read at the start. A stage that stores a new state also changes this one. */
   state: PipelineState;
-  /**
-   * Trips that this run added, removed or changed. null: other trips may have changed too, so all documents are built.
-   */
+  /** Trips that this run changed. null: others may have changed too, so all documents are built. */
   changedTrips: { day: string; chain_ts: number }[] | null;
-  /**
-   * The last trip of the chain as analysed, before corrections; missing if this run did not analyse up to the end of
-   * the data.
-   */
+  /** The last trip before corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
   /** The moved corrections of the user; missing until a stage has read them. */
   corrections?: readonly Stated[];
-  /** The segmenter that derives the trips. */
   segmenter: Segmenter;
   /** The transit feeds of the store; null: it never had one. */
   feeds: TransitFeeds | null;
   log: Log;
-  /** Seconds since the epoch. */
   now: () => number;
   /** When the run began, seconds since the epoch. */
   started: number;
@@ -44,7 +33,6 @@ export interface RunContext {
   stretchSize?: number;
 }
 
-/** The fields of the state that record the end of a run. */
 export function endOfRun({ now, started }: RunContext): Pick<PipelineState, 'last_run_ts' | 'last_run_seconds'> {
   const ended = now();
   return { last_run_ts: ended, last_run_seconds: Math.max(0, ended - started) };

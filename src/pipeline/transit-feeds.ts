@@ -21,10 +21,7 @@ export interface TransitFeeds {
 /** The feeds that were last made for each store. Making them takes 40 ms for five agencies. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
-/**
- * Reads the feeds of a store; null if it never had any. Reads their indexes again only after feeds were added or
- * removed.
- */
+/** Reads the feeds of a store, again only if feeds were added or removed; null if it never had any. */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
   if (listed.length === 0) return null;

@@ -67,7 +67,6 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
 const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
   new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
 
-/** A text of a feed that is safe to print on one line. */
 const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
 
 interface Agencies {
@@ -354,7 +353,6 @@ async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Prom
   return new Map(lines);
 }
 
-/** Makes the index. It contains each stop, route and shape that its patterns use, once. */
 function compact(
   id: string,
   patterns: readonly FoundPattern[],
@@ -387,7 +385,6 @@ function compact(
   };
 }
 
-/** Numbers different values from 0, in the order in which they first occur. */
 class Numbered<T> {
   readonly values: T[] = [];
   readonly #numbers = new Map<T, number>();

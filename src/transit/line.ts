@@ -72,7 +72,6 @@ function shareAlong(px: number, py: number, dx: number, dy: number): number {
   return length === 0 ? 0 : Math.max(0, Math.min(1, (px * dx + py * dy) / length));
 }
 
-/** A position on a line. */
 export interface LinePlace {
   along: number; // m from the start of the line
   off: number; // m to the location
@@ -81,7 +80,6 @@ export interface LinePlace {
 
 const nowhere: LinePlace = { along: Number.NaN, off: Infinity, edge: -1 };
 
-/** A line in metres on a plane. */
 export class Polyline {
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -100,10 +98,7 @@ export class Polyline {
     }
   }
 
-  /**
-   * The position on the edges `from` to before `to` that is nearest to a location; `off` is infinite if none is within
-   * `reach` m.
-   */
+  /** The nearest position on the edges `from` to before `to`; `off` is infinite if none is within `reach` m. */
   nearest(px: number, py: number, reach = Infinity, from = 0, to = this.x.length - 1): LinePlace {
     let least = reach * reach;
     let most = reach;

@@ -223,10 +223,7 @@ function bestPair(
   return best;
 }
 
-/**
- * m by which the path between distant stops is longer than the straight line, if the feed has no shape. Roads take 1.2
- * times the straight line in the mean.
- */
+/** m by which an unknown path is longer than the straight line: roads take 1.2 times it in the mean. */
 function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: number): number {
   const between = unknown.filter((edge) => edge >= from && edge < to);
   return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
@@ -235,7 +232,6 @@ function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: 
 const spread = (gap: number): number =>
   Math.hypot(endSpread, Math.min(mostGapSpread, gapSpeed * Math.max(0, gap - 10)));
 
-/** Logarithm of the normal density, without the constant term. */
 const logNormal = (x: number, mean: number, deviation: number): number =>
   -(((x - mean) / deviation) ** 2) / 2 - Math.log(deviation);
 const clamp = (x: number, least: number, greatest: number): number => Math.min(greatest, Math.max(least, x));
@@ -250,7 +246,6 @@ function timeScore(seconds: number, { pattern, line }: NetworkPattern, from: num
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }
 
-/** True if the pattern has a trip under way within an hour of the ride. */
 function isRunning({ feed, pattern }: NetworkPattern, localTime: LocalTime): boolean {
   const { hour, weekday } = localTime(feed.zone);
   const bits = pattern.hours[dayType(weekday)];
@@ -336,10 +331,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
 }
 
-/**
- * m of the path that each location represents: half of the path to each neighbour, unless more than `seenGap` s are
- * between them.
- */
+/** m of the path that each location represents: half of the way to each neighbour less than `seenGap` s away. */
 function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Array {
   const metres = new Float64Array(track.length);
   for (let at = 1; at < track.length; at += 1) {
@@ -400,7 +392,6 @@ function railsAlone(
   return scoreOf(on);
 }
 
-/** The best pattern of each route, the best route first. */
 function bestOfRoutes(scored: readonly Scored[]): Scored[] {
   const best = new Map<unknown, Scored>();
   for (const one of scored) {

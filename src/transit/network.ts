@@ -18,7 +18,6 @@ const longestStraight = 1_200;
 /** True if the feed of a pattern is used on the day. */
 export type PatternFilter = (pattern: NetworkPattern) => boolean;
 
-/** The path of a pattern on a plane in metres. */
 export interface PatternPath {
   line: Polyline;
   plane: Plane;
@@ -49,7 +48,6 @@ export class NetworkPattern {
     return this.feed.shapes[this.pattern.shape];
   }
 
-  /** The path, computed once, on a plane around the first stop. */
   get path(): PatternPath {
     this.#path ??= toPath(this);
     return this.#path;
@@ -64,7 +62,6 @@ export interface NearStop {
 /** The patterns of all feeds, searchable by place. The order in which feeds were added has no effect. */
 export class TransitNetwork {
   readonly patterns: readonly NetworkPattern[];
-  /** Feeds, sorted by id. */
   readonly feeds: readonly FeedIndex[];
   readonly #cells = new Map<string, { pattern: NetworkPattern; at: number }[]>();
 
@@ -137,7 +134,6 @@ interface Box {
   east: number;
 }
 
-/** The bounding box of a track, enlarged by `boxMargin`. */
 function boxOf(track: readonly LatLon[]): Box {
   const box = { south: 90, north: -90, west: 180, east: -180 };
   for (const { latitude, longitude } of track) {
@@ -224,10 +220,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   return places.sort((a, b) => a.off - b.off).slice(0, 8);
 }
 
-/**
- * The feed to use for each agency on a day: one valid on that day, otherwise the nearest by date. `dayIn`: the day in a
- * zone, such as `2024-03-08`.
- */
+/** The feed of each agency for a day: valid on it, or the nearest by date. `dayIn`: the day in a zone, `2024-03-08`. */
 export function feedsOfDay(
   feeds: readonly FeedIndex[],
   dayIn: (zone: string) => string,

@@ -26,10 +26,7 @@ import type { Doubt } from './outliers.ts';
 
 /** Thresholds of e-mission's dwell segmentation by time and by distance, unless a comment says otherwise. */
 export const candidateLimits = {
-  /**
-   * Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all
-   * lie within `timeDistance` m.
-   */
+  /** The user dwells if the locations of this many s, and so many last locations, lie within `timeDistance` m. */
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
@@ -48,7 +45,6 @@ export const candidateLimits = {
   longestTrip: 100_000, // A trip with more locations is cut, to bound memory
 };
 
-/** The observations to search. */
 export interface CandidateInput extends Observations {
   /** Where the search continues; null: at the user's first location. */
   resume: Resume | null;
@@ -212,10 +208,7 @@ function recentSince(locations: readonly Location[], start: number, i: number): 
   return short && j > start && here - locations[j - 1]!.ts <= 2 * candidateLimits.timeThreshold ? j - 1 : j;
 }
 
-/**
- * Index of the location where the user came to rest before a gap. An iPhone sends no locations at rest, so it is the
- * last one. Android sends several, so it is the middle one near the last.
- */
+/** Index where the user came to rest before a gap. An iPhone sends one location at rest, Android several. */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
@@ -269,7 +262,6 @@ export function groupCandidates(
   });
 }
 
-/** True if a candidate that begins at `start` joins this group. */
 function isSameGroup(group: readonly Candidate[], start: Location, locations: readonly Location[]): boolean {
   const last = group.at(-1)!;
   return (

@@ -123,7 +123,6 @@ function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: GapState, her
   return { from: at_ts, to: Math.min(until, unlocated) };
 }
 
-/** Extends the movement since the last location if the reading confirms it. */
 function addReading(now: GapState, { ts, type, confidence }: Motion): void {
   if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return;
   const { moving } = now;
@@ -142,10 +141,7 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
   return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
-/**
- * Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: the event at
- * its end.
- */
+/** Why a time without entries is a gap; null: it was a stay. `next`: the first location; `event`: that at its end. */
 function reasonOf(
   { phone, at, reports }: GapState,
   { from, to }: TimeRange,
@@ -206,7 +202,6 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
 const isFreshStart = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
-/** Updates the state of the phone by an event. */
 function addEvent(now: GapState, event: PhoneEvent): void {
   const phone = phoneOf(event) ?? now.phone;
   if (now.phone === 'moves' && now.led !== undefined) now.led = event.ts;

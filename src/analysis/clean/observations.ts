@@ -18,7 +18,6 @@ export interface Location extends LatLon {
   speed: number | null;
   sampling: Sampling;
   zone: string;
-  /** True if the zone was guessed because the phone did not name it. */
   zoneGuessed: boolean;
 }
 
@@ -74,7 +73,6 @@ export function movingSince(motions: readonly Motion[], to: number): number {
   return since;
 }
 
-/** True if readings show continuous movement from `from` to `to`. */
 export const movesThrough = (motions: readonly Motion[], from: number, to: number): boolean =>
   movingSince(motions, to) - from <= readingGap;
 
@@ -89,7 +87,6 @@ export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transitio
 /** m; locations of this accuracy or worse are not used. */
 export const inexactFrom = 200;
 
-/** Limits beyond which a location is not used. */
 const limits = {
   /** s; a location may be this much later than its `write_ts`; if it is later still, the phone's clock was wrong */
   futureLimit: 86_400,

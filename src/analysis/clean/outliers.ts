@@ -26,10 +26,7 @@ const limits = {
   fastestOnGround: 90,
   flight: 300,
   away: 100, // m; a location this near to the previous one is never an outlier
-  /**
-   * s; locations that stay near each other for this long show a rest. Doubted locations are kept if the user can have
-   * been there and did not return within this time.
-   */
+  /** s; locations near each other for so long show a rest; doubted ones are kept if the user then had not returned */
   agreement: 180,
   gap: 600, // s; after a longer gap the user may have rested
   longestRun: 30, // the most consecutive locations that can be removed as unreachable
@@ -45,7 +42,6 @@ export interface Doubt {
   decidedTs: number;
 }
 
-/** The locations of a stretch without outliers. */
 export interface CleanStretch {
   locations: Location[];
   outliers: number[]; // times of the outliers, including the outliers in `resume`
@@ -84,7 +80,6 @@ export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanSt
   return { locations: kept, outliers, doubts, decidedUntil: loadedUntil };
 }
 
-/** Adds recent outliers to the state, so that the next call also removes them. */
 export function withOutliers(resume: Resume, outliers: readonly number[]): Resume {
   const { resume_ts, started } = resume;
   const left_out = outliers.filter((ts) => ts < resume_ts && ts >= resume_ts - lookAround);

@@ -54,10 +54,8 @@ export class Track {
   readonly metres: Float64Array;
   /** m along the smoothed path, with an estimated detour across gaps */
   readonly length: Float64Array;
-  /** Number of locations that were removed, by reason. */
   readonly leftOut: { repeats: number; spikes: number };
 
-  /** `locations` must ascend by `ts`. */
   constructor(locations: readonly Location[]) {
     const fresh = withoutRepeats(locations);
     const plane = new Plane(fresh[0]);
@@ -89,7 +87,6 @@ export class Track {
     this.measure(plane);
   }
 
-  /** Computes the degrees of the smoothed positions, and the metres along them. */
   private measure(plane: Plane): void {
     let before: { latitude: number; longitude: number } | null = null;
     for (let i = 0; i < this.ts.length; i += 1) {
@@ -140,12 +137,10 @@ export class Track {
     return { i, j, share: j > i ? (ts - this.ts[i]!) / (this.ts[j]! - this.ts[i]!) : 0 };
   }
 
-  /** m in a straight line between two locations, by index */
   apart(a: number, b: number): number {
     return apartIn(this.x, this.y, a, b);
   }
 
-  /** m along the track between two times */
   metresBetween(from: number, to: number): number {
     return this.positionAt(to).metres - this.positionAt(from).metres;
   }
@@ -172,7 +167,6 @@ export class Track {
   }
 }
 
-/** The value at `share` (0 to 1) of the step from element `i` to element `j`. */
 function mix(list: Float64Array, i: number, j: number, share: number): number {
   return list[i]! + share * (list[j]! - list[i]!);
 }
@@ -233,7 +227,6 @@ class Plane {
   }
 }
 
-/** A location with its position in the plane, in m. */
 interface PlaneLocation {
   location: Location;
   x: number;
@@ -269,7 +262,6 @@ function withoutSpikes(locations: readonly Location[], plane: Plane): Location[]
   return placed.map(({ location }) => location);
 }
 
-/** Spikes, the largest first. */
 function spikesIn(placed: readonly PlaneLocation[]): { i: number; excess: number }[] {
   const found: { i: number; excess: number }[] = [];
   for (let i = 1; i < placed.length - 1; i += 1) {

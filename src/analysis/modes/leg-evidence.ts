@@ -107,10 +107,7 @@ export function collectEvidence(
   return evidence;
 }
 
-/**
- * m from the end of a leg to the last location before the next leg. A phone at rest sends nothing, so a long distance
- * means that the user moved unseen.
- */
+/** m from a leg's end to the last location before the next leg. A phone at rest sends nothing, so far means unseen. */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
@@ -215,10 +212,7 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
 
-/**
- * The wait and the shorter of the two walks, each as a feature divided by the feature of its limit in `boarding`. 1 or
- * more suggests public transport.
- */
+/** Wait and shorter walk, each divided by the feature of its limit in `boarding`. 1 or more: public transport. */
 export function boardingRatios(features: readonly number[]): { wait: number; walks: number } {
   const [wait, before, after] = boardingAt.map((f) => features[f]!);
   const { boarding } = legLimits;

@@ -8,10 +8,7 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/**
- * Chosen by hand. A train becomes TRAM or SUBWAY if its rail lines of that kind have at least this share of the
- * probability; a section becomes FERRY if a ferry line has at least this probability.
- */
+/** The least share of one kind among rail lines for TRAM or SUBWAY; the least probability of a FERRY (by hand). */
 const sureKind = 0.8;
 const leastNamed = 0.1; // the least probability of a line that is named (by hand)
 /** The least probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */

@@ -86,10 +86,7 @@ const n = modes.length;
  */
 export const transitWeights = { bus: 1, train: 1.4 };
 
-/**
- * Share of the evidence for a bus that counts if the user neither waited nor walked before the leg: then it may be a
- * car on the roads of the line (by hand).
- */
+/** Share of the evidence for a bus without a wait or walks before: a car may use the same roads (by hand). */
 const unboarded = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {

@@ -115,10 +115,7 @@ function confidenceCap(
   return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
-/**
- * Mixes probabilities with an equal share for each possible mode, so that the highest becomes `most`. If it belongs to
- * a vehicle, only vehicles get a share.
- */
+/** Makes the highest probability `most`: adds equal shares for all possible modes, or for vehicles if it is one. */
 function limitConfidence(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
   const p = Math.max(...probabilities);
   const isVehicle = probabilities.indexOf(p) >= vehicle;

@@ -47,7 +47,6 @@ export const featureLimits = {
   reading: 1200, // s; a motion reading of an iPhone is valid for at most this long
 };
 
-/** The observations of one phone. */
 export interface CellInput {
   track: Track;
   motions: readonly Motion[]; // ascending by `ts`
@@ -56,13 +55,9 @@ export interface CellInput {
   to: number;
 }
 
-/**
- * The features of a cell need the 28 cells (420 s) before and after it, and one more on each side for the speed of the
- * outermost cell.
- */
+/** A cell's features need 28 cells (420 s) before and after it, and one more on each side for speeds. */
 const cellMargin = 29;
 
-/** Features per cell. */
 export const cellWidth = featureNames.length;
 
 /** The most cells in a block: few enough for the processor's cache. */
@@ -231,7 +226,6 @@ function moveWindow(
 /** Removes rounding errors, which depend on the position on earth. In a gap, a value may consist of them alone. */
 const rounded = (value: number): number => Math.round(value * 1e9) / 1e9;
 
-/** m/s2 from the cell before to this one */
 function changeAt(speed: Float64Array, i: number): number {
   return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
 }
@@ -271,7 +265,6 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
-/** A time series that is averaged around each cell. */
 interface Series {
   times: Float64Array; // when each value was reported, ascending
   width: number; // number of values per time

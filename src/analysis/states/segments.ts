@@ -13,7 +13,6 @@ import { cellStates } from '../motion-states.ts';
 import { cellSeconds } from './features.ts';
 import type { Cells } from './viterbi.ts';
 
-/** Consecutive cells in one state. */
 export interface Segment {
   state: number;
   /** s since the epoch: from half a cell before the first to half a cell after the last */
@@ -32,7 +31,6 @@ interface Sleep {
   end: number;
 }
 
-/** Sleeps of an Android phone, in order of time. */
 export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   const sleeps: Sleep[] = [];
   let since: number | null = null;
@@ -111,7 +109,6 @@ export function movingSpans(segments: readonly Segment[]): { start: number; end:
   return found;
 }
 
-/** Moving segments between two times, clipped to these times. */
 export function movingBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
@@ -133,7 +130,6 @@ export function segmentsBetween(segments: readonly Segment[], from: number, to: 
   return parts;
 }
 
-/** s of the segments in one state */
 export function secondsIn(segments: readonly Segment[], state: number): number {
   let sum = 0;
   for (const segment of segments) if (segment.state === state) sum += segment.end - segment.start;

@@ -19,7 +19,6 @@ import {
   forEachBlock,
 } from './features.ts';
 
-/** Weights, all by hand. */
 export const decodeWeights = {
   /** Exponent of a cell's probabilities. Below 1, because neighbouring cells depend on the same locations. */
   evidence: 0.5,

@@ -7,10 +7,8 @@ import { degrees, locationOf, metres, speed } from '../positions.ts';
 import type { SegmentedSection, SegmentedTrip } from '../segmenter.ts';
 import { resample } from './trip-path.ts';
 
-/** The fields of a trip that are derived from its segmentation. */
 export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'>;
 
-/** Builds the trip; null if the user did not travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
   const sections = found.sections.map((section, i) =>
     buildSection(section, idOf(userId, 'section', found.first.ts, i), found.source),
@@ -77,7 +75,6 @@ function roundAll(numbers: number[], rounded: (value: number) => number): void {
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
-/** The stop between two sections. */
 export function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;

@@ -90,7 +90,6 @@ interface LinkParts {
   gapFrom: number | undefined;
 }
 
-/** Makes the link of a kept trip: joins it to the place before it, and adds the place after it. */
 function keptLink(parts: LinkParts): TripRecord {
   const { userId, found, base, carry, next, gapFrom } = parts;
   const { first, last, source } = found;
@@ -137,10 +136,7 @@ function keptLink(parts: LinkParts): TripRecord {
   });
 }
 
-/**
- * The untracked time between the place in the diary and the start of the trip: the move was not recorded, or consists
- * of dropped trips. After dropped trips, it ends when the user arrived at the end of the last one.
- */
+/** The untracked time before the trip. After dropped trips, it ends at the arrival of the last of them. */
 function untrackedFrom(
   carry: Carry,
   place: Place,

@@ -73,9 +73,7 @@ export interface GroupPart {
   last: Candidate;
 }
 
-/** One or more pieces that form one trip. */
 export interface Journey extends GroupPart {
-  /** The stops in the journey that are waits. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   /** Why the stop after the journey is no wait; null: no movement follows in the group. */
   after: StopReason | null;
@@ -88,7 +86,6 @@ interface Piece extends GroupPart {
   moved: { start: number; end: number } | null;
 }
 
-/** A piece that moves. */
 type Travel = Piece & { moved: NonNullable<Piece['moved']> };
 
 /** The last journey with movement, the start of its movement, and its last piece. */
@@ -171,7 +168,6 @@ function splitCandidate({ locations, segments, track }: DecodedGroup, candidate:
   return [...parts, { startIndex, endIndex, last: candidate }];
 }
 
-/** A stop between two moving pieces, and its features. */
 export interface StopFigures {
   start_ts: number;
   end_ts: number;
@@ -195,10 +191,7 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   return { isWait: true, reason };
 }
 
-/**
- * The features of the stop between two moving pieces. Their constants bound the features (by hand); the weights were
- * fitted with them.
- */
+/** The features of a stop. Constants bound them (by hand); the weights were fitted with these bounds. */
 function describeStop(
   { track, segments, events, locations, legs, probabilities }: DecodedGroup,
   since: number,
@@ -246,7 +239,6 @@ function describeStop(
   return { start_ts, end_ts, never, features };
 }
 
-/** Index of "car, then car" in the probabilities of a pair of legs. */
 const twoCars = 2 * modes.length + 2;
 
 /** For training: the stops between the moving pieces of a group. */

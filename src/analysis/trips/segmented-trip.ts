@@ -53,7 +53,6 @@ export function toSegmentedTrip(
   });
 }
 
-/** The move from a stay to the first location of a trip, if it was not recorded; otherwise null. */
 export function unseenBefore(
   { locations, events, motions, segments }: DecodedGroup,
   stay: Stay,
@@ -130,7 +129,6 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/** Joins two motor legs if the user stayed in the vehicle between them. */
 function joinRides(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
   const joined: Leg[] = [];
   for (const leg of legs) {

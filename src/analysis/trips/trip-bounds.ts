@@ -62,7 +62,6 @@ export type BoundaryRule =
   | 'trip before'
   | 'trip after';
 
-/** A journey, with the stay before it and the start of the next trip. */
 export interface JourneySpan {
   first: Location;
   last: Location;
@@ -82,7 +81,6 @@ export interface Bounds {
   lead: Segment[];
 }
 
-/** Finds the start and end of a journey. */
 export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
   const moving = movingSpans(decoded.segments);
   const { lead, ...start } = findStart(decoded, span, moving);

@@ -19,9 +19,7 @@ type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
 
-/**
- * s; if the start or end differs by more, it is not the trip that the author saw (by hand; the same value as for labels)
- */
+/** s; if start or end differ by more, the author did not see this trip (by hand; the same value as for labels) */
 const slack = 900;
 
 const source = 'correction';
@@ -29,7 +27,6 @@ const source = 'correction';
 /** True for a trip that a correction added. No data of it were recorded. */
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
-/** The links after the corrections, and the effect of each correction. */
 export interface Corrected {
   links: TripRecord[];
   standings: CorrectionStanding[];
@@ -92,7 +89,6 @@ class CorrectedStretch {
     return { correction, effect: effect === 'applied' && !asSeen ? 'contradicted' : effect, day };
   }
 
-  /** False if the trips at this time are not the trips that the author saw. */
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
@@ -149,7 +145,6 @@ class CorrectedStretch {
     return 'applied';
   }
 
-  /** Removes `count` consecutive trips. */
   private remove(i: number, count: number): Effect {
     if (i < 0) return 'without effect';
     const [first, last] = [this.trips[i]!, this.trips[i + count - 1]!];
@@ -160,7 +155,6 @@ class CorrectedStretch {
     return this.relink(i, { from, to: next.untracked?.end_ts ?? last.end_ts }) ? 'applied' : 'contradicted';
   }
 
-  /** Removes the trips that are mostly within this time. */
   private clear(from: number, to: number): Effect {
     const isWithin = ({ start_ts, end_ts }: TripLink): boolean =>
       Math.min(to, end_ts) - Math.max(from, start_ts) > (end_ts - start_ts) / 2;
@@ -200,7 +194,6 @@ class CorrectedStretch {
     return 'applied';
   }
 
-  /** Cuts a trip in two; null if one part would be empty. */
   private cut(trip: Trip, ts: number): [Trip, Trip] | null {
     const { sections, stops, end_zone } = trip;
     const at = sections.findLastIndex((section) => section.start_ts < ts);
@@ -284,7 +277,6 @@ class CorrectedStretch {
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
   }
 
-  /** The place after a trip that a correction ended. */
   private placeAfter(ending_trip: string, enterTs: number, zone: string, location: Position): Place {
     const id = idOf(this.userId, 'place', source, enterTs);
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
@@ -357,23 +349,19 @@ function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[]
   return part.to > part.from ? [part] : [];
 }
 
-/** The gaps of a link that end at or before `ts`, and the gaps that end later. */
 function splitGaps({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
   return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
 }
 
-/** The link with `trip`, a corrected trip, instead of its own trip. */
 function linkOf(link: Omit<TripLink, 'start_ts' | 'end_ts' | 'day'>, trip: Trip): TripLink {
   const { start_ts, end_ts, start_zone } = trip;
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
 }
 
-/** A replaced trip as a dropped link. */
 function droppedLink(link: TripLink): TripRecord {
   return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
 }
 
-/** Adds the fields of a trip that are computed from its sections and stops. */
 function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'duration'>): Trip {
   const measured = measureTrip(trip.sections, trip.stops);
   return { ...trip, ...measured, duration: measured.end_ts - measured.start_ts };

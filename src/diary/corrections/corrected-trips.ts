@@ -175,16 +175,13 @@ export async function* everyLinkAndDraft(
 
 const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
 
-/**
- * The `chain_ts` that trips of local days may have in any zone. A trip begins up to a day before its first location.
- */
+/** The `chain_ts` of trips of local days in any zone. A trip begins up to a day before its first location. */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
   const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/** A part of the chain that corrections change. */
 interface Overlay {
   analysed: readonly TripRecord[]; // the links of this part as analysed
   links: readonly TripRecord[]; // the links of this part after the corrections
@@ -193,7 +190,6 @@ interface Overlay {
   received_ts: number; // when the newest of the corrections was received
 }
 
-/** Replaces the analysed links in `found` by the corrected links that are `wanted`. */
 function withOverlay<T extends { chain_ts: number }>(
   found: readonly T[],
   overlays: readonly Overlay[],
@@ -229,7 +225,6 @@ async function readOverlays(
 
 const linksAtOnce = 500;
 
-/** Corrections whose affected ranges overlap, and the range that they affect together. */
 type Touching = TimeRange & { touching: readonly Stated[] };
 
 /** s; corrections at most this far apart are read together, which costs less than finding the range of each */
@@ -298,7 +293,6 @@ async function findTouching(
   return groupsOf(parts, 0);
 }
 
-/** Unites ranges that are at most `apart` s apart. */
 function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
   const groups: Touching[] = [];
   for (const { touching, from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
@@ -309,13 +303,9 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
   return groups;
 }
 
-/** A correction and the time that it concerns. */
 type Concerned = Touching & { one: Stated };
 
-/**
- * The time from the start of the trip `before` to the start of the trip `after`. `first`, `last`: start of the trip
- * before `before` and of the trip after `after`.
- */
+/** From the start of the trip `before` to that of `after`. `first`, `last`: start of the trips beyond these. */
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; empty if a trip begins at that time. */
@@ -330,10 +320,7 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/**
- * The range of `chain_ts` of trips that may be under way at `ts`. It may end after `ts`, because a trip may begin
- * before its `chain_ts`.
- */
+/** The `chain_ts` of trips that may be under way at `ts`. It may be later: a trip may begin before it. */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };

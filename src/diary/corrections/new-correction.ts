@@ -10,7 +10,6 @@ import { concernedTrips } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
 import { concernedTime } from './read-corrections.ts';
 
-/** The author of a correction, the time, and the reason. */
 export interface CorrectionAuthor {
   /** Seconds since the epoch. Must be different for each correction of a user. */
   now: number;
@@ -20,10 +19,7 @@ export interface CorrectionAuthor {
   reason?: string;
 }
 
-/**
- * Makes the entry. It also contains the times of the trips that the author sees now (`seen`): later they show whether
- * the trips have changed.
- */
+/** Makes the entry, with the times of the trips that the author sees: `seen` later shows whether they changed. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

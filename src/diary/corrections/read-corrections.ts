@@ -73,9 +73,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
-/**
- * The `write_ts` of all undone corrections. An undo that is itself undone does not count. `all` ascend by `write_ts`.
- */
+/** The `write_ts` of undone corrections. An undo that is itself undone does not count. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {

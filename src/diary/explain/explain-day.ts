@@ -21,7 +21,6 @@ export interface PhoneReading {
 }
 
 export interface Reason {
-  /** The aspect of the part that the reason explains. */
   about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';
   /** The name of the stored rule; null: the reason is a measurement. */
   rule: string | null;
@@ -42,7 +41,6 @@ export interface ExplainedPart {
   reasons: Reason[];
 }
 
-/** The inputs of the explanation. */
 export interface ExplainSource {
   records: readonly TripRecord[]; // the links that touch the day, in order
   observed: ObservedDay;
@@ -72,8 +70,6 @@ export function partsAt(parts: readonly ExplainedPart[], clock: string): Explain
 
 const nextTrip = (records: readonly TripRecord[], { chain_ts }: TripRecord): Trip | null =>
   records.find((one) => one.trip !== null && one.chain_ts > chain_ts)?.trip ?? null;
-
-// ---------------------------------------------------------------- links
 
 function linkParts(
   record: TripRecord,
@@ -141,7 +137,6 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
   }
 }
 
-/** s; entries of the phone this long before and after a boundary are shown */
 const aroundBoundary = 300;
 
 const startTexts: Record<BoundaryRule, string> = {
@@ -209,7 +204,6 @@ function modeReason(section: Section, zone: string): Reason {
   });
 }
 
-/** Text about the line, its probability and its alternatives. */
 function lineReason(line: TransitLine | undefined): string {
   if (line === undefined) return '';
   const { probability, to_stop, alternatives, feed_age_days } = line;
@@ -232,8 +226,6 @@ const leftOutTexts: Record<string, string> = {
   spikes: 'spikes, which lead far away and back',
   strays: 'outliers, where the user cannot have been',
 };
-
-// ---------------------------------------------------------------- time between trips
 
 const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone reported that tracking was switched off',

@@ -1,7 +1,6 @@
 // The keys of user input about trips and places.
 import type { Entry } from '../../model/entry.ts';
 
-/** One key of user input. */
 export interface InputKey {
   key: string;
   about: 'trip' | 'place';

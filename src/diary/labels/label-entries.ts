@@ -16,7 +16,6 @@ export function labelWord(given: string): string | null {
   return word === '' || word.length > 100 ? null : word;
 }
 
-/** The program that writes labels, and the time, in seconds since the epoch. */
 interface LabelAuthor {
   origin: JsonObject;
   now: number;

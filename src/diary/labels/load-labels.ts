@@ -15,11 +15,9 @@ import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
 /** User input by trip and by stay. */
 export interface Labels {
-  /** Input about the trip that starts at this time. */
   ofTrip(startTs: number): UserInput;
   /** Input about a stay. null: open. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
-  /** The trip in the mode of its label, see `inLabelledMode`. */
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   readonly labelledTrips: number; // number of trips with a label or a survey
 }

@@ -21,7 +21,6 @@ export interface Suggestions {
   of(trip: TraitSource, input: UserInput): Suggestion[];
 }
 
-/** A trip for which labels are suggested. */
 export type TimedTraitSource = TraitSource & { end_ts: number };
 
 /** Makes a reader of suggestions for consecutive time ranges. It reads nothing if all trips have their labels. */

@@ -64,7 +64,6 @@ function coverage(span: Span, from: number, to: number): number {
   return Number.isFinite(length) && length > 0 ? shared(span, from, to) / length : 0;
 }
 
-/** Index of the first span that ends after `ts`. */
 function firstEndingAfter(spans: readonly Span[], ts: number): number {
   let low = 0;
   let high = spans.length;

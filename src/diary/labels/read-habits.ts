@@ -40,7 +40,6 @@ export function habitsReader(store: LabelStore, userId: string) {
   };
 }
 
-/** Returns the labels of the suggested kinds (`suggestedLabels`) in a user input; null: it has none. */
 export function labelsIn(given: Readonly<Record<string, unknown>>): LabelSet | null {
   const labels = suggestedLabels.flatMap((name) => {
     const label = given[name];

@@ -8,10 +8,7 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 import { slack } from './match-inputs.ts';
 
-/**
- * The part of the store that matching needs. Without `usercache`, pending entries are ignored. Without `users` and
- * `studies`, the labels that studies define are ignored.
- */
+/** Without `usercache`, pending entries are ignored; without `users` and `studies`, the labels of studies. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
 /** s; an input that begins more than this time before the range is not found */

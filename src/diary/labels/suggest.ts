@@ -9,13 +9,11 @@ import { distance } from '../../model/geo/distance.ts';
 import { localDateTime } from '../../model/time.ts';
 import type { Position } from '../../model/trip.ts';
 
-/** The labels that are suggested. */
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
 /** The value of each suggested label, by its key: `{ mode_confirm: 'bike' }`. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
-/** The properties of a trip that suggestions compare. */
 export interface TripTraits {
   start_ts: number; // seconds since the epoch
   start: Position;
@@ -25,12 +23,10 @@ export interface TripTraits {
   mode: string; // sensed mode of the longest section
 }
 
-/** A labelled trip. */
 export interface LabelledTraits extends TripTraits {
   labels: LabelSet;
 }
 
-/** A label set and its probability. */
 export interface Suggestion {
   p: number;
   labels: LabelSet;
@@ -46,7 +42,6 @@ export interface SuggestionSettings {
 /** Apps show labels from 55 %. They do not ask from 95 %, which some seven trips with the same labels reach. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
-/** The fields of a trip that `toTraits` needs. */
 export interface TraitSource {
   start_ts: number;
   start_zone: string;
@@ -55,7 +50,6 @@ export interface TraitSource {
   sections: readonly { sensed_mode: string; distance: number }[];
 }
 
-/** Extracts the compared properties of a trip. */
 export function toTraits(trip: TraitSource): TripTraits {
   const { hour, minute, weekday } = localDateTime(trip.start_ts, trip.start_zone);
   let longest = trip.sections[0];

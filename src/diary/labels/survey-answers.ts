@@ -8,7 +8,6 @@ import type { UserInput } from './user-labels.ts';
 /** The name of a question in the form, and its answer. */
 export type SurveyAnswer = readonly [question: string, answer: string];
 
-/** The most answers of a survey that a page shows, and the most characters of each. */
 const most = { answers: 30, characters: 200 };
 
 /** True for fields that the form or the app adds, such as `attrid` and `attrxmlns:jr` (attributes of the XML). */

@@ -8,7 +8,6 @@ export interface UserInput {
   /** Input by the name of its key: the text of a label, or the whole entry of a survey. */
   user_input: Record<string, string | Entry>;
   additions: Entry[]; // notes, in the order in which they were written
-  /** The `match_id` of labels that can be undone, by the name of the label. */
   label_ids?: Record<string, string>;
 }
 

@@ -42,7 +42,6 @@ export async function* everyStatus(
   }
 }
 
-/** The status of a person with a damaged row: only their record is known. */
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
   const status = deriveStatus({ ...emptyFigures(user), stage: 'active' }, options);
   return { ...status, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };

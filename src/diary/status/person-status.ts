@@ -30,10 +30,8 @@ export interface BrokenStep {
 export interface PersonStatus {
   user: UserRecord;
   state: PersonState;
-  /** When the state began; null: all is in order. */
   since: number | null;
   chain: Steps;
-  /** null: all steps succeed. */
   broken: BrokenStep | null;
   /** For `damaged`: the row, and what is wrong with it. */
   damage?: string;
@@ -106,7 +104,6 @@ const brokenStep = (code: BreakageCode, since: number | null): BrokenStep => ({
   since,
 });
 
-/** The first failing step. */
 function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
   if (figures.stage !== 'active') return brokenStep('unfinished', null);
   const { called, stored } = chain;
@@ -200,7 +197,6 @@ function pendingSince({ profile, state }: PersonFigures): number | null {
   return typeof since === 'number' ? Math.max(since, state.last_run_ts ?? since) : null;
 }
 
-/** The state that a fault causes, and when it began. */
 function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep | null): [PersonState, number | null] {
   const state = broken && breakages[broken.code].state;
   if (broken?.code === 'refused' || state === 'stopped' || state === 'unusable') return [state!, broken!.since];
