@@ -3,7 +3,7 @@
 import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
 import type { Position, Section, TransitLine, Trip, TripRecord } from '../model/trip.ts';
-import { estimatedOf, metresBy } from '../model/trip-fields.ts';
+import { estimatedOf, isTripLink, metresBy } from '../model/trip-fields.ts';
 import type { Flagged } from './flags.ts';
 import { shownTexts } from './labels/label-text.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
@@ -57,7 +57,7 @@ export function dayParts(
   letterOf: (position: Position) => string,
 ): DayPart[] {
   const parts: DayPart[] = [];
-  const trips = records.filter(({ trip }) => trip !== null) as (TripRecord & { trip: Trip })[];
+  const trips = records.filter(isTripLink);
   for (const [i, { trip, untracked }] of trips.entries()) {
     const { start_ts, start_zone, end_ts, end_zone } = trip;
     if (untracked !== null) {

@@ -7,7 +7,7 @@ import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/co
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
-import type { StayTimes } from '../model/trip-fields.ts';
+import { isTripLink, type StayTimes, type TripLink } from '../model/trip-fields.ts';
 import type { Store } from '../store/store.ts';
 
 export interface PlaceStay extends StayTimes {
@@ -34,10 +34,6 @@ export type Element = (
   /** True for the first element. The `before` of each other element is the `after` of an earlier one. */
   first: boolean;
 };
-
-export type TripLink = TripRecord & { trip: Trip };
-
-const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
 
 interface Around {
   previous: TripLink | null;
@@ -136,7 +132,7 @@ export async function* everyElement(
   let links: TripRecord[] = [];
   for await (const link of everyCorrectedLink(store, userId, { from: (before ?? underWay)?.chain_ts ?? from, to })) {
     links.push(link);
-    if (!isTrip(link)) continue;
+    if (!isTripLink(link)) continue;
     const previous: TripLink | null = around === null ? null : around.record;
     if (around !== null && around.record.chain_ts !== before?.chain_ts)
       yield* elementsOf({ ...around, next: link }, stated);
@@ -163,6 +159,6 @@ export async function elementsAt(
   const range = { from: previous?.chain_ts ?? chainTs, to: justAfter(chainTs) };
   for await (const link of everyCorrectedLink(store, userId, range)) links.push(link);
   const record = links.at(-1);
-  if (!isTrip(record) || record.chain_ts !== chainTs) return [];
+  if (!isTripLink(record) || record.chain_ts !== chainTs) return [];
   return elementsOf({ previous: previous as TripLink | null, record, next: next as TripLink | null, links }, stated);
 }

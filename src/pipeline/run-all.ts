@@ -89,7 +89,10 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
     });
   await Promise.all(Array.from({ length: options.parallel ?? 1 }, guarded));
   if (failure !== null) throw (failure as { error: unknown }).error;
-  await retry(store, report, busy, run, options);
+  for (const one of busy) {
+    const last = options.signal?.aborted ? one : await secondTry(store, one, run, options);
+    await addResult(store, report, last, options);
+  }
   report.seconds = options.now() - started;
   return report;
 }
@@ -105,19 +108,6 @@ async function removeExpired({ studies }: Store, { now, log }: AllOptions): Prom
       for (const { uuid } of expired) log.write('INFO', line.accountExpired(uuid, name));
       count = expired.length;
     }
-  }
-}
-
-async function retry(
-  store: Store,
-  report: AllReport,
-  busy: readonly UserReport[],
-  run: (userId: string) => Promise<UserReport>,
-  options: AllOptions,
-): Promise<void> {
-  for (const one of busy) {
-    const last = options.signal?.aborted ? one : await secondTry(store, one, run, options);
-    await addResult(store, report, last, options);
   }
 }
 

@@ -109,12 +109,8 @@ async function readRoutes(
       continue;
     }
     const agency = agencies.byId.get(agency_id) ?? agencies.first;
-    const [id, short_name, long_name] = [route_id, route_short_name, route_long_name].map(nameOf) as [
-      string,
-      string,
-      string,
-    ];
-    routes.set(route_id, { id, agency, short_name, long_name, kind });
+    const names = { short_name: nameOf(route_short_name), long_name: nameOf(route_long_name) };
+    routes.set(route_id, { id: nameOf(route_id), agency, ...names, kind });
   }
   if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
   return { routes, leftOut };

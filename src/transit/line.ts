@@ -20,11 +20,11 @@ export class Plane {
     this.#east = metresPerDegree * Math.cos((origin.latitude * Math.PI) / 180);
   }
 
-  x({ longitude }: LatLon): number {
+  x(longitude: number): number {
     return shortWayRound(longitude - this.#origin.longitude) * this.#east;
   }
 
-  y({ latitude }: LatLon): number {
+  y(latitude: number): number {
     return (latitude - this.#origin.latitude) * metresPerDegree;
   }
 }
@@ -36,8 +36,8 @@ const longestSpan = 1_000;
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {
   if (points.length < 3) return [...points];
   const plane = new Plane(points[0]!);
-  const x = points.map((point) => plane.x(point));
-  const y = points.map((point) => plane.y(point));
+  const x = points.map((point) => plane.x(point.longitude));
+  const y = points.map((point) => plane.y(point.latitude));
   const keep = new Uint8Array(points.length);
   keep[0] = 1;
   const open: { from: number; to: number }[] = [];
@@ -91,8 +91,8 @@ export class Polyline {
     this.y = new Float64Array(points.length);
     this.along = new Float64Array(points.length);
     for (const [at, point] of points.entries()) {
-      this.x[at] = plane.x(point);
-      this.y[at] = plane.y(point);
+      this.x[at] = plane.x(point.longitude);
+      this.y[at] = plane.y(point.latitude);
       if (at === 0) continue;
       this.along[at] = this.along[at - 1]! + Math.hypot(this.x[at]! - this.x[at - 1]!, this.y[at]! - this.y[at - 1]!);
     }

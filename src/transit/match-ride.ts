@@ -359,7 +359,7 @@ function stopsBetween(
   const { plane } = pattern.path;
   const between: StopBetween[] = [];
   for (const stop of pattern.stops.slice(from + 1, to)) {
-    const [x, y] = [plane.x(stop), plane.y(stop)];
+    const [x, y] = [plane.x(stop.longitude), plane.y(stop.latitude)];
     const { off, edge } = path.nearest(x, y);
     if (track[edge + 1]!.ts - track[edge]!.ts <= seenGap) between.push({ x, y, isPassed: off <= passedStop });
   }
@@ -385,7 +385,8 @@ function railsAlone(
   for (const [at, location] of track.entries()) {
     if (scoreOf(seen - off) <= least) return Number.NEGATIVE_INFINITY;
     if (metres[at] === 0) continue;
-    const isOn = lines.some(({ line, plane }) => line.nearest(plane.x(location), plane.y(location), 50).off <= 50);
+    const { longitude, latitude } = location;
+    const isOn = lines.some(({ line, plane }) => line.nearest(plane.x(longitude), plane.y(latitude), 50).off <= 50);
     if (isOn) on += metres[at]!;
     else off += metres[at]!;
   }
@@ -444,7 +445,9 @@ function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number
   const { plane } = pattern.path;
   return between.reduce((sum, { x, y, isPassed }) => {
     if (!isPassed) return sum;
-    const isHalt = halts.some((halt) => Math.hypot(plane.x(halt) - x, plane.y(halt) - y) <= haltReach);
+    const isHalt = halts.some(
+      (halt) => Math.hypot(plane.x(halt.longitude) - x, plane.y(halt.latitude) - y) <= haltReach,
+    );
     return sum + (isHalt ? haltAtStop : noHaltAtStop);
   }, 0);
 }

@@ -63,7 +63,7 @@ export interface NearStop {
 export class TransitNetwork {
   readonly patterns: readonly NetworkPattern[];
   readonly feeds: readonly FeedIndex[];
-  readonly #cells = new Map<string, { pattern: NetworkPattern; at: number }[]>();
+  readonly #cells = new Map<number, { pattern: NetworkPattern; at: number }[]>();
 
   constructor(feeds: readonly FeedIndex[]) {
     this.feeds = [...feeds].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -71,7 +71,8 @@ export class TransitNetwork {
       .flatMap((feed) => feed.patterns.map((pattern) => ({ feed, pattern })))
       .map(({ feed, pattern }, number) => new NetworkPattern(feed, pattern, number));
     for (const pattern of this.patterns) {
-      for (const [at, stop] of pattern.stops.entries()) addToList(this.#cells, cellOf(stop), { pattern, at });
+      for (const [at, stop] of pattern.stops.entries())
+        addToList(this.#cells, cellOf(stop.latitude, stop.longitude), { pattern, at });
     }
   }
 
@@ -79,15 +80,15 @@ export class TransitNetwork {
   stopsNear(place: LatLon, plane: Plane): Map<NetworkPattern, NearStop[]> {
     const near = new Map<NetworkPattern, NearStop[]>();
     const rows = Math.ceil(reach / metresPerDegree / cellDegrees);
-    const columns = Math.ceil(rows / Math.max(0.1, Math.cos((place.latitude * Math.PI) / 180)));
-    const [x, y] = [plane.x(place), plane.y(place)];
+    const { latitude, longitude } = place;
+    const columns = Math.ceil(rows / Math.max(0.1, Math.cos((latitude * Math.PI) / 180)));
+    const [x, y] = [plane.x(longitude), plane.y(latitude)];
     for (let north = -rows; north <= rows; north += 1) {
       for (let east = -columns; east <= columns; east += 1) {
-        const { latitude, longitude } = place;
-        const cell = cellOf({ latitude: latitude + north * cellDegrees, longitude: longitude + east * cellDegrees });
+        const cell = cellOf(latitude + north * cellDegrees, longitude + east * cellDegrees);
         for (const { pattern, at } of this.#cells.get(cell) ?? []) {
           const stop = pattern.stops[at]!;
-          const off = Math.hypot(plane.x(stop) - x, plane.y(stop) - y);
+          const off = Math.hypot(plane.x(stop.longitude) - x, plane.y(stop.latitude) - y);
           if (off <= reach) addToList(near, pattern, { at, off });
         }
       }
@@ -148,8 +149,9 @@ function boxOf(track: readonly LatLon[]): Box {
 const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon): boolean =>
   latitude >= south && latitude <= north && longitude >= west && longitude <= east;
 
-const cellOf = ({ latitude, longitude }: LatLon): string =>
-  `${Math.floor(latitude / cellDegrees)}:${Math.floor(longitude / cellDegrees)}`;
+/** The number of a cell. It is unique, because a row has 72,000 cells. */
+const cellOf = (latitude: number, longitude: number): number =>
+  100_000 * Math.floor(latitude / cellDegrees) + Math.floor(longitude / cellDegrees);
 
 function toPath({ stops, shape }: NetworkPattern): PatternPath {
   const plane = new Plane(stops[0]!);
@@ -185,7 +187,7 @@ function alongShape(
   }
   let choices: Choice[] = [];
   for (const [number, stop] of stops.entries()) {
-    const next = passes(line, plane.x(stop), plane.y(stop)).flatMap((place): Choice[] => {
+    const next = passes(line, plane.x(stop.longitude), plane.y(stop.latitude)).flatMap((place): Choice[] => {
       const cost = place.off ** 2;
       if (number === 0) return [{ ...place, cost, before: null }];
       let best: Choice | null = null;

@@ -110,7 +110,10 @@ export class Track {
 
   /** Position at `ts`, linear in time between locations. The user rests before the first and after the last one. */
   positionAt(ts: number) {
-    const { i, j, share } = this.stepAt(this.firstAfter(ts), ts);
+    const next = this.firstAfter(ts);
+    const i = Math.max(0, Math.min(next - 1, this.ts.length - 1));
+    const j = Math.min(next, this.ts.length - 1);
+    const share = j > i ? (ts - this.ts[i]!) / (this.ts[j]! - this.ts[i]!) : 0;
     const a = this.altitude[i]!;
     const b = this.altitude[j]!;
     return {
@@ -122,19 +125,6 @@ export class Track {
       metres: mix(this.metres, i, j, share),
       length: mix(this.length, i, j, share),
     };
-  }
-
-  /** `x` and `y` at `ts`. Faster than `positionAt` in a loop: `next` is the index of the first location after `ts`. */
-  pointAt(next: number, ts: number): { x: number; y: number } {
-    const { i, j, share } = this.stepAt(next, ts);
-    return { x: mix(this.x, i, j, share), y: mix(this.y, i, j, share) };
-  }
-
-  /** Indexes of the locations before and after `ts`, and how much of the time between them has passed, 0 to 1. */
-  private stepAt(next: number, ts: number): { i: number; j: number; share: number } {
-    const i = Math.max(0, Math.min(next - 1, this.ts.length - 1));
-    const j = Math.min(next, this.ts.length - 1);
-    return { i, j, share: j > i ? (ts - this.ts[i]!) / (this.ts[j]! - this.ts[i]!) : 0 };
   }
 
   apart(a: number, b: number): number {
@@ -292,10 +282,6 @@ function spikeAt(a: PlaneLocation, here: PlaneLocation, b: PlaneLocation): numbe
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
-/** Most parts between gaps have fewer locations than this. They use the same lists: a day has dozens of such parts. */
-const sharedSize = 512;
-const sharedFilter = filterOf(sharedSize);
-
 /**
  * Smooths the locations from index `from` to before `to` in place: a Kalman filter with a constant-speed model, then
  * the Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction gets a larger
@@ -304,7 +290,7 @@ const sharedFilter = filterOf(sharedSize);
 function smooth(track: Track, variances: readonly number[], from: number, to: number): void {
   const n = to - from;
   if (n < 2) return;
-  const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = n > sharedSize ? filterOf(n) : sharedFilter;
+  const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = filterOf(n);
   const q = trackLimits.acceleration;
   x[0] = track.x[from]!;
   y[0] = track.y[from]!;

@@ -271,10 +271,10 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
   const speeds: number[] = [];
   const recent: number[] = []; // the latest speeds without a gap between them
   let next = track.firstAfter(start);
-  let before = track.pointAt(next, start);
+  let before = track.positionAt(start);
   for (let ts = start + speedStep; ts <= end; ts += speedStep) {
     while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
-    const here = track.pointAt(next, ts);
+    const here = track.positionAt(ts);
     const isInside = next > 0 && next < track.ts.length;
     if (!isInside || track.ts[next]! - track.ts[next - 1]! > speedGap) recent.length = 0;
     else recent.push(apart(before, here) / speedStep);

@@ -199,7 +199,8 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     moveWindow(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
     moveWindow(speeds, speed, covered, i - 1 - far, i + far);
-    changes.replace(changeAt(speed, i - 1 - far), changeAt(speed, i + far));
+    changes.remove(changeAt(speed, i - 1 - far));
+    changes.add(changeAt(speed, i + far));
     rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
     rows[at + 20] = nearSpeeds.at(0.9, missingFeature);
     rows[at + 21] = speeds.at(0.1, missingFeature);
@@ -218,9 +219,8 @@ function moveWindow(
   leaving: number,
   entering: number,
 ): void {
-  if (covered[leaving] === 1 && covered[entering] === 1) window.replace(speed[leaving]!, speed[entering]!);
-  else if (covered[leaving] === 1) window.remove(speed[leaving]!);
-  else if (covered[entering] === 1) window.add(speed[entering]!);
+  if (covered[leaving] === 1) window.remove(speed[leaving]!);
+  if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
 /** Removes rounding errors, which depend on the position on earth. In a gap, a value may consist of them alone. */

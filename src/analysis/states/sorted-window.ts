@@ -29,18 +29,6 @@ export class SortedWindow {
     this.count = last;
   }
 
-  /** Removes one element, which must exist, and adds another. Faster than `remove` and `add`. */
-  replace(leaving: number, entering: number): void {
-    if (leaving === entering) return;
-    const { values } = this;
-    const last = this.count - 1;
-    let i = 0;
-    while (i < last && values[i] !== leaving) i += 1;
-    for (; i < last && values[i + 1]! < entering; i += 1) values[i] = values[i + 1]!;
-    for (; i > 0 && values[i - 1]! > entering; i -= 1) values[i] = values[i - 1]!;
-    values[i] = entering;
-  }
-
   /** The quantile `q` (0 to 1), without interpolation; `otherwise` if the window is empty. */
   at(q: number, otherwise: number): number {
     return this.count === 0 ? otherwise : this.values[Math.round(q * (this.count - 1))]!;

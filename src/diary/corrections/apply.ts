@@ -9,15 +9,10 @@ import { idOf } from '../../model/ids.ts';
 import { sensedModeOf } from '../../model/modes.ts';
 import { justAfter, localDay, type TimeRange } from '../../model/time.ts';
 import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../../model/trip.ts';
-import { zoneWithin } from '../../model/trip-fields.ts';
+import { isTripLink, type TripLink, zoneWithin } from '../../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
 import { concernedTime } from './read-corrections.ts';
 import { inStatedMode } from './stated-mode.ts';
-
-/** A link that is a trip. */
-type TripLink = TripRecord & { trip: Trip };
-
-const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
 
 /** s; if start or end differ by more, the author did not see this trip (by hand; the same value as for labels) */
 const slack = 900;
@@ -72,8 +67,8 @@ class CorrectedStretch {
 
   constructor(userId: string, links: readonly TripRecord[]) {
     this.userId = userId;
-    this.trips = links.filter(isTrip);
-    this.others = links.filter((link) => !isTrip(link));
+    this.trips = links.filter(isTripLink);
+    this.others = links.filter((link) => !isTripLink(link));
   }
 
   links(): TripRecord[] {
