@@ -2,6 +2,7 @@
 // drawn, not days.
 //
 //     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …  ->  4, 2 to 6
+import { randomNumbers } from '../util/random-numbers.ts';
 import type { MonthFigures } from './month-report.ts';
 import { add, compareCells, type Dimension, divisorOf, type Figures, type PersonTally } from './tally.ts';
 
@@ -77,13 +78,3 @@ const sum = (sample: readonly WeightedPerson[], cell: string, name: keyof Figure
 const days = (sample: readonly WeightedPerson[], cell: string): number =>
   sample.reduce((total, { weight, days: own }) => total + weight * (own.get(cell) ?? 0), 0);
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
-
-function randomNumbers(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -1,3 +1,5 @@
+import { randomNumbers } from '../util/random-numbers.ts';
+
 export interface Random {
   /** A number of at least 0 and below 1. */
   next(): number;
@@ -11,14 +13,7 @@ export interface Random {
 
 /** The same seed gives the same numbers on every machine. Other seeds give unrelated numbers. */
 export function seededRandom(...seed: readonly (string | number)[]): Random {
-  let state = hash(JSON.stringify(seed));
-  const next = (): number => {
-    // mulberry32 by Tommy Ettinger (public domain). 32 bits of state are enough for a day of one phone
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const next = randomNumbers(hash(JSON.stringify(seed))); // 32 bits are enough for a day of one phone
   return {
     next,
     between: (low, high) => low + (high - low) * next(),

@@ -11,6 +11,7 @@
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { logSum } from '../model/log-sum.ts';
+import { withFields } from '../model/with-fields.ts';
 import { dayType, railKinds, type TransitKind, type TransitRoute } from './feed-index.ts';
 import { Plane, Polyline } from './line.ts';
 import {
@@ -79,7 +80,7 @@ const scoreCutoff = 8;
 
 /** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
-  const ride = { ...given, track: thinned(given.track) };
+  const ride = withFields(given, { track: thinned(given.track) });
   const rideLength = pathLength(ride.track);
   if (network.patterns.length === 0 || Math.max(rideLength, distance(ride.start, ride.end)) < leastRide)
     return noEvidence;
@@ -181,7 +182,7 @@ function scorePatterns(
     const between = stopsBetween(one, ride.track, path);
     const score = one.score + corridorScore(one, ride.track, path, between);
     best[family] = Math.max(best[family], score);
-    scored.push({ ...one, score, between });
+    scored.push(withFields(one, { score, between }));
   }
   return scored;
 }
@@ -416,7 +417,7 @@ const haltReach = 60;
  * the score of a line that no feed contains.
  */
 function findLines(ride: TransitRide, scored: readonly Scored[], localTime: LocalTime): LineFound[] {
-  const named = scored.map((one) => ({ ...one, score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
+  const named = scored.map((one) => withFields(one, { score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
   const routes = bestOfRoutes(named);
   if (routes.length === 0) return [];
   const sum = logSum([0, ...routes.map(({ score }) => score)]);

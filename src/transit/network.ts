@@ -4,6 +4,7 @@
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
 import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
+import { withFields } from '../model/with-fields.ts';
 import { addToList } from '../util/add-to-list.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
@@ -189,11 +190,11 @@ function alongShape(
   for (const [number, stop] of stops.entries()) {
     const next = passes(line, plane.x(stop.longitude), plane.y(stop.latitude)).flatMap((place): Choice[] => {
       const cost = place.off ** 2;
-      if (number === 0) return [{ ...place, cost, before: null }];
+      if (number === 0) return [withFields(place, { cost, before: null })];
       let best: Choice | null = null;
       for (const one of choices)
         if (one.along <= place.along + 1 && (best === null || one.cost < best.cost)) best = one;
-      return best === null ? [] : [{ ...place, cost: cost + best.cost, before: best }];
+      return best === null ? [] : [withFields(place, { cost: cost + best.cost, before: best })];
     });
     if (next.length === 0) return null;
     choices = next;

@@ -4,6 +4,7 @@
 //   ride       both ends, these times, the track, and its halts; null in place of halts if locations are rare
 //   evidence   bus 4.1, train -1; lines: 7 (.93)     added to the scores of the leg in modes/mode-crf.ts
 import { localDateTime, localDay, maxTime, minTime } from '../../model/time.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { matchRide, noEvidence, type TransitEvidence, type TransitRide } from '../../transit/match-ride.ts';
 import type { TransitNetwork } from '../../transit/network.ts';
 import type { Track } from '../clean/track.ts';
@@ -30,23 +31,18 @@ export function transitOf(network: TransitNetwork): TransitSource {
 
 function toRide(leg: LegEvidence, track: Track): TransitRide {
   const { start, end } = leg;
-  const [first, last] = [track.firstAfter(start), track.firstAfter(end)];
-  const from = { ...track.positionAt(start), ts: start };
-  const to = { ...track.positionAt(end), ts: end };
-  const inside: TransitRide['track'][number][] = [];
-  for (let i = first; i < last; i += 1) {
-    inside.push({ ts: track.ts[i]!, latitude: track.latitude[i]!, longitude: track.longitude[i]! });
-  }
+  const pointAt = (ts: number): TransitRide['track'][number] => {
+    const { latitude, longitude } = track.positionAt(ts);
+    return { ts, latitude, longitude };
+  };
+  const inside = track.ts.subarray(track.firstAfter(start), track.firstAfter(end));
   const { halts, covered } = findHalts(track, leg);
   return {
-    start: { ...from, gap: secondsToLocation(track, start) },
-    end: { ...to, gap: secondsToLocation(track, end) },
+    start: withFields(pointAt(start), { gap: secondsToLocation(track, start) }),
+    end: withFields(pointAt(end), { gap: secondsToLocation(track, end) }),
     seconds: end - start,
-    track: [from, ...inside, to],
-    halts:
-      covered < haltsCovered
-        ? null
-        : halts.map((i) => ({ latitude: track.latitude[i]!, longitude: track.longitude[i]! })),
+    track: [start, ...inside, end].map(pointAt),
+    halts: covered < haltsCovered ? null : halts.map((i) => pointAt(track.ts[i]!)),
   };
 }
 

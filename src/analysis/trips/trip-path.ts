@@ -5,7 +5,7 @@
 //    |    |    |    |    |    |    |    |    |  |      vertices at the start, every 30 s, and at the end
 import { between, distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/quantile.ts';
-import type { Position } from '../../model/trip.ts';
+import type { Section } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { type Track, trackLimits } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
@@ -98,13 +98,7 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
 }
 
 /** The vertices of a section as aligned lists. */
-export interface Line {
-  coordinates: Position[];
-  altitudes: (number | null)[];
-  times: number[];
-  speeds: number[];
-  distances: number[];
-}
+export type Line = Pick<Section, 'coordinates' | 'altitudes' | 'times' | 'speeds' | 'distances'>;
 
 const resampleInterval = 30; // s between vertices
 
