@@ -368,7 +368,7 @@ function stopsBetween(
 }
 
 /**
- * Score of the share of the path along rails (subway and railway, not trams in streets). It finds rides with a change of
+ * Score of the share of the path along rails (subway and railway, not trams in streets): finds rides with a change of
  * trains, and stations out of reach. Minus infinity if it cannot exceed `least`.
  */
 function railsAlone(

@@ -75,6 +75,7 @@ function roundAll(numbers: number[], rounded: (value: number) => number): void {
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
+/** Makes the stop between two sections. */
 export function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;

@@ -305,7 +305,7 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 
 type Concerned = Touching & { one: Stated };
 
-/** From the start of the trip `before` to that of `after`. `first`, `last`: start of the trips beyond these. */
+/** From the start of the trip `before` to the start of `after`. `first`, `last`: start of the trips beyond these. */
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; empty if a trip begins at that time. */
