@@ -14,7 +14,7 @@ export default defineConfig(({ mode }) => {
   if (mode === 'full') process.env.MOBILITY_TEST_FULL = '1';
   return {
     test: {
-      setupFiles: ['test/support/cpu-of-file.ts', 'test/support/seed.ts', 'test/support/temp-folders.ts'],
+      setupFiles: ['test/support/cpu-of-file.ts', 'test/support/seed.ts', 'test/support/clean-up.ts'],
       // Ends what hangs, and claims nothing about speed: the machine may be busy. The names of what runs then are
       // printed.
       testTimeout: mode === 'full' ? 600_000 : 300_000,

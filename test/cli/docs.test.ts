@@ -49,10 +49,10 @@ it('docs/cli.md has the fields that commands print with --json', async () => {
     audit: ['audit'],
   };
   const rows = [...page('cli').matchAll(/^\| `([a-z -]+)` \| (`[a-z_]+`(?:,| \[|\]? \|).*)$/gm)];
-  const told = new Map(rows.map(([, name, fields]) => [name, fields!]));
+  const documented = new Map(rows.map(([, name, fields]) => [name, fields!]));
   for (const [name, args] of Object.entries(lines)) {
     const shown = (await run([...args, '--json'])).json<Record<string, object | object[]>>();
-    const fields = told.get(name);
+    const fields = documented.get(name);
     expect([name, fields]).toEqual([name, expect.any(String)]);
     const own = fields!.replace(/ \[.*?\]/g, '').match(/[a-z_]+/g);
     expect([name, Object.keys(shown).sort()]).toEqual([name, own?.sort()]);
@@ -69,7 +69,7 @@ it('docs/cli.md has the fields that commands print with --json', async () => {
 
 it('the daily cleaning of docs/operations.md removes old daily backups, and none made before an upgrade', async () => {
   const text = page('operations');
-  const folder = await tempFolder();
+  const folder = tempFolder();
   const shell = (line: string) => execFileSync('sh', ['-c', line.replaceAll('/var/backups/mobility', folder)]);
   const daily = /^17 3 .*? backup (\S+ \S+)/m.exec(text)![1]!.replace('\\%', '%');
   const upgrade = /^mobility backup (.+before-upgrade)$/m.exec(text)![1];

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { freshProgram, type Program, type Said } from './kit.ts';
+import { type CommandResult, freshProgram, type Program } from './kit.ts';
 
 const now = 1_740_000_000;
 let program: Program;
@@ -13,17 +13,17 @@ beforeAll(async () => {
 });
 
 /** Runs a command that gets Ctrl-C as soon as it takes it. */
-async function interrupted(...args: string[]): Promise<Said> {
+async function interrupted(...args: string[]): Promise<CommandResult> {
   const before = process.listenerCount('SIGINT');
   const timer = setInterval(() => {
     if (process.listenerCount('SIGINT') === before) return;
     clearInterval(timer);
     process.emit('SIGINT', 'SIGINT');
   }, 0);
-  const said = await program.run(args, { now });
+  const result = await program.run(args, { now });
   clearInterval(timer);
-  expect(said.code, said.stderr).toBe(130);
-  return said;
+  expect(result.code, result.stderr).toBe(130);
+  return result;
 }
 
 it('retain and rebuild report how many of the users are done', async () => {
@@ -44,6 +44,6 @@ it('import reports how many of the sources are done', async () => {
   const sources = ['garmin.gpx', 'garmin.tcx'].map(
     (name) => new URL(`../fixtures/recordings/${name}`, import.meta.url).pathname,
   );
-  const said = await interrupted('import', ...sources, '--user', 'ada', '--create');
-  expect(said.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
+  const result = await interrupted('import', ...sources, '--user', 'ada', '--create');
+  expect(result.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
 });

@@ -1,17 +1,18 @@
 // Runs command lines in process, on a temporary store, and keeps their output.
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { expect } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { Sink } from '../../src/cli/output.ts';
 import { onEngine, openStore } from '../../src/store/open.ts';
 import { accounts } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tempFolder } from '../support/temp-folders.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
-export { tempFolder } from '../support/temp-folders.ts';
+export { tempFolder } from '../support/clean-up.ts';
 
-/** What a command line came to. */
-export interface Said {
+/** How a command line ended. */
+export interface CommandResult {
   code: number;
   stdout: string;
   stderr: string;
@@ -31,33 +32,49 @@ export interface Surroundings {
   onOutput?: () => void;
 }
 
-/** A store that does not exist yet, and command lines on it. */
-export async function freshProgram(): Promise<Program> {
-  const folder = await tempFolder();
-  return programOn(join(folder, 'store'), folder);
+/** A store that does not exist yet, and command lines on it. Registers `people`. */
+export async function freshProgram(...people: string[]): Promise<Program> {
+  const folder = tempFolder();
+  const program = programOn(join(folder, 'store'), folder);
+  for (const name of people) await program.succeed(['users', 'add', name]);
+  return program;
 }
 
 export interface Program {
   folder: string;
   address: string;
-  run(args: readonly string[], surroundings?: Surroundings): Promise<Said>;
+  run: typeof run;
+  /** Runs a command line that must end with 0. */
+  succeed: typeof run;
+  /** Runs a command line that must be refused. */
+  refuse: typeof refuse;
   /** Works with the store directly, and closes it. */
   withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  /** The same with the UUID of a person. */
+  withUser<T>(name: string, work: (store: Store, uuid: string) => Promise<T>): Promise<T>;
 }
 
 function programOn(address: string, folder: string): Program {
+  const on = <T extends Surroundings>({ env, ...rest }: T = {} as T) => ({
+    ...rest,
+    env: { MOBILITY_STORE: address, ...env },
+  });
+  const withStore: Program['withStore'] = async (work) => {
+    const store = await openStore(address);
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  };
   return {
     folder,
     address,
-    run: (args, { env, ...rest } = {}) => run(args, { ...rest, env: { MOBILITY_STORE: address, ...env } }),
-    withStore: async (work) => {
-      const store = await openStore(address);
-      try {
-        return await work(store);
-      } finally {
-        await store.close();
-      }
-    },
+    run: (args, how) => run(args, on(how)),
+    succeed: (args, how) => succeed(args, on(how)),
+    refuse: (args, text, how) => refuse(args, text, on(how)),
+    withStore,
+    withUser: (name, work) => withStore(async (store) => work(store, (await store.users.byEmail(name))!.uuid)),
   };
 }
 
@@ -72,7 +89,7 @@ export function setStage(address: string, user: string, stage: 'erasing' | 'arri
 }
 
 /** Runs one command line. */
-export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
+export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
   const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter, onOutput } = surroundings;
   const stdout = collect(tty, closedAfter, onOutput);
   const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
@@ -85,6 +102,25 @@ export async function run(args: readonly string[], surroundings: Surroundings = 
     zone: 'UTC',
   });
   return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
+}
+
+/** Runs one command line that must end with 0. */
+export async function succeed(args: readonly string[], surroundings?: Surroundings): Promise<CommandResult> {
+  const result = await run(args, surroundings);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  return result;
+}
+
+/** Runs one command line that must end with `code`, with a part or pattern of its standard error. */
+export async function refuse(
+  args: readonly string[],
+  text: string | RegExp,
+  { code = 2, ...surroundings }: Surroundings & { code?: number } = {},
+): Promise<CommandResult> {
+  const result = await run(args, surroundings);
+  const stderr = typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
+  expect(result).toMatchObject({ code, stderr });
+  return result;
 }
 
 function collect(

@@ -9,8 +9,7 @@ import { freshProgram } from './kit.ts';
 const noon = Date.parse('2016-05-17T12:00:00-07:00') / 1000;
 
 async function withTwoTrips() {
-  const program = await freshProgram();
-  await program.run(['users', 'add', 'ada']);
+  const program = await freshProgram('ada');
   const trips = [madeTrip(noon, [{ mode: 'CAR' }]), madeTrip(noon + 7200, [{ mode: 'WALKING' }])];
   await program.withStore(async (store) => {
     const user = await store.users.byEmail('ada');
@@ -46,9 +45,11 @@ it('labels a trip, in the diary as text and as GeoJSON, and the last label count
 });
 
 it('refuses an unknown trip, and an empty label', async () => {
-  const { run, label } = await withTwoTrips();
-  const none = await run(['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus']);
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('expected the id of a trip of ada')]);
+  const { label, refuse } = await withTwoTrips();
+  await refuse(
+    ['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus'],
+    'expected the id of a trip of ada',
+  );
   for (const words of [[], ['--mode', '  '], ['--mode', 'x'.repeat(101)]]) {
     const { code, stderr } = await label(1_720_000_000, ...words);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: expected .*found/)]);

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { packageVersion } from '../../src/util/program-version.ts';
-import { freshProgram, run, tempFolder } from './kit.ts';
+import { freshProgram, refuse, run, tempFolder } from './kit.ts';
 
 describe('exit codes', () => {
   it('0 for help and version, on standard output', async () => {
@@ -45,7 +45,7 @@ describe('exit codes', () => {
   });
 
   it('2 for every usage error', async () => {
-    const folder = await tempFolder();
+    const folder = tempFolder();
     const lines = [
       ['frobnicate'],
       ['pipeline'],
@@ -72,55 +72,52 @@ describe('exit codes', () => {
       expect(stdout).toBe('');
       expect(JSON.parse(stderr)).toEqual({ error: { code: 'MOBILITY_USAGE', message: expect.any(String) } });
     }
-    const unknown = await run(['status', '--store', join(await tempFolder(), 'nothing'), '--json']);
+    const unknown = await run(['status', '--store', join(tempFolder(), 'nothing'), '--json']);
     expect(JSON.parse(unknown.stderr).error.code).toBe('MOBILITY_STORE_ADDRESS');
   });
 
   it('2 for unknown people and studies, with the nearest name', async () => {
-    const { run } = await freshProgram();
-    await run(['users', 'add', 'ada@example.org']);
+    const { run } = await freshProgram('ada@example.org');
     await run(['study', 'create', 'sunny']);
-    const said = async (...args: string[]) => {
+    const answer = async (...args: string[]) => {
       const { code, stderr } = await run(args);
       return `${code} ${stderr}`;
     };
-    expect(await said('doctor', '--user', 'ben')).toMatch(
+    expect(await answer('doctor', '--user', 'ben')).toMatch(
       /^2 mobility: MOBILITY_USER_UNKNOWN: no user "ben" in [^;]*; expected .*mobility users list.*\n$/,
     );
     for (const near of ['Ada', 'ada@exmaple.org'])
-      expect(await said('doctor', '--user', near)).toMatch(/^2 .*; did you mean "ada@example.org"\?/);
+      expect(await answer('doctor', '--user', near)).toMatch(/^2 .*; did you mean "ada@example.org"\?/);
     for (const near of ['suny', 'sunyn'])
-      expect(await said('study', 'show', near)).toMatch(/^2 .*; did you mean "sunny"\?/);
-    expect(await said('audit', '--action', 'exprot')).toMatch(/^2 .*; did you mean "export"\?/);
-    expect(await said('audit', '--action', 'export')).toBe('0 0 acts\n');
+      expect(await answer('study', 'show', near)).toMatch(/^2 .*; did you mean "sunny"\?/);
+    expect(await answer('audit', '--action', 'exprot')).toMatch(/^2 .*; did you mean "export"\?/);
+    expect(await answer('audit', '--action', 'export')).toBe('0 0 acts\n');
   });
 
   it('2 for a mistyped flag and for a day without its flag, with what was meant', async () => {
     expect((await run(['diary', '--usr', 'ada'])).stderr).toMatch(/unknown option '--usr'.*\n.*Did you mean --user\?/);
     expect((await run(['diary'])).stderr).toContain("required option '--user <name>' not specified");
-    const { code, stderr } = await run(['diary', '--user', 'ada', '2024-03-12']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('Give a day with --day.\n')]);
+    await refuse(['diary', '--user', 'ada', '2024-03-12'], 'Give a day with --day.\n');
   });
 
   it('2 for unknown subgroups, with the nearest name', async () => {
     const { run, folder } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
-    const said = async (...args: string[]) => {
+    const answer = async (...args: string[]) => {
       const { code, stderr } = await run(args);
       return `${code} ${/did you mean "(.*)"/.exec(stderr)?.[1]}`;
     };
     for (const command of [['users', 'list'], ['purge-keys'], ['errors'], ['export', '--out', join(folder, 'out')]])
-      expect(await said(...command, '--study', 'sunny', '--subgroup', 'wesst')).toBe('2 west');
-    expect(await said('study', 'link', 'sunny', '--subgroup', 'easst')).toBe('2 east');
-    expect(await said('users', 'list', '--subgroup', 'wesst')).toBe('2 west');
-    expect(await said('users', 'list', '--subgroup', 'west')).toBe('0 undefined');
+      expect(await answer(...command, '--study', 'sunny', '--subgroup', 'wesst')).toBe('2 west');
+    expect(await answer('study', 'link', 'sunny', '--subgroup', 'easst')).toBe('2 east');
+    expect(await answer('users', 'list', '--subgroup', 'wesst')).toBe('2 west');
+    expect(await answer('users', 'list', '--subgroup', 'west')).toBe('0 undefined');
   });
 });
 
 describe('errors', () => {
   it('are one line; the stack is shown on request only', async () => {
-    const { run } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { run } = await freshProgram('ada');
     expect((await run(['doctor', '--user', 'ben'])).stderr.trimEnd().split('\n')).toHaveLength(1);
     expect((await run(['doctor', '--user', 'ben', '--debug'])).stderr).toMatch(/\n {4}at /);
     expect((await run(['doctor', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
@@ -129,12 +126,10 @@ describe('errors', () => {
   it.each(['example.org', 'https://example.org/?a=1'])(
     'an address that pages cannot link from is refused with the reason: %s',
     async (address) => {
-      const { run } = await freshProgram();
-      const { code, stderr } = await run(['config'], { env: { MOBILITY_PUBLIC_URL: address } });
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringMatching(/MOBILITY_PUBLIC_URL: expected an address such as https/),
-      ]);
+      const { refuse } = await freshProgram();
+      await refuse(['config'], /MOBILITY_PUBLIC_URL: expected an address such as https/, {
+        env: { MOBILITY_PUBLIC_URL: address },
+      });
     },
   );
 
@@ -148,22 +143,19 @@ describe('errors', () => {
 });
 
 it('a command that only reads does not make a store', async () => {
-  const { run, address } = await freshProgram();
-  const { code, stderr } = await run(['status']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_STORE_ADDRESS: expected a store in')]);
+  const { address, refuse } = await freshProgram();
+  await refuse(['status'], 'MOBILITY_STORE_ADDRESS: expected a store in');
   expect(existsSync(address)).toBe(false);
 });
 
 it('an empty store address is refused, by commands that read and by commands that create', async () => {
   for (const args of [['status'], ['users', 'add', 'ada']]) {
-    const { code, stderr } = await run(args, { env: { MOBILITY_STORE: '' } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('as the address of a store, found ""')]);
+    await refuse(args, 'as the address of a store, found ""', { env: { MOBILITY_STORE: '' } });
   }
 });
 
 it('flags that every command takes may come before or after it', async () => {
-  const { run, address, folder } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { run, address, folder } = await freshProgram('ada');
   const other = { env: { MOBILITY_STORE: join(folder, 'other') } };
   for (const args of [
     ['--store', address, '--json', 'users', 'list'],
@@ -185,11 +177,9 @@ it('--quiet leaves results and errors, and no notes', async () => {
 });
 
 it('simulated people are added to a store with other people only on request, and can be removed', async () => {
-  const { run } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { run, refuse } = await freshProgram('ada');
   const args = ['simulate', '--users', '2', '--from', '2024-03-12'];
-  const refused = await run(args);
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/found others .*--among-others/)]);
+  await refuse(args, /found others .*--among-others/);
   expect((await run([...args, '--among-others'])).code).toBe(0);
   await run([...args, '--seed', 'other', '--among-others']);
   expect((await run(['simulate', '--remove', '--json'])).json()).toMatchObject({ removed: { length: 2 } });

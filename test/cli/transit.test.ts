@@ -99,8 +99,7 @@ function longShape(): GtfsTexts {
 }
 
 it('transit check lists expired feeds, their missing parts, and stops that no person was near', async () => {
-  const { run, folder, withStore } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { run, folder, withStore } = await freshProgram('ada');
   await withStore(async (store) => put(store, (await store.users.byEmail('ada'))!.uuid, ride));
   await run(['pipeline', '--all']);
   const far = { stops: stops.replaceAll(',52.', ',12.'), agency: townFeed().agency!.replace('Town', 'Far') };

@@ -54,15 +54,15 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
   let [right, all, homes] = [0, 0, 0];
   for (let n = 0; n < 30; n += 1) {
     const seed = `life ${n}`;
-    const life = lifeOf(seed);
-    const first = life[0]!.stay.from;
+    const stays = lifeOf(seed);
+    const first = stays[0]!.stay.from;
     const dayOf = ({ from }: LocatedStay): number => Math.floor((from - first) / 86_400);
     const seen = new Map<string, Map<string, number>>(); // by place: stays by id
     for (const order of orders) {
       const arrived = order(days, seed);
       for (const share of [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1]) {
         const some = new Set(arrived.slice(0, Math.round(share * days)));
-        const part = life.filter(({ stay }) => some.has(dayOf(stay)));
+        const part = stays.filter(({ stay }) => some.has(dayOf(stay)));
         const places = groupPlaces(
           'a person',
           part.map(({ stay }) => stay),
@@ -80,10 +80,10 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
     all += [...seen.values()].reduce((sum, ids) => sum + [...ids.values()].reduce((a, b) => a + b, 0), 0);
     const whole = groupPlaces(
       'a person',
-      life.map(({ stay }) => stay),
+      stays.map(({ stay }) => stay),
     );
     const home = whole.all.find((place) => place.home !== null)!;
-    if (whole.of(life[0]!.stay.at) === home && home.home! > 0.9) homes += 1;
+    if (whole.of(stays[0]!.stay.at) === home && home.home! > 0.9) homes += 1;
   }
   expect(right / all).toBeGreaterThan(0.99);
   expect(homes).toBeGreaterThanOrEqual(29);
@@ -92,22 +92,22 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
 it('places that were stored up to a day keep their ids, and later stays join them', () => {
   let [right, all] = [0, 0];
   for (let n = 0; n < 30; n += 1) {
-    const life = lifeOf(`life ${n}`).map(({ stay }) => stay);
-    const whole = groupPlaces('a person', life);
-    const until = life[0]!.from + 30 * 86_400;
+    const stays = lifeOf(`life ${n}`).map(({ stay }) => stay);
+    const whole = groupPlaces('a person', stays);
+    const until = stays[0]!.from + 30 * 86_400;
     const earlier = groupPlaces(
       'a person',
-      life.filter(({ from }) => from < until),
+      stays.filter(({ from }) => from < until),
     );
     const kept = { key: '', until, places: [...earlier.all], named: [] };
-    const later = life.filter(({ from }) => from >= until);
+    const later = stays.filter(({ from }) => from >= until);
     const found = groupPlaces('a person', later, [], kept);
     const sum = ({ all: places }: Places, of: 'stays' | 'nights'): number =>
       places.reduce((total, place) => total + place[of], 0);
     for (const of of ['stays', 'nights'] as const) expect(sum(found, of)).toBe(sum(whole, of));
     expect(new Set(found.all.map(({ id }) => id)).size).toBe(found.all.length);
     expect(found.all.length - whole.all.length).toBeLessThanOrEqual(1); // a stay at the edge of a place
-    for (const { at } of life.filter(({ from }) => from < until)) {
+    for (const { at } of stays.filter(({ from }) => from < until)) {
       all += 1;
       if (found.of(at).id === earlier.of(at).id) right += 1;
     }
@@ -116,9 +116,9 @@ it('places that were stored up to a day keep their ids, and later stays join the
 });
 
 it('the guessed home is shown to its owner only', () => {
-  const life = lifeOf('guess').map(({ stay }) => stay);
-  const places = groupPlaces('a', life);
-  const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
+  const stays = lifeOf('guess').map(({ stay }) => stay);
+  const places = groupPlaces('a', stays);
+  const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(stays[0]!.at).look);
   expect(looks).toEqual(['home', 'place']);
 });
 
@@ -129,26 +129,26 @@ const saidOf = (places: Places, stays: readonly LocatedStay[]): unknown => [
 ];
 
 it('the order of stays has no effect, also at a change of the day, and another person has other ids', () => {
-  const life = lifeOf('order').map(({ stay: { at, ...stay } }): LocatedStay => {
+  const stays = lifeOf('order').map(({ stay: { at, ...stay } }): LocatedStay => {
     const longitude = at[0] - lifeOrigin + 180;
     return { ...stay, at: [longitude > 180 ? longitude - 360 : longitude, at[1]] };
   });
-  const expected = saidOf(groupPlaces('a', life), life);
+  const expected = saidOf(groupPlaces('a', stays), stays);
   fc.assert(
-    fc.property(fc.shuffledSubarray(life, { minLength: life.length }), (mixed) => {
-      expect(saidOf(groupPlaces('a', mixed), life)).toEqual(expected);
+    fc.property(fc.shuffledSubarray(stays, { minLength: stays.length }), (mixed) => {
+      expect(saidOf(groupPlaces('a', mixed), stays)).toEqual(expected);
     }),
     { numRuns: 10 },
   );
-  expect(groupPlaces('a', life).all.length).toBeLessThan(10);
-  const ids = new Set(groupPlaces('a', life).all.map(({ id }) => id));
-  expect(groupPlaces('b', life).all.some(({ id }) => ids.has(id))).toBe(false);
+  expect(groupPlaces('a', stays).all.length).toBeLessThan(10);
+  const ids = new Set(groupPlaces('a', stays).all.map(({ id }) => id));
+  expect(groupPlaces('b', stays).all.some(({ id }) => ids.has(id))).toBe(false);
 });
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 
 it('a place keeps its letter on every day, has the name from a correction, and has one id in exports', async () => {
-  const { run, folder } = await freshProgram();
+  const { run, succeed, folder } = await freshProgram();
   const user = 'sim-spot-1@example.org';
   await run(words('simulate --users 1 --days 4 --from 2024-03-11 --seed spot --platform android'));
   await run(['pipeline', '--all']);
@@ -159,7 +159,7 @@ it('a place keeps its letter on every day, has the name from a correction, and h
     expect(letters.length).toBeGreaterThan(4);
   }
   const named = ['correct', 'place-name', '--user', user, '--day', '2024-03-11', '--at', '03:30', '--name', 'Nest'];
-  expect(await run(named)).toMatchObject({ code: 0 });
+  await succeed(named);
   expect(await shown('2024-03-13')).toMatch(/● A Nest/);
   const out = `${folder}/out`;
   const asked = ['--format', 'jsonl', '--user', user, '--out'];
@@ -168,8 +168,7 @@ it('a place keeps its letter on every day, has the name from a correction, and h
   expect(kinds).toContain('places');
   expect(kinds).not.toContain('locations');
   const rowsOf = async (to: string, more: string[]) => {
-    const done = await run(['export', ...asked, to, '--kind', 'places', '--kind', 'locations', ...more]);
-    expect(done, done.stderr).toMatchObject({ code: 0 });
+    await succeed(['export', ...asked, to, '--kind', 'places', '--kind', 'locations', ...more]);
     const read = async (kind: string) => (await readFile(`${to}/${kind}.jsonl`, 'utf8')).trim().split('\n');
     const [places, locations] = await Promise.all(['places', 'locations'].map(read));
     const toRow = (line: string) => {

@@ -20,7 +20,6 @@ function served(open?: () => Promise<Opened>): void {
     store = other?.store ?? kit.store;
   });
   afterAll(async () => {
-    await kit.close();
     await other?.dispose();
   });
 }

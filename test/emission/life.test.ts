@@ -1,13 +1,14 @@
 // A participant's life with the app of today, through sockets: join by link, register, travel, drafts, processed trips,
 // labels that stay.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { studyConfig } from '../../src/model/study-config.ts';
-import { type Serving, serve } from '../../src/server/listen.ts';
+import type { Serving } from '../../src/server/listen.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
-import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
+import { checkAnswer, config, type Kit, listen, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
+import { atEnd } from '../support/clean-up.ts';
 import { pipeline } from '../support/diary.ts';
 import { studySettings } from '../support/study.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -28,22 +29,17 @@ let link: string;
  * A server with an open study with these subgroups, on the embedded store or on the one that `open` returns.
  */
 function served(subgroups: string[], open?: () => Promise<Opened>): void {
-  let other: Opened | undefined;
   beforeEach(async () => {
-    other = await open?.();
+    const other = await open?.();
+    atEnd(() => other?.dispose());
     const wrap = (embedded: Store): Store => other?.store ?? embedded;
     kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock, wrap });
     store = wrap(kit.store);
-    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
+    serving = await listen(kit.app);
     const study = studySettings({ subgroups });
     const address = `http://127.0.0.1:${serving.port}`;
     await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1 }) });
     link = `emission://join?study_config=sunny&sub_group=${subgroups[0] ?? 'default'}`;
-  });
-  afterEach(async () => {
-    await serving.close();
-    await kit.close();
-    await other?.dispose();
   });
 }
 
@@ -145,8 +141,8 @@ function live(platform: 'android' | 'ios'): void {
     app.say('manual/mode_confirm', { ...times(first), label: 'e_bike' }, platform, zone, clock + 4);
     const idsBefore = processed.map(({ id }) => id);
     clock += 60;
-    const atOnce = trips(await app.timeline(midnight, clock)).find(({ id }) => id === first.id)!;
-    expect(atOnce).toMatchObject({ labels: { mode_confirm: 'e_bike' }, notes: ['phoning'], survey: '1 purpose' });
+    const labelled = trips(await app.timeline(midnight, clock)).find(({ id }) => id === first.id)!;
+    expect(labelled).toMatchObject({ labels: { mode_confirm: 'e_bike' }, notes: ['phoning'], survey: '1 purpose' });
     await app.sync();
     clock += 20 * day;
     app.record(travelled(platform, '2024-04-01'));

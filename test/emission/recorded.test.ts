@@ -3,9 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
-import { type Serving, serve } from '../../src/server/listen.ts';
-import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
+import { describe, expect, it } from 'vitest';
+import { checkAnswer, config, listen, openKit } from '../server/kit.ts';
 import { pipeline } from '../support/diary.ts';
 import { type Card, openPhoneApp, type PhoneRow } from './phone-app.ts';
 
@@ -14,13 +13,6 @@ const ending = '.put.json.gz';
 const names = folder === '' ? [] : readdirSync(folder).filter((file) => file.endsWith(ending));
 
 let seen = 0;
-let kit: Kit | undefined;
-let serving: Serving | undefined;
-afterEach(async () => {
-  await serving?.close();
-  await kit?.close();
-  [kit, serving] = [undefined, undefined];
-});
 
 describe.skipIf(folder === '')('a recorded day on the phone', () => {
   it.each(names)('%s', async (file) => {
@@ -28,13 +20,10 @@ describe.skipIf(folder === '')('a recorded day on the phone', () => {
     const times = rows.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b);
     const [first, last] = [times[0]!, times.at(-1)!];
     let clock = last + 3600;
-    const opened = await openKit({ config: { ...config, openRegistration: true }, now: () => clock });
-    kit = opened;
-    const { store } = opened;
-    const server = await serve({ app: opened.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
-    serving = server;
+    const { store, app: served } = await openKit({ config: { ...config, openRegistration: true }, now: () => clock });
+    const { port } = await listen(served);
     const app = openPhoneApp({
-      connectUrl: `http://127.0.0.1:${server.port}/`,
+      connectUrl: `http://127.0.0.1:${port}/`,
       token: 'nrelop_study_default_recorded',
       zone: 'America/Los_Angeles',
       now: () => clock,

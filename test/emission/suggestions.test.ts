@@ -1,5 +1,5 @@
 // What the server suggests a participant who labelled their trips for some days, in the shape that apps read.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { type Kit, openKit } from '../server/kit.ts';
 import { pipeline, put } from '../support/diary.ts';
@@ -57,7 +57,6 @@ beforeAll(async () => {
   await pipeline(kit.store, uuid);
   await put(kit.store, uuid, labels.slice(10));
 });
-afterAll(() => kit.close());
 
 it('suggests the labels that the user gave to similar trips, in composite and confirmed trips and in the diary', async () => {
   const composite = await find('analysis/composite_trip');

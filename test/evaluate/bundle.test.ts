@@ -29,19 +29,17 @@ function textsIn(value: unknown): string[] {
 }
 
 it('a case gives the trips of the diary on another machine, as evaluate finds', async () => {
-  const { run, folder } = await freshProgram();
+  const { run, succeed, folder, refuse } = await freshProgram();
   await run(['simulate', '--users', '1', '--days', '3', '--from', '2024-03-11', '--seed', 'case']);
   await run(['pipeline', '--all']);
   const out = join(folder, 'case');
   const args = ['debug-bundle', '--user', user, '--day', '2024-03-12', '--out', out];
   const now = 1_720_000_000;
-  const made = await run([...args, '--json'], { now });
-  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const made = await succeed([...args, '--json'], { now });
   const { files, trips } = made.json<{ files: string[]; trips: { isAlike: boolean }[] }>();
   expect(trips.length).toBeGreaterThan(3);
   expect(trips.every(({ isAlike }) => isAlike)).toBe(true);
-  const none = await run([...args.slice(0, -1), `${out}-none`, '--day', '2023-03-11'], { now });
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('expected a day with entries')]);
+  await refuse([...args.slice(0, -1), `${out}-none`, '--day', '2023-03-11'], 'expected a day with entries', { now });
   const scored = await run(['evaluate', '--cases', out, '--json']);
   expect(scored.json()).toMatchObject({ overall: { f1: 1, mode: 1, start: [0, 0], end: [0, 0] } });
   const put = gunzipSync(await readFile(files[0]!)).toString('utf8');
@@ -52,16 +50,14 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
 });
 
 it('a case has the evidence of transit feeds without names, and gives the same line without a feed', async () => {
-  const { run, folder, withStore } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { run, succeed, folder, withStore } = await freshProgram('ada');
   await withStore(async (store) => {
     await put(store, (await store.users.byEmail('ada'))!.uuid, ride);
     await addFeed(store, 'f00d');
   });
   await run(['pipeline', '--all']);
   const out = join(folder, 'case');
-  const made = await run(['debug-bundle', '--user', 'ada', '--day', '2023-11-14', '--out', out, '--json']);
-  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const made = await succeed(['debug-bundle', '--user', 'ada', '--day', '2023-11-14', '--out', out, '--json']);
   const { files, trips } = made.json<{ files: string[]; trips: object[] }>();
   expect(trips).toMatchObject([{ isAlike: true }]);
   const truth = await readFile(files[1]!, 'utf8');

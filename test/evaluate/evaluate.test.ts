@@ -1,6 +1,5 @@
 // The score of the analysis: perfect trips score one, and made-up days with known truth are found.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -10,8 +9,9 @@ import { scoreCase, summarise } from '../../src/evaluate/score.ts';
 import { modeClass } from '../../src/model/modes.ts';
 import { type PlannedLeg, planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { freshProgram, run } from '../cli/kit.ts';
+import { freshProgram, run, succeed } from '../cli/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
 const modes = { walk: 'WALKING', bike: 'BICYCLING', bus: 'BUS', train: 'TRAIN', car: 'CAR' };
 
@@ -77,31 +77,26 @@ it('a trip cut at a long wait is two pieces, of which neither alone is the journ
 });
 
 it('mobility evaluate finds the trips of made-up days, and reports the problem of a folder or a model', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-evaluate-'));
-  try {
-    for (const [i, platform] of (['android', 'ios'] as const).entries()) {
-      const seed = `evaluate ${i}`;
-      const phone_to_server = simulateDay({ day: '2024-03-12', seed, platform });
-      const put = JSON.stringify({ platform, phone_to_server });
-      await writeFile(join(folder, `${platform}.put.json.gz`), gzipSync(put));
-      await writeFile(join(folder, `${platform}.truth.json`), JSON.stringify(truthOf(seed, platform)));
-    }
-    const result = await run(['evaluate', '--cases', folder, '--json']);
-    expect(result, result.stderr).toMatchObject({ code: 0 });
-    const { overall, groups } = JSON.parse(result.stdout);
-    expect(overall.cases).toBe(2);
-    expect(overall.f1).toBeGreaterThan(0.7);
-    expect(overall.coarse).toBeGreaterThan(0.6);
-    expect(Object.keys(groups.platform)).toEqual(['android', 'ios']);
-    expect((await run(['evaluate', '--cases', folder, '--only', 'ios'])).stdout).toMatch(/overall +1 /);
-    expect(await run(['evaluate', '--cases', folder, '--only', 'nokia'])).toMatchObject({ code: 2 });
-    expect(await run(['evaluate', '--cases', join(folder, 'none')])).toMatchObject({ code: 2 });
-    await writeFile(join(folder, 'model.json'), '{"id":"x"}');
-    const wrong = await run(['evaluate', '--cases', folder, '--model', join(folder, 'model.json')]);
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('train it again') });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const folder = tempFolder();
+  for (const [i, platform] of (['android', 'ios'] as const).entries()) {
+    const seed = `evaluate ${i}`;
+    const phone_to_server = simulateDay({ day: '2024-03-12', seed, platform });
+    const put = JSON.stringify({ platform, phone_to_server });
+    await writeFile(join(folder, `${platform}.put.json.gz`), gzipSync(put));
+    await writeFile(join(folder, `${platform}.truth.json`), JSON.stringify(truthOf(seed, platform)));
   }
+  const result = await succeed(['evaluate', '--cases', folder, '--json']);
+  const { overall, groups } = JSON.parse(result.stdout);
+  expect(overall.cases).toBe(2);
+  expect(overall.f1).toBeGreaterThan(0.7);
+  expect(overall.coarse).toBeGreaterThan(0.6);
+  expect(Object.keys(groups.platform)).toEqual(['android', 'ios']);
+  expect((await run(['evaluate', '--cases', folder, '--only', 'ios'])).stdout).toMatch(/overall +1 /);
+  expect(await run(['evaluate', '--cases', folder, '--only', 'nokia'])).toMatchObject({ code: 2 });
+  expect(await run(['evaluate', '--cases', join(folder, 'none')])).toMatchObject({ code: 2 });
+  await writeFile(join(folder, 'model.json'), '{"id":"x"}');
+  const wrong = await run(['evaluate', '--cases', folder, '--model', join(folder, 'model.json')]);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('train it again') });
 });
 
 it('mobility evaluate --labels counts by mode how often the diary agrees with labels, and how certain that share is', async () => {
@@ -112,8 +107,8 @@ it('mobility evaluate --labels counts by mode how often the diary agrees with la
   await withStore(async (store) => storeTrips(store, (await store.users.byEmail('ada'))!.uuid, trips));
   const label = async (i: number, mode: string, now: number) =>
     call(['label', '--user', 'ada', '--trip', trips[i]!.trip!.id, '--mode', mode], { now });
-  const said = ['walk', 'bus', 'walk', 'not_a_trip'];
-  for (const [i, mode] of said.entries()) await label(i, mode, noon + 1e6 + i);
+  const stated = ['walk', 'bus', 'walk', 'not_a_trip'];
+  for (const [i, mode] of stated.entries()) await label(i, mode, noon + 1e6 + i);
   await label(0, 'drove_alone', noon + 2e6); // the last word counts
   const result = await call(['evaluate', '--labels', '--user', 'ada', '--json']);
   expect(result, result.stderr).toMatchObject({ code: 0 });

@@ -13,17 +13,15 @@ let exact: Row[];
 
 beforeAll(async () => {
   program = await freshProgram();
-  const made = await program.run(['simulate', '--users', '4', '--days', '12', '--seed', 'coarse']);
-  expect(made, made.stderr).toMatchObject({ code: 0 });
-  expect(await program.run(['pipeline', '--all'])).toMatchObject({ code: 0 });
+  await program.succeed(['simulate', '--users', '4', '--days', '12', '--seed', 'coarse']);
+  await program.succeed(['pipeline', '--all']);
   ({ places: exact } = await exported('exact'));
 }, 120_000);
 
 /** The tables of an export. */
 async function exported(name: string, ...flags: string[]): Promise<Record<'trips' | 'places' | 'points', Row[]>> {
   const out = join(program.folder, name);
-  const done = await program.run(['export', '--all', '--format', 'csv', ...flags, '--out', out]);
-  expect(done, done.stderr).toMatchObject({ code: 0 });
+  await program.succeed(['export', '--all', '--format', 'csv', ...flags, '--out', out]);
   const table = async (kind: string): Promise<Row[]> =>
     parse(await readFile(join(out, `${kind}.csv`), 'utf8'), { columns: true });
   return { trips: await table('trips'), places: await table('places'), points: await table('points') };

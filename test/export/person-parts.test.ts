@@ -29,7 +29,7 @@ const tablesIn = (out: string): Promise<string[]> =>
   Promise.all(['trips.csv', 'entries.csv'].map((name) => readFile(join(out, name), 'utf8')));
 
 it('a file that is empty, cut or changed is not finished, and an error names it and what to remove', async () => {
-  const path = join(await tempFolder(), 'one');
+  const path = join(tempFolder(), 'one');
   const parts = [{ rows: ['a'] }, { rows: ['b'] }];
   const write = () =>
     writeParts(

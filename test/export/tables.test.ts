@@ -2,12 +2,11 @@
 // to.
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { check } from '@placemarkio/check-geojson';
 import { parse } from 'csv-parse/sync';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { tables } from '../../src/export/columns.ts';
 import { csvWriter } from '../../src/export/formats/csv.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
@@ -19,7 +18,8 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/modes.ts';
 import { openStore } from '../../src/store/open.ts';
-import { run } from '../cli/kit.ts';
+import { refuse, run, succeed } from '../cli/kit.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { leaseOn, newUser } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
 
@@ -39,14 +39,12 @@ function memoryWriter() {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mobility-tables-'));
+  folder = tempFolder();
   env = { MOBILITY_STORE: out('store'), MOBILITY_LOG_DIR: out('logs') };
-  expect((await run(['simulate', '--users', '2', '--days', '2', '--seed', 'tables'], { env })).code).toBe(0);
-  expect((await run(['pipeline', '--all'], { env })).code).toBe(0);
-  const done = await run(['export', '--all', '--format', 'csv', '--out', out('csv')], { env });
-  expect(done, done.stderr).toMatchObject({ code: 0 });
+  await succeed(['simulate', '--users', '2', '--days', '2', '--seed', 'tables'], { env });
+  await succeed(['pipeline', '--all'], { env });
+  await succeed(['export', '--all', '--format', 'csv', '--out', out('csv')], { env });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('sections name their trip, points their section, trips their places, and days count them', async () => {
   const [trips, sections, points, places] = await Promise.all(
@@ -85,8 +83,7 @@ it('a label names its trip, the last label of a trip is in the trips, and a labe
   const [trip] = (await csv('csv/trips.csv')) as [Record<string, string>];
   for (const mode of ['bus', 'tram']) {
     const flags = ['--user', trip.user_id!, '--trip', trip.trip_id!, '--mode', mode];
-    const said = await run(['label', ...flags], { env, now: 1_720_000_000 + (mode === 'tram' ? 60 : 0) });
-    expect(said, said.stderr).toMatchObject({ code: 0 });
+    await succeed(['label', ...flags], { env, now: 1_720_000_000 + (mode === 'tram' ? 60 : 0) });
   }
   const store = await openStore(out('store'));
   const start_ts = Date.parse(trip.started_at!) / 1000 - 30 * 86_400;
@@ -96,17 +93,17 @@ it('a label names its trip, the last label of a trip is in the trips, and a labe
   await putBatch(trip.user_id!, [{ metadata, data }, timeless], { store, now: () => 1_720_000_120 });
   await store.close();
   for (const kind of ['labels', 'trips']) {
-    const flags = ['--user', trip.user_id!, '--format', 'csv', '--kind', kind, '--out', out(`said-${kind}`)];
+    const flags = ['--user', trip.user_id!, '--format', 'csv', '--kind', kind, '--out', out(`labelled-${kind}`)];
     expect((await run(['export', ...flags], { env })).code).toBe(0);
   }
-  const labels = (await csv('said-labels/labels.csv')).map(({ trip_id, label }) => [trip_id, label]);
+  const labels = (await csv('labelled-labels/labels.csv')).map(({ trip_id, label }) => [trip_id, label]);
   expect(labels).toEqual([
     [trip.trip_id, 'bus'],
     [trip.trip_id, 'tram'],
     ['', 'boat'],
     ['', 'raft'], // without a time
   ]);
-  const named = (await csv('said-trips/trips.csv')).filter(({ mode_confirmed }) => mode_confirmed !== '');
+  const named = (await csv('labelled-trips/trips.csv')).filter(({ mode_confirmed }) => mode_confirmed !== '');
   expect(named.map(({ trip_id, mode_confirmed }) => [trip_id, mode_confirmed])).toEqual([[trip.trip_id, 'tram']]);
 });
 
@@ -142,17 +139,15 @@ it('every file is described by the manifest: columns, rows, checksum', async () 
 });
 
 it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', async (format) => {
-  const result = await run(
+  const result = await succeed(
     ['export', '--all', '--format', format, '--kind', 'points', '--out', out(format), '--json'],
     { env },
   );
-  expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
 });
 
 it.each(['parquet', 'geojson', 'jsonl'])('numeric columns have the same sums in %s as in CSV', async (format) => {
-  const result = await run(['export', '--all', '--format', format, '--out', out(`sums-${format}`)], { env });
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(['export', '--all', '--format', format, '--out', out(`sums-${format}`)], { env });
   for (const kind of ['trips', 'sections', 'places', 'points'] as const) {
     const expected = await csv(`csv/${kind}.csv`);
     const found = await tableIn(out(`sums-${format}/${kind}.${format}`), format);
@@ -193,8 +188,7 @@ it.each(['csv', 'jsonl', 'parquet'])('%s has an empty cell for a time outside of
   await store.close();
   const to = out(`odd-out-${format}`);
   const kinds = ['--kind', 'entries', '--kind', 'labels'];
-  const result = await run(['export', '--all', '--format', format, ...kinds, '--out', to], { env: place });
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(['export', '--all', '--format', format, ...kinds, '--out', to], { env: place });
   const rows = (await entriesIn(join(to, `entries.${format}`), format)).filter(({ key }) => key === 'my/key');
   const shown = rows.map(({ written_at, occurred_at }) => [written_at, occurred_at].map((one) => one !== null));
   const count = (written: boolean, occurred: boolean) =>
@@ -215,8 +209,7 @@ async function entriesIn(path: string, format: string): Promise<Record<string, u
 }
 
 it('check-geojson finds no error in any GeoJSON that the program writes', async () => {
-  const result = await run(['export', '--all', '--format', 'geojson', '--out', out('maps')], { env });
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(['export', '--all', '--format', 'geojson', '--out', out('maps')], { env });
   const kinds = ['trips', 'sections', 'places', 'points'];
   const texts = await Promise.all(kinds.map((kind) => readFile(out(`maps/${kind}.geojson`), 'utf8')));
   const [{ user_id, day }] = (await csv('csv/trips.csv')) as [Record<string, string>];
@@ -234,8 +227,7 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and are unre
   await writeFile(out('other-key'), 'another key of more than sixteen characters');
   for (const [name, key] of Object.entries({ p1: 'key', p2: 'key', other: 'other-key' })) {
     const flags = ['--format', 'csv', '--pseudonyms', out(key), '--out', out(name)];
-    const result = await run(['export', '--all', ...flags], { env });
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    await succeed(['export', '--all', ...flags], { env });
   }
   const text = await readFile(out('p1/trips.csv'), 'utf8');
   for (const { user_id, user_name } of await csv('csv/trips.csv')) {
@@ -259,8 +251,7 @@ it('with pseudonyms no id can be derived from the UUID, and the tables can be jo
   const key = 'a key of more than sixteen characters';
   await writeFile(out('key-of-ids'), key);
   const flags = ['--format', 'csv', '--pseudonyms', out('key-of-ids'), '--out', out('ids')];
-  const result = await run(['export', '--all', ...flags], { env });
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(['export', '--all', ...flags], { env });
   /** The ids in the order of people under pseudonyms. */
   const idsIn = async (folder: string, nameOf = (id: string) => id) => {
     const kinds = ['trips', 'sections', 'places', 'points'];
@@ -295,13 +286,11 @@ it('an export that fails leaves no file, and the same command works later', asyn
     // Looks free at first: the export meets it when its files get their names.
     await mkdir(dirname(join(to, fails)), { recursive: true });
     await symlink('nowhere', join(to, fails));
-    const failed = await run(['export', ...flags, '--out', to], { env });
-    expect([failed.code, failed.stderr]).toEqual([2, expect.stringContaining(`${join(to, fails)} already exists`)]);
+    await refuse(['export', ...flags, '--out', to], `${join(to, fails)} already exists`, { env });
     const kept = isContinued ? await readdir(join(to, '.parts')) : [];
     expect((await filesBelow(to)).sort()).toEqual([basename(fails), ...kept].sort());
     await rm(join(to, fails));
-    const again = await run(['export', ...flags, '--out', to], { env });
-    expect(again, again.stderr).toMatchObject({ code: 0 });
+    const again = await succeed(['export', ...flags, '--out', to], { env });
     if (isContinued) expect(again.stderr).toContain('2 users read by an interrupted export');
     expect((await filesBelow(to)).filter((name) => name.startsWith('.'))).toEqual([]);
   }
@@ -349,8 +338,7 @@ it('contradicting flags are refused, and the error states what to do', async () 
 it('an export into the folder of another one is refused before it writes a file', async () => {
   const before = await readdir(out('csv'));
   const flags = ['--all', '--format', 'parquet', '--kind', 'sections', '--out', out('csv')];
-  const { code, stderr } = await run(['export', ...flags], { env });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('datapackage.json already exists')]);
+  await refuse(['export', ...flags], 'datapackage.json already exists', { env });
   expect(await readdir(out('csv'))).toEqual(before);
 });
 
@@ -472,11 +460,10 @@ const writers: Record<string, (fixes: Moved) => string> = {
 /** The locations that the analysis can use, after the import of a file into a new store. */
 async function imported(file: string, ...flags: string[]): Promise<Moved> {
   const there = { MOBILITY_STORE: await mkdtemp(out('store-')), MOBILITY_LOG_DIR: out('logs') };
-  const done = await run(['import', file, '--user', 'ada', '--create', ...flags], { env: there });
-  expect(done, done.stderr).toMatchObject({ code: 0 });
+  await succeed(['import', file, '--user', 'ada', '--create', ...flags], { env: there });
   const name = basename(there.MOBILITY_STORE);
   const exported = ['export', '--user', 'ada', '--format', 'csv', '--kind', 'fixes', '--out', out(`of-${name}`)];
-  expect(await run(exported, { env: there })).toMatchObject({ code: 0 });
+  await succeed(exported, { env: there });
   return usedFixes(`of-${name}`);
 }
 
@@ -495,12 +482,12 @@ const usedFixes = async (name: string): Promise<Moved> =>
 it('a trip has the same points, times and speeds in Dawarich, GeoPulse and GPSBabel, exported and imported', async () => {
   const [{ user_name: user } = {}] = await csv('csv/trips.csv');
   const exported = ['export', '--user', user!, '--format', 'csv'];
-  expect(await run([...exported, '--kind', 'fixes', '--out', out('own')], { env })).toMatchObject({ code: 0 });
+  await succeed([...exported, '--kind', 'fixes', '--out', out('own')], { env });
   const before = await usedFixes('own');
   expect(before.length).toBeGreaterThan(100);
   expect(before.some(([, , , speed]) => speed > 5)).toBe(true);
   for (const names of ['dawarich', 'geopulse', 'gpsbabel']) {
-    expect(await run([...exported, '--names', names, '--out', out(names)], { env })).toMatchObject({ code: 0 });
+    await succeed([...exported, '--names', names, '--out', out(names)], { env });
     const file = out(`${names}/locations.csv`);
     expect(readers[names]?.(await readFile(file, 'utf8')) ?? before, names).toEqual(before);
     const columns = names === 'gpsbabel' ? ['--zone', 'UTC', '--columns', 'date=utc_d,time=utc_t'] : [];
@@ -514,8 +501,7 @@ it('a trip has the same points, times and speeds in Dawarich, GeoPulse and GPSBa
 
 it('people, stops, locations and the codebook describe the same study', async () => {
   const flags = ['people', 'stops', 'fixes', 'trips', 'days', 'locations'].flatMap((kind) => ['--kind', kind]);
-  const done = await run(['export', '--all', '--format', 'csv', ...flags, '--out', out('research')], { env });
-  expect(done, done.stderr).toMatchObject({ code: 0 });
+  await succeed(['export', '--all', '--format', 'csv', ...flags, '--out', out('research')], { env });
   const [people, stops, fixes, trips, days] = await Promise.all(
     ['people', 'stops', 'fixes', 'trips', 'days'].map((kind) => csv(`research/${kind}.csv`)),
   );
@@ -555,10 +541,9 @@ it('answers of a survey are rows, a row for each chosen answer', async () => {
   const metadata = { key: 'manual/demographic_survey', write_ts: ts, type: 'message', platform: 'android' };
   await putBatch(user.uuid, [{ metadata: { ...metadata, time_zone: 'UTC' }, data }], { store, now: () => ts });
   await store.close();
-  const done = await run(['export', '--user', 'eve', '--format', 'csv', '--kind', 'answers', '--out', out('answers')], {
+  await succeed(['export', '--user', 'eve', '--format', 'csv', '--kind', 'answers', '--out', out('answers')], {
     env,
   });
-  expect(done, done.stderr).toMatchObject({ code: 0 });
   expect((await csv('answers/answers.csv')).map(({ survey, question, answer }) => [survey, question, answer])).toEqual([
     ['Demographics', 'household.cars', '2'],
     ['Demographics', 'household.bikes', '1'],

@@ -12,7 +12,8 @@ import { openStore } from '../../src/store/open.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/upkeep/check-store.ts';
-import { contentOf, copyOf, inFolder, pushesOf, times, withSeed, withStore } from './kit.ts';
+import { tempFolder } from '../support/clean-up.ts';
+import { contentOf, copyOf, pushesOf, times, withSeed, withStore } from './kit.ts';
 
 const people = ['ada', 'ben', 'cal'];
 
@@ -68,41 +69,38 @@ async function damage(folder: string, random: Random): Promise<string> {
 }
 
 it('the check finds damage anywhere in a file, or no stored data changed', () =>
-  withSeed((random) =>
-    inFolder(async (folder) => {
-      const whole = join(folder, 'whole');
-      const uuids = await withStore(whole, fill);
-      expect(await checkStore(whole)).toMatchObject({ complete: true, findings: [] });
-      const before = await withStore(whole, (store) =>
-        Promise.all(people.map((name) => contentOf(store, uuids[name]!))),
-      );
-      const met = { found: 0, unused: 0 };
-      for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 24); i++) {
-        const copy = await copyOf(whole, join(folder, `copy-${i}`));
-        const what = await damage(copy, random);
-        const report = await checkStore(copy);
-        const isSound = report.findings.length === 0;
-        met[isSound ? 'unused' : 'found'] += 1;
-        const hit = new Set(report.findings.map(({ user_id }) => user_id));
-        for (const finding of report.findings)
-          expect(finding).toMatchObject({ problem: expect.stringMatching(/\S/), cure: expect.stringMatching(/\S/) });
-        const store = await openStore(copy).catch((error) => {
-          expect(isMobilityError(error), `${what}: ${error.stack}`).toBe(true);
-          expect(isSound, what).toBe(false);
-          return null;
-        });
-        for (const [j, name] of people.entries()) {
-          if (store === null) break;
-          const uuid = uuids[name]!;
-          const after = await contentOf(store, uuid).catch((error: unknown) => error);
-          if (isSound) expect(after, `${what}: ${name}`).toBe(before[j]);
-          // A finding of a row names its user: the others are served as before.
-          else if (!hit.has(uuid) && !hit.has(null))
-            expect(after, `${what}: ${name}, ${JSON.stringify(report.findings)}`).toBe(before[j]);
-        }
-        await store?.close();
-        await rm(copy, { recursive: true });
+  withSeed(async (random) => {
+    const folder = tempFolder();
+    const whole = join(folder, 'whole');
+    const uuids = await withStore(whole, fill);
+    expect(await checkStore(whole)).toMatchObject({ complete: true, findings: [] });
+    const before = await withStore(whole, (store) => Promise.all(people.map((name) => contentOf(store, uuids[name]!))));
+    const met = { found: 0, unused: 0 };
+    for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 24); i++) {
+      const copy = await copyOf(whole, join(folder, `copy-${i}`));
+      const what = await damage(copy, random);
+      const report = await checkStore(copy);
+      const isSound = report.findings.length === 0;
+      met[isSound ? 'unused' : 'found'] += 1;
+      const hit = new Set(report.findings.map(({ user_id }) => user_id));
+      for (const finding of report.findings)
+        expect(finding).toMatchObject({ problem: expect.stringMatching(/\S/), cure: expect.stringMatching(/\S/) });
+      const store = await openStore(copy).catch((error) => {
+        expect(isMobilityError(error), `${what}: ${error.stack}`).toBe(true);
+        expect(isSound, what).toBe(false);
+        return null;
+      });
+      for (const [j, name] of people.entries()) {
+        if (store === null) break;
+        const uuid = uuids[name]!;
+        const after = await contentOf(store, uuid).catch((error: unknown) => error);
+        if (isSound) expect(after, `${what}: ${name}`).toBe(before[j]);
+        // A finding of a row names its user: the others are served as before.
+        else if (!hit.has(uuid) && !hit.has(null))
+          expect(after, `${what}: ${name}, ${JSON.stringify(report.findings)}`).toBe(before[j]);
       }
-      expect(met.found).toBeGreaterThan(0);
-    }),
-  ));
+      await store?.close();
+      await rm(copy, { recursive: true });
+    }
+    expect(met.found).toBeGreaterThan(0);
+  }));

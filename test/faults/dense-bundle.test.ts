@@ -2,7 +2,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inFolder } from './kit.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { run } from './program.ts';
 
 const from = Date.UTC(2026, 9, 5, 6) / 1000;
@@ -26,22 +26,22 @@ function* lines(): Generator<string> {
   }
 }
 
-it('writes the case of a day with 57,600 locations beside a transit feed in a heap of 48 MiB', () =>
-  inFolder(async (folder) => {
-    const file = join(folder, 'dense.jsonl');
-    await writeFile(file, [...lines()].join('\n'));
-    const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
-    await run(['import', file, '--user', 'ada', '--create'], { env });
-    const feed = join(folder, 'town.zip'); // the buses of the town in which the day lies
-    const other = { MOBILITY_STORE: join(folder, 'other'), MOBILITY_LOG_DIR: join(folder, 'other-logs') };
-    await run(['simulate', '--study', 'town', '--users', '4', '--days', '1', '--feed', feed], { env: other });
-    expect((await run(['transit', 'add', feed], { env })).code).toBe(0);
-    await run(['pipeline', '--all'], { env });
-    const out = join(folder, 'case');
-    const end = await run(['debug-bundle', '--user', 'ada', '--day', '2026-10-05', '--out', out], {
-      env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
-    });
-    expect([end.signal, end.code], end.stderr).toEqual([null, 0]);
-    expect(end.stderr).toContain('59,520 entries');
-    expect(await readdir(out)).toHaveLength(2);
-  }));
+it('writes the case of a day with 57,600 locations beside a transit feed in a heap of 48 MiB', async () => {
+  const folder = tempFolder();
+  const file = join(folder, 'dense.jsonl');
+  await writeFile(file, [...lines()].join('\n'));
+  const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
+  await run(['import', file, '--user', 'ada', '--create'], { env });
+  const feed = join(folder, 'town.zip'); // the buses of the town in which the day lies
+  const other = { MOBILITY_STORE: join(folder, 'other'), MOBILITY_LOG_DIR: join(folder, 'other-logs') };
+  await run(['simulate', '--study', 'town', '--users', '4', '--days', '1', '--feed', feed], { env: other });
+  expect((await run(['transit', 'add', feed], { env })).code).toBe(0);
+  await run(['pipeline', '--all'], { env });
+  const out = join(folder, 'case');
+  const end = await run(['debug-bundle', '--user', 'ada', '--day', '2026-10-05', '--out', out], {
+    env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
+  });
+  expect([end.signal, end.code], end.stderr).toEqual([null, 0]);
+  expect(end.stderr).toContain('59,520 entries');
+  expect(await readdir(out)).toHaveLength(2);
+});

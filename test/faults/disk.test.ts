@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { buildProgram } from '../support/build.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
-import { allEntries, copyOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
-import { type How, type RunningServer, run, startServer } from './program.ts';
+import { allEntries, copyOf, fillStore, pushesOf, withStore } from './kit.ts';
+import { type How, type RunningServer, run, startServer, succeed } from './program.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -144,7 +145,7 @@ async function lookAt(folder: string, how: How = {}): Promise<void> {
 }
 
 /** Fills the disk under a server, makes space, and continues. */
-async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
+async function fillThenMakeSpace({ folder, how, makeSpace }: Small): Promise<void> {
   const { ada } = await fillStore(folder, { ada: [] });
   const server = await startServer(folder, how);
   try {
@@ -171,34 +172,34 @@ describe.each([
   ['a file system without space', smallFileSystem],
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
-  it('puts answer 503, stored data can be read, and with new space the service continues without a restart or a loss', (test) =>
-    inFolder(async (folder) => {
-      const small = await make(folder);
-      if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
-      await fillAndGoOn(small).finally(() => small.dispose());
-    }));
+  it('puts answer 503, stored data can be read, and with new space the service continues without a restart or a loss', async (test) => {
+    const folder = tempFolder();
+    const small = await make(folder);
+    if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
+    await fillThenMakeSpace(small).finally(() => small.dispose());
+  });
 });
 
 it.for(['stop', 'kill'] as const)(
   'a store on a disk without a free byte can be read after a %s of its server',
-  (end, test) =>
-    inFolder(async (folder) => {
-      const small = await smallFileSystem(folder);
-      if (small === null) return test.skip('this machine does not let a test make a file system');
-      try {
-        await fillStore(small.folder, { ada: [] });
-        const server = await startServer(small.folder);
-        await fillDisk(server).finally(() => server[end]());
-        const rest = Buffer.alloc(4096);
-        for (let full = false; !full; )
-          await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
-            full = true;
-          });
-        await lookAt(small.folder);
-      } finally {
-        await small.dispose();
-      }
-    }),
+  async (end, test) => {
+    const folder = tempFolder();
+    const small = await smallFileSystem(folder);
+    if (small === null) return test.skip('this machine does not let a test make a file system');
+    try {
+      await fillStore(small.folder, { ada: [] });
+      const server = await startServer(small.folder);
+      await fillDisk(server).finally(() => server[end]());
+      const rest = Buffer.alloc(4096);
+      for (let full = false; !full; )
+        await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
+          full = true;
+        });
+      await lookAt(small.folder);
+    } finally {
+      await small.dispose();
+    }
+  },
 );
 
 // ---------------------------------------------------------------- files that are not as they should be
@@ -248,7 +249,7 @@ async function flip(path: string, at: number): Promise<void> {
   await writeFile(path, bytes);
 }
 
-const asNobody: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+const withoutRights: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
 /** False if another user shall run the program, and its folder is not readable for that user. */
 function mayRun(program: string, { uid }: How): boolean {
@@ -269,7 +270,7 @@ const faults: Record<string, Fault> = {
       for (const name of await readdir(store)) await chmod(join(store, name), 0o444);
       await chmod(store, 0o555);
     },
-    how: asNobody,
+    how: withoutRights,
     readable: true,
   },
 };
@@ -277,66 +278,66 @@ const faults: Record<string, Fault> = {
 describe('a store with', () => {
   it.for(Object.entries(faults))(
     '%s: a message with the expected state, exit code 1, no file changed',
-    ([, fault], { skip }) =>
-      inFolder(async (folder) => {
-        const program = await buildProgram();
-        skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
-        const store = await killedStore(folder);
-        await chmod(folder, 0o755);
-        await fault.break(store);
-        const before = await fingerprints(store);
-        const logs = join(folder, 'logs');
-        await mkdir(logs, { mode: 0o777 });
-        await chmod(logs, 0o777);
-        const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
-        for (const command of commands) {
-          const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
-          const isAnswered = fault.readable && command[0] === 'status';
-          expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
-          if (isAnswered) continue;
-          const first = end.stderr.split('\n')[0]!;
-          expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
-          expect(first).toContain(store);
-          expect(end.stderr).not.toMatch(/\n\s+at /);
-        }
-        await chmod(store, 0o755);
-        expect(await fingerprints(store)).toEqual(before);
-      }),
+    async ([, fault], { skip }) => {
+      const folder = tempFolder();
+      const program = await buildProgram();
+      skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
+      const store = await killedStore(folder);
+      await chmod(folder, 0o755);
+      await fault.break(store);
+      const before = await fingerprints(store);
+      const logs = join(folder, 'logs');
+      await mkdir(logs, { mode: 0o777 });
+      await chmod(logs, 0o777);
+      const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
+      for (const command of commands) {
+        const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
+        const isAnswered = fault.readable && command[0] === 'status';
+        expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
+        if (isAnswered) continue;
+        const first = end.stderr.split('\n')[0]!;
+        expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
+        expect(first).toContain(store);
+        expect(end.stderr).not.toMatch(/\n\s+at /);
+      }
+      await chmod(store, 0o755);
+      expect(await fingerprints(store)).toEqual(before);
+    },
   );
 });
 
-it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', (context) =>
-  inFolder(async (folder) => {
-    const [written, mounted] = [join(folder, 'written'), join(folder, 'mounted')];
-    for (const made of [written, mounted]) await mkdir(made);
-    await killedStore(written);
-    const logs = ['--log-dir', join(folder, 'logs')];
-    const reads = ['users', 'list', '--counts'];
-    const names = ['open', 'store']; // without a log, and with one
-    const expected = [];
-    for (const name of names) {
-      await cp(join(written, name), join(folder, name), { recursive: true });
-      expected.push((await run([...reads, '--store', join(folder, name)])).stdout);
-    }
-    const remount = ['-o', 'remount,ro,bind', mounted];
-    const isMounted = works('mount', ['--bind', written, mounted]) && works('mount', remount);
-    if (!isHere('the right to mount', isMounted)) return context.skip();
-    try {
-      for (const [i, name] of names.entries()) {
-        const store = ['--store', join(mounted, name)];
-        expect(await run([...reads, ...store])).toMatchObject({ code: 0, stdout: expected[i] });
-        expect(await run(['backup', join(folder, `copy-${i}`), ...store])).toMatchObject({ code: 0 });
-        for (const command of [
-          ['pipeline', '--all'],
-          ['users', 'token', 'ada'],
-          ['users', 'add', 'eve'],
-        ]) {
-          const end = await run([...command, ...store, ...logs]);
-          expect(end.code, command.join(' ')).toBe(1);
-          expect(end.stderr).toMatch(/^mobility: MOBILITY_STORE_READONLY: .*mounted read-only/);
-        }
+it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', async (context) => {
+  const folder = tempFolder();
+  const [written, mounted] = [join(folder, 'written'), join(folder, 'mounted')];
+  for (const made of [written, mounted]) await mkdir(made);
+  await killedStore(written);
+  const logs = ['--log-dir', join(folder, 'logs')];
+  const reads = ['users', 'list', '--counts'];
+  const names = ['open', 'store']; // without a log, and with one
+  const expected = [];
+  for (const name of names) {
+    await cp(join(written, name), join(folder, name), { recursive: true });
+    expected.push((await run([...reads, '--store', join(folder, name)])).stdout);
+  }
+  const remount = ['-o', 'remount,ro,bind', mounted];
+  const isMounted = works('mount', ['--bind', written, mounted]) && works('mount', remount);
+  if (!isHere('the right to mount', isMounted)) return context.skip();
+  try {
+    for (const [i, name] of names.entries()) {
+      const store = ['--store', join(mounted, name)];
+      expect(await run([...reads, ...store])).toMatchObject({ code: 0, stdout: expected[i] });
+      await succeed(['backup', join(folder, `copy-${i}`), ...store]);
+      for (const command of [
+        ['pipeline', '--all'],
+        ['users', 'token', 'ada'],
+        ['users', 'add', 'eve'],
+      ]) {
+        const end = await run([...command, ...store, ...logs]);
+        expect(end.code, command.join(' ')).toBe(1);
+        expect(end.stderr).toMatch(/^mobility: MOBILITY_STORE_READONLY: .*mounted read-only/);
       }
-    } finally {
-      execFileSync('umount', ['-l', mounted]);
     }
-  }));
+  } finally {
+    execFileSync('umount', ['-l', mounted]);
+  }
+});

@@ -7,8 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { BSON } from 'mongodb';
 import { expect, it } from 'vitest';
+import { tempFolder } from '../support/clean-up.ts';
 import { sampled } from '../support/sample.ts';
-import { fillStore, inFolder } from './kit.ts';
+import { fillStore } from './kit.ts';
 import { run } from './program.ts';
 
 const mebibyte = 1024 * 1024;
@@ -136,31 +137,29 @@ const folders: Record<string, Record<string, () => Generator<string | Uint8Array
   },
 };
 
-it.each(Object.keys(folders))('imports the folder "%s" in a heap of 128 MiB', (name) =>
-  inFolder(async (folder) => {
-    const source = join(folder, 'source');
-    await mkdir(source);
-    for (const [file, content] of Object.entries(folders[name]!))
-      await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(join(source, file)));
-    await fillStore(join(folder, 'store'), { ada: [] });
-    const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
-    const end = await run(['import', source, '--log-dir', join(folder, 'logs')], { env });
-    expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
-    expect(end.stderr + end.stdout).toContain(source);
-    expect(end.stderr).not.toContain('heap');
-  }),
-);
+it.each(Object.keys(folders))('imports the folder "%s" in a heap of 128 MiB', async (name) => {
+  const folder = tempFolder();
+  const source = join(folder, 'source');
+  await mkdir(source);
+  for (const [file, content] of Object.entries(folders[name]!))
+    await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(join(source, file)));
+  await fillStore(join(folder, 'store'), { ada: [] });
+  const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
+  const end = await run(['import', source, '--log-dir', join(folder, 'logs')], { env });
+  expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
+  expect(end.stderr + end.stdout).toContain(source);
+  expect(end.stderr).not.toContain('heap');
+});
 
-it.each(sampled(Object.keys(bombs), 3))('imports %s.gz in a heap of 128 MiB', (name) =>
-  inFolder(async (folder) => {
-    const file = join(folder, `${name}.gz`);
-    await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));
-    await fillStore(join(folder, 'store'), { ada: [] });
-    const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
-    const whom = name.endsWith('.bson') ? [] : ['--user', 'ada'];
-    const args = ['import', file, ...whom, '--log-dir', join(folder, 'logs')];
-    const end = await run(args, { env });
-    expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
-    expect(end.stdout).toContain(file);
-  }),
-);
+it.each(sampled(Object.keys(bombs), 3))('imports %s.gz in a heap of 128 MiB', async (name) => {
+  const folder = tempFolder();
+  const file = join(folder, `${name}.gz`);
+  await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));
+  await fillStore(join(folder, 'store'), { ada: [] });
+  const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
+  const whom = name.endsWith('.bson') ? [] : ['--user', 'ada'];
+  const args = ['import', file, ...whom, '--log-dir', join(folder, 'logs')];
+  const end = await run(args, { env });
+  expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
+  expect(end.stdout).toContain(file);
+});

@@ -9,9 +9,10 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import { type Collection, collections, type Store } from '../../src/store/store.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../support/traces.ts';
-import { everythingOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
-import { type Exit, run, startServer } from './program.ts';
+import { everythingOf, fillStore, pushesOf, withStore } from './kit.ts';
+import { type Exit, run, startServer, succeed } from './program.ts';
 
 /** Where the embedded store keeps each collection. A table that names users and is missing here fails a test below. */
 const tables: Record<Collection, string> = {
@@ -55,120 +56,114 @@ function tablesOf(folder: string): { name: string; columns: string[]; rows: Reco
 }
 
 describe('commands for one user', () => {
-  it('show, export and erase that user, and change no other user', () =>
-    inFolder(async (folder) => {
-      const store = join(folder, 'store');
-      const at = ['--store', store, '--log-dir', join(folder, 'logs')];
-      const [ada, ben] = await withStore(store, async (opened) => [
-        await fill(opened, 'ada'),
-        await fill(opened, 'ben'),
+  it('show, export and erase that user, and change no other user', async () => {
+    const folder = tempFolder();
+    const store = join(folder, 'store');
+    const at = ['--store', store, '--log-dir', join(folder, 'logs')];
+    const [ada, ben] = await withStore(store, async (opened) => [await fill(opened, 'ada'), await fill(opened, 'ben')]);
+    const state = (): Promise<unknown[]> =>
+      withStore(store, async (opened) => [
+        await everythingOf(opened, ben!),
+        await opened.counts(ben!),
+        await opened.users.byEmail('ben@example.org'),
+        await opened.tokens.byHash(tokenHash("ben's token")),
+        await opened.profiles.get(ben!),
+        await opened.usercache.find(ben!, { time: 'write_ts', limit: 100_000 }),
       ]);
-      const state = (): Promise<unknown[]> =>
-        withStore(store, async (opened) => [
-          await everythingOf(opened, ben!),
-          await opened.counts(ben!),
-          await opened.users.byEmail('ben@example.org'),
-          await opened.tokens.byHash(tokenHash("ben's token")),
-          await opened.profiles.get(ben!),
-          await opened.usercache.find(ben!, { time: 'write_ts', limit: 100_000 }),
-        ]);
-      const before = await state();
-      const isOnlyAda = (text: string): void => {
-        expect(text).toContain(ada);
-        for (const word of [ben!, 'ben@', "ben's"]) expect(text).not.toContain(word);
-      };
+    const before = await state();
+    const isOnlyAda = (text: string): void => {
+      expect(text).toContain(ada);
+      for (const word of [ben!, 'ben@', "ben's"]) expect(text).not.toContain(word);
+    };
 
-      const status = await run(['doctor', '--user', 'ada@example.org', '--json', ...at]);
-      expect([0, 3]).toContain(status.code);
-      isOnlyAda(status.stdout);
-      const out = join(folder, 'out');
-      const exported = await run(['export', '--user', 'ada@example.org', '--out', out, '--json', ...at]);
-      expect(exported, exported.stderr).toMatchObject({ code: 0 });
-      const texts = await Promise.all((await readdir(out)).map((name) => readFile(join(out, name), 'utf8')));
-      isOnlyAda(texts.join('\n'));
-      expect(texts.join('\n')).toContain("ada's words");
-      for (const command of [['recover-errors'], ['purge-keys'], ['rebuild'], ['pipeline']]) {
-        const end = await run([...command, '--user', 'ada@example.org', ...at]);
-        expect([0, 3], end.stderr).toContain(end.code);
-      }
-      const erased = await run(['erase', '--user', 'ada@example.org', '--yes', '--json', ...at]);
-      expect(erased, erased.stderr).toMatchObject({ code: 0 });
-      isOnlyAda(erased.stdout);
-      expect(await state()).toEqual(before);
-    }));
+    const status = await run(['doctor', '--user', 'ada@example.org', '--json', ...at]);
+    expect([0, 3]).toContain(status.code);
+    isOnlyAda(status.stdout);
+    const out = join(folder, 'out');
+    await succeed(['export', '--user', 'ada@example.org', '--out', out, '--json', ...at]);
+    const texts = await Promise.all((await readdir(out)).map((name) => readFile(join(out, name), 'utf8')));
+    isOnlyAda(texts.join('\n'));
+    expect(texts.join('\n')).toContain("ada's words");
+    for (const command of [['recover-errors'], ['purge-keys'], ['rebuild'], ['pipeline']]) {
+      const end = await run([...command, '--user', 'ada@example.org', ...at]);
+      expect([0, 3], end.stderr).toContain(end.code);
+    }
+    const erased = await succeed(['erase', '--user', 'ada@example.org', '--yes', '--json', ...at]);
+    isOnlyAda(erased.stdout);
+    expect(await state()).toEqual(before);
+  });
 });
 
 describe('erasing a user', () => {
-  it('covers every table, and leaves no text of the user in any', () =>
-    inFolder(async (folder) => {
-      const ada = await withStore(folder, async (store) => {
-        await fill(store, 'ben');
-        return fill(store, 'ada');
+  it('covers every table, and leaves no text of the user in any', async () => {
+    const folder = tempFolder();
+    const ada = await withStore(folder, async (store) => {
+      await fill(store, 'ben');
+      return fill(store, 'ada');
+    });
+    const naming = tablesOf(folder).filter(({ columns }) => columns.some((name) => /user|uuid|email/.test(name)));
+    expect(naming.map(({ name }) => name).sort()).toEqual(
+      [...Object.values(tables), 'accounts', 'arrivals', 'places'].sort(),
+    );
+    expect(Object.keys(tables).sort()).toEqual([...collections].sort());
+    await withStore(folder, async (store) => {
+      const counts = await store.counts(ada);
+      for (const name of collections) expect(counts[name], name).toBeGreaterThan(0);
+    });
+
+    const end = await succeed(['erase', '--user', ada, '--yes', '--json', '--store', folder]);
+    const [{ removed, remaining }] = JSON.parse(end.stdout).users;
+    for (const name of collections) {
+      expect(removed[name], name).toBeGreaterThan(0);
+      expect(remaining[name], name).toBe(0);
+    }
+    const words = [ada, 'ada@', "ada's", tokenHash("ada's token")];
+    for (const { name, rows } of tablesOf(folder)) {
+      const text = JSON.stringify(rows);
+      for (const word of words) expect(text.includes(word), `${word} in ${name}`).toBe(false);
+    }
+  });
+
+  it('leaves nothing in files, logs and a backup, also while a server runs', async () => {
+    const folder = tempFolder();
+    const [store, logs, backup] = ['store', 'logs', 'backup'].map((name) => join(folder, name)) as [
+      string,
+      ...string[],
+    ];
+    const command = (...args: string[]): Promise<Exit> => run([...args, '--store', store, '--log-dir', logs!]);
+    const { 'ada@example.org': ada } = await fillStore(store, { 'ada@example.org': [], 'ben@example.org': [] });
+    const token = (await command('users', 'token', 'ada@example.org')).stdout.trim();
+    const server = await startServer(store, { env: { MOBILITY_LOG_DIR: logs!, MOBILITY_LOG_LEVEL: 'debug' } });
+    const push = async (name: string, entries: unknown[]): Promise<void> => {
+      const { status } = await server.post('/usercache/put', {
+        user: `${name}@example.org`,
+        phone_to_server: entries,
       });
-      const naming = tablesOf(folder).filter(({ columns }) => columns.some((name) => /user|uuid|email/.test(name)));
-      expect(naming.map(({ name }) => name).sort()).toEqual(
-        [...Object.values(tables), 'accounts', 'arrivals', 'places'].sort(),
-      );
-      expect(Object.keys(tables).sort()).toEqual([...collections].sort());
-      await withStore(folder, async (store) => {
-        const counts = await store.counts(ada);
-        for (const name of collections) expect(counts[name], name).toBeGreaterThan(0);
-      });
+      expect(status).toBe(200);
+    };
+    for (const day of [0, 1]) {
+      for (const name of ['ada', 'ben']) await push(name, [...pushesOf(name, 'ios', 2)[day]!, `words of ${name}`]);
+      expect((await command('pipeline', '--all')).code).toBe(0);
+    }
+    const mark = { latitude: 12.3456789012, longitude: 98.7654321098 };
+    const metadata = { key: 'background/location', platform: 'ios', write_ts: 1_710_400_000 };
+    await push('ada', [{ metadata, data: { ...mark, ts: 1_710_400_000 } }]);
+    const [log] = (await readdir(logs!)).filter((name) => /^server.*log$/.test(name));
+    await writeFile(join(logs!, 'server-2024-03-11.log.gz'), gzipSync(await readFile(join(logs!, log!))));
+    const words = [...Object.values(mark).map(String), 'words of ada'];
+    const texts = [...words, ada!, 'ada@example.org', token, tokenHash(token)];
+    for (const place of [store, logs!]) expect(await textsIn(place, texts)).not.toEqual([]);
+    expect(await packedTextsIn(store, words)).toHaveLength(words.length);
+    const pieces = piecesOf(store, ada);
 
-      const end = await run(['erase', '--user', ada, '--yes', '--json', '--store', folder]);
-      expect(end, end.stderr).toMatchObject({ code: 0 });
-      const [{ removed, remaining }] = JSON.parse(end.stdout).users;
-      for (const name of collections) {
-        expect(removed[name], name).toBeGreaterThan(0);
-        expect(remaining[name], name).toBe(0);
-      }
-      const words = [ada, 'ada@', "ada's", tokenHash("ada's token")];
-      for (const { name, rows } of tablesOf(folder)) {
-        const text = JSON.stringify(rows);
-        for (const word of words) expect(text.includes(word), `${word} in ${name}`).toBe(false);
-      }
-    }));
-
-  it('leaves nothing in files, logs and a backup, also while a server runs', () =>
-    inFolder(async (folder) => {
-      const [store, logs, backup] = ['store', 'logs', 'backup'].map((name) => join(folder, name)) as [
-        string,
-        ...string[],
-      ];
-      const command = (...args: string[]): Promise<Exit> => run([...args, '--store', store, '--log-dir', logs!]);
-      const { 'ada@example.org': ada } = await fillStore(store, { 'ada@example.org': [], 'ben@example.org': [] });
-      const token = (await command('users', 'token', 'ada@example.org')).stdout.trim();
-      const server = await startServer(store, { env: { MOBILITY_LOG_DIR: logs!, MOBILITY_LOG_LEVEL: 'debug' } });
-      const push = async (name: string, entries: unknown[]): Promise<void> => {
-        const { status } = await server.post('/usercache/put', {
-          user: `${name}@example.org`,
-          phone_to_server: entries,
-        });
-        expect(status).toBe(200);
-      };
-      for (const day of [0, 1]) {
-        for (const name of ['ada', 'ben']) await push(name, [...pushesOf(name, 'ios', 2)[day]!, `words of ${name}`]);
-        expect((await command('pipeline', '--all')).code).toBe(0);
-      }
-      const mark = { latitude: 12.3456789012, longitude: 98.7654321098 };
-      const metadata = { key: 'background/location', platform: 'ios', write_ts: 1_710_400_000 };
-      await push('ada', [{ metadata, data: { ...mark, ts: 1_710_400_000 } }]);
-      const [log] = (await readdir(logs!)).filter((name) => /^server.*log$/.test(name));
-      await writeFile(join(logs!, 'server-2024-03-11.log.gz'), gzipSync(await readFile(join(logs!, log!))));
-      const words = [...Object.values(mark).map(String), 'words of ada'];
-      const texts = [...words, ada!, 'ada@example.org', token, tokenHash(token)];
-      for (const place of [store, logs!]) expect(await textsIn(place, texts)).not.toEqual([]);
-      expect(await packedTextsIn(store, words)).toHaveLength(words.length);
-      const pieces = piecesOf(store, ada);
-
-      expect((await command('erase', '--user', 'ada@example.org', '--yes')).code).toBe(0);
-      expect((await command('backup', backup!)).code).toBe(0);
-      for (const kept of piecesOf(store)) pieces.delete(kept);
-      expect(pieces.size).toBeGreaterThan(10_000);
-      expect(await textsIn(folder, texts)).toEqual([]);
-      for (const place of [store, backup!]) expect(await piecesIn(place, pieces)).toEqual([]);
-      expect(await packedTextsIn(store, [...texts, 'words of ben'])).toEqual(['words of ben']);
-      expect((await server.stop()).code).toBe(0);
-      expect(await textsIn(folder, texts)).toEqual([]);
-    }));
+    expect((await command('erase', '--user', 'ada@example.org', '--yes')).code).toBe(0);
+    expect((await command('backup', backup!)).code).toBe(0);
+    for (const kept of piecesOf(store)) pieces.delete(kept);
+    expect(pieces.size).toBeGreaterThan(10_000);
+    expect(await textsIn(folder, texts)).toEqual([]);
+    for (const place of [store, backup!]) expect(await piecesIn(place, pieces)).toEqual([]);
+    expect(await packedTextsIn(store, [...texts, 'words of ben'])).toEqual(['words of ben']);
+    expect((await server.stop()).code).toBe(0);
+    expect(await textsIn(folder, texts)).toEqual([]);
+  });
 });

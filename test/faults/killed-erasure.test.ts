@@ -8,7 +8,7 @@ import { line } from '../../src/log/messages.ts';
 import { freshProgram, run } from '../cli/kit.ts';
 import { androidLocation } from '../server/kit.ts';
 import { watched } from '../store/support/watched-driver.ts';
-import { tempFolder } from '../support/temp-folders.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
 vi.mock('../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../store/support/watched-driver.ts')).watchedDriver(await original()),
@@ -43,7 +43,7 @@ async function filled() {
 
 /** Runs a command, and copies the store and its logs before each of its statements, as a kill would leave them. */
 async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
-  const base = await tempFolder();
+  const base = tempFolder();
   const copies: string[] = [];
   watched.before = () => {
     copies.push(join(base, String(copies.length)));

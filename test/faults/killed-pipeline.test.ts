@@ -1,17 +1,18 @@
 // The pipeline killed at random moments and run again: the same diary, byte for byte, and no run waits longer than the
 // lease.
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Random } from '../../src/simulate/random.ts';
-import { copyOf, everythingOf, fillStore, inFolder, pause, pushesOf, times, withSeed, withStore } from './kit.ts';
-import { run, start } from './program.ts';
+import { tempFolder } from '../support/clean-up.ts';
+import { copyOf, everythingOf, fillStore, pause, pushesOf, times, withSeed, withStore } from './kit.ts';
+import { start, succeed } from './program.ts';
 
 const kills = times('MOBILITY_TEST_KILLS', 15);
 const killsInARow = 5;
 const leaseSeconds = 1;
 const how = { env: { MOBILITY_LEASE_SECONDS: String(leaseSeconds) } };
 
-/** A store in which four days of two phones wait, and what they come to undisturbed. */
+/** A store in which four days of two phones wait, and the diaries of an undisturbed run. */
 interface Prepared {
   folder: string;
   store: string;
@@ -22,24 +23,8 @@ interface Prepared {
 }
 
 let prepared: Prepared;
-let finish: () => void;
-let finished: Promise<unknown>;
-
 beforeAll(async () => {
-  await new Promise<void>((ready, failed) => {
-    finished = inFolder(async (folder) => {
-      prepared = await prepare(folder);
-      ready();
-      await new Promise<void>((resolve) => {
-        finish = resolve;
-      });
-    });
-    finished.catch(failed);
-  });
-});
-afterAll(async () => {
-  finish();
-  await finished;
+  prepared = await prepare(tempFolder());
 });
 
 async function prepare(folder: string): Promise<Prepared> {
@@ -49,8 +34,7 @@ async function prepare(folder: string): Promise<Prepared> {
     'ben@example.org': pushesOf('ben', 'ios', 4),
   });
   const undisturbed = await copyOf(store, join(folder, 'undisturbed'));
-  const all = await run(['pipeline', '--all', '--store', undisturbed], how);
-  expect(all, all.stderr).toMatchObject({ code: 0 });
+  const all = await succeed(['pipeline', '--all', '--store', undisturbed], how);
   const diaries = await diariesOf(undisturbed, uuids);
   expect(Object.values(diaries).join()).toContain('diary/trips-2024-03-14');
   return { folder, store, uuids, diaries, seconds: all.seconds };
@@ -79,8 +63,7 @@ async function disturb(name: string, random: Random): Promise<void> {
       }
     });
   }
-  const last = await run(['pipeline', '--all', '--json', '--store', copy], how);
-  expect(last, last.stderr).toMatchObject({ code: 0 });
+  const last = await succeed(['pipeline', '--all', '--json', '--store', copy], how);
   expect(JSON.parse(last.stdout)).toMatchObject({ busy: 0, failed: 0 });
   expect(last.seconds).toBeLessThan(leaseSeconds + 20 * seconds + 30); // the machine may be busier than before
   expect(await diariesOf(copy, uuids)).toEqual(diaries);

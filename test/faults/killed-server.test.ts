@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { allEntries, fillStore, inFolder, pause, releaseLease, times, withSeed, withStore } from './kit.ts';
-import { type RunningServer, run, start, startServer } from './program.ts';
+import { tempFolder } from '../support/clean-up.ts';
+import { allEntries, fillStore, pause, releaseLease, times, withSeed, withStore } from './kit.ts';
+import { type RunningServer, start, startServer, succeed } from './program.ts';
 
 const rounds = times('MOBILITY_TEST_KILLS', 12);
 const batchSize = 1000;
@@ -106,27 +107,25 @@ describe('a server killed at random moments of a put', () => {
     ['alone', false],
     ['with the pipeline running and killed at the same time', true],
   ])('%s: every acknowledged entry is stored once, and no other entry', (_, withPipeline) =>
-    withSeed((random) =>
-      inFolder(async (folder) => {
-        const { [name]: userId } = await fillStore(folder, { [name]: [] });
-        const tally = await killedRounds(folder, userId!, random, withPipeline);
-        expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
-        expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
+    withSeed(async (random) => {
+      const folder = tempFolder();
+      const { [name]: userId } = await fillStore(folder, { [name]: [] });
+      const tally = await killedRounds(folder, userId!, random, withPipeline);
+      expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
+      expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
 
-        await withStore(folder, (store) => releaseLease(store, userId!)); // of the run that was killed last
-        const moved = await run(['pipeline', '--user', name, '--store', folder], {
-          env: { MOBILITY_LEASE_SECONDS: '1' },
-        });
-        expect(moved, moved.stderr).toMatchObject({ code: 0 });
-        const sent = Array.from({ length: tally.rounds }, (_unused, round) => batchOf(round)).flat();
-        const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));
-        await withStore(folder, async (store) => {
-          const stored = await allEntries(store.timeseries, userId!);
-          expect(stored).toHaveLength(once.size);
-          expect(new Map(stored.map((e) => [identityText(e.metadata), e.data.i ?? e.data.category]))).toEqual(once);
-          expect(await store.counts(userId!)).toMatchObject({ usercache: 0, errors: 0, timeseries: once.size });
-        });
-      }),
-    ),
+      await withStore(folder, (store) => releaseLease(store, userId!)); // of the run that was killed last
+      await succeed(['pipeline', '--user', name, '--store', folder], {
+        env: { MOBILITY_LEASE_SECONDS: '1' },
+      });
+      const sent = Array.from({ length: tally.rounds }, (_unused, round) => batchOf(round)).flat();
+      const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));
+      await withStore(folder, async (store) => {
+        const stored = await allEntries(store.timeseries, userId!);
+        expect(stored).toHaveLength(once.size);
+        expect(new Map(stored.map((e) => [identityText(e.metadata), e.data.i ?? e.data.category]))).toEqual(once);
+        expect(await store.counts(userId!)).toMatchObject({ usercache: 0, errors: 0, timeseries: once.size });
+      });
+    }),
   );
 });

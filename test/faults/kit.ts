@@ -1,8 +1,6 @@
 // What the tests of faults share: folders, seeds, simulated people, and everything of a user as one text.
 import { randomInt } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cp } from 'node:fs/promises';
 import type { Entry } from '../../src/model/entry.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
@@ -11,16 +9,6 @@ import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
 import { share } from '../support/sample.ts';
-
-/** Gives `work` a new folder, and removes it afterwards. */
-export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-faults-'));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
 
 /** Opens the store of a folder for `work`. */
 export async function withStore<T>(folder: string, work: (store: Store) => Promise<T>): Promise<T> {

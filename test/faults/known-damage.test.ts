@@ -6,70 +6,71 @@ import { expect, it } from 'vitest';
 import { onEngine } from '../../src/store/open.ts';
 import { checkRows } from '../../src/upkeep/check-store.ts';
 import { run } from '../cli/kit.ts';
-import { changeRow, fillStore, garbage, inFolder, pushesOf, withStore } from './kit.ts';
+import { tempFolder } from '../support/clean-up.ts';
+import { changeRow, fillStore, garbage, pushesOf, withStore } from './kit.ts';
 
 const people = (days: number) => ({ ada: pushesOf('ada', 'android', days), ben: pushesOf('ben', 'ios', days) });
 
-it('of one user leaves this user out of an export of all users, with name and reason', () =>
-  inFolder(async (folder) => {
-    const on = ['--store', join(folder, 'store')];
-    const uuids = await fillStore(on[1]!, { ...people(2), cem: pushesOf('cem', 'android', 2) });
-    expect((await run(['pipeline', '--all', ...on])).code).toBe(0);
-    // One of them in a table that is written late.
-    changeRow(on[1]!, uuids.ada!, ['chunks', 'entries'], garbage);
-    changeRow(on[1]!, uuids.ben!, ['trips', 'record'], garbage);
-    const notes = [/^ada is left out: .*backup/m, /^ben is left out: .*backup/m];
+it('of one user leaves this user out of an export of all users, with name and reason', async () => {
+  const folder = tempFolder();
+  const on = ['--store', join(folder, 'store')];
+  const uuids = await fillStore(on[1]!, { ...people(2), cem: pushesOf('cem', 'android', 2) });
+  expect((await run(['pipeline', '--all', ...on])).code).toBe(0);
+  // One of them in a table that is written late.
+  changeRow(on[1]!, uuids.ada!, ['chunks', 'entries'], garbage);
+  changeRow(on[1]!, uuids.ben!, ['trips', 'record'], garbage);
+  const notes = [/^ada is left out: .*backup/m, /^ben is left out: .*backup/m];
 
-    for (const format of ['csv', 'parquet']) {
-      const out = join(folder, format);
-      const tables = await run(['export', '--all', '--format', format, '--out', out, '--json', ...on]);
-      expect(tables.code, tables.stderr).toBe(3);
-      for (const note of notes) expect(tables.stderr).toMatch(note);
-      const { left_out } = tables.json<{ left_out: { user_id: string }[] }>();
-      expect(left_out.map(({ user_id }) => user_id).sort()).toEqual([uuids.ada, uuids.ben].sort());
-      const alone = join(folder, `${format}-alone`);
-      await run(['export', '--user', 'cem', '--format', format, '--out', alone, ...on]);
-      const names = readdirSync(alone);
-      expect(readdirSync(out)).toEqual(names);
-      for (const name of names) expect([name, sumOf(join(out, name))]).toEqual([name, sumOf(join(alone, name))]);
+  for (const format of ['csv', 'parquet']) {
+    const out = join(folder, format);
+    const tables = await run(['export', '--all', '--format', format, '--out', out, '--json', ...on]);
+    expect(tables.code, tables.stderr).toBe(3);
+    for (const note of notes) expect(tables.stderr).toMatch(note);
+    const { left_out } = tables.json<{ left_out: { user_id: string }[] }>();
+    expect(left_out.map(({ user_id }) => user_id).sort()).toEqual([uuids.ada, uuids.ben].sort());
+    const alone = join(folder, `${format}-alone`);
+    await run(['export', '--user', 'cem', '--format', format, '--out', alone, ...on]);
+    const names = readdirSync(alone);
+    expect(readdirSync(out)).toEqual(names);
+    for (const name of names) expect([name, sumOf(join(out, name))]).toEqual([name, sumOf(join(alone, name))]);
+  }
+
+  const archives = await run(['export', '--all', '--out', join(folder, 'archives'), ...on]);
+  expect(archives.code, archives.stderr).toBe(3);
+  for (const note of notes) expect(archives.stderr).toMatch(note);
+  expect(readdirSync(join(folder, 'archives'))).toEqual([uuids.cem]);
+
+  for (const flags of [['--format', 'csv'], []]) {
+    for (const whom of [
+      ['--user', 'ada'],
+      ['--user', 'ada', '--user', 'ben'],
+    ]) {
+      const none = join(folder, 'none');
+      const failed = await run(['export', ...whom, ...flags, '--out', none, ...on]);
+      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('MOBILITY_STORE_DAMAGED')]);
+      expect(existsSync(none)).toBe(false);
     }
-
-    const archives = await run(['export', '--all', '--out', join(folder, 'archives'), ...on]);
-    expect(archives.code, archives.stderr).toBe(3);
-    for (const note of notes) expect(archives.stderr).toMatch(note);
-    expect(readdirSync(join(folder, 'archives'))).toEqual([uuids.cem]);
-
-    for (const flags of [['--format', 'csv'], []]) {
-      for (const whom of [
-        ['--user', 'ada'],
-        ['--user', 'ada', '--user', 'ben'],
-      ]) {
-        const none = join(folder, 'none');
-        const failed = await run(['export', ...whom, ...flags, '--out', none, ...on]);
-        expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('MOBILITY_STORE_DAMAGED')]);
-        expect(existsSync(none)).toBe(false);
-      }
-    }
-  }));
+  }
+});
 
 const sumOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-it('the check reports no damage for rows that others write while it runs', () =>
-  inFolder(async (folder) => {
-    const { ada } = await fillStore(folder, people(1));
-    const [, second] = pushesOf('ada', 'android', 2);
-    let pushes = 0;
-    await withStore(folder, (store) =>
-      onEngine(folder, {}, async (engine) => {
-        const push = async (): Promise<void> => {
-          const { user } = await store.users.register(`new ${pushes}`, { now: 1 });
-          const entries = second!.slice(10 * pushes, 10 * ++pushes);
-          for (const uuid of [ada!, user.uuid]) await store.usercache.put(uuid, { entries, unusable: [] }, 2);
-        };
-        const read: typeof engine.read = async (work) =>
-          pushes === 60 ? engine.read(work) : push().then(() => engine.read(work));
-        expect((await checkRows({ ...engine, read })).findings).toEqual([]);
-      }),
-    );
-    expect(pushes).toBeGreaterThan(20);
-  }));
+it('the check reports no damage for rows that others write while it runs', async () => {
+  const folder = tempFolder();
+  const { ada } = await fillStore(folder, people(1));
+  const [, second] = pushesOf('ada', 'android', 2);
+  let pushes = 0;
+  await withStore(folder, (store) =>
+    onEngine(folder, {}, async (engine) => {
+      const push = async (): Promise<void> => {
+        const { user } = await store.users.register(`new ${pushes}`, { now: 1 });
+        const entries = second!.slice(10 * pushes, 10 * ++pushes);
+        for (const uuid of [ada!, user.uuid]) await store.usercache.put(uuid, { entries, unusable: [] }, 2);
+      };
+      const read: typeof engine.read = async (work) =>
+        pushes === 60 ? engine.read(work) : push().then(() => engine.read(work));
+      expect((await checkRows({ ...engine, read })).findings).toEqual([]);
+    }),
+  );
+  expect(pushes).toBeGreaterThan(20);
+});

@@ -79,8 +79,7 @@ async function importAll(program: Program, sources: string[], more: string[]): P
 }
 
 it('a mutated file of a recording, of entries or of an archive does not end the import of the others', async () => {
-  const program = await freshProgram();
-  await program.run(['users', 'add', 'ada']);
+  const program = await freshProgram('ada');
   const documents = smallDatabase().collections.Stage_timeseries!;
   const seeds = new Map<string, Buffer>();
   for (const name of (await readdir(recordings)).sort()) seeds.set(name, await readFile(join(recordings, name)));

@@ -15,9 +15,10 @@ import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { fixtureNames, readFixture } from '../intake/converters/fixtures.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { newStore } from '../support/store.ts';
-import { changeRow, everythingOf, fillStore, garbage, inFolder, pushesOf, withStore } from './kit.ts';
-import { run, startServer } from './program.ts';
+import { changeRow, everythingOf, fillStore, garbage, pushesOf, withStore } from './kit.ts';
+import { run, startServer, succeed } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
 const poison = vi.hoisted(() => ({ chainTs: null as number | null }));
@@ -79,50 +80,48 @@ describe('poisoned entries of every kind in one batch', () => {
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('are rejected, listed and explained; the diary is the same as without them', () =>
-    inFolder(async (folder) => {
-      const alone = await newStore();
-      await alone.users.register('ada', { uuid, now: 1 });
-      await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
-      await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 4_000_000_000 });
-      const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
+  it('are rejected, listed and explained; the diary is the same as without them', async () => {
+    const folder = tempFolder();
+    const alone = await newStore();
+    await alone.users.register('ada', { uuid, now: 1 });
+    await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
+    await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 4_000_000_000 });
+    const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
-      await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
-      const bad = [...Object.values(unusable), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
-      const batch = [...(day as unknown as JsonValue[])];
-      for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
-      const server = await startServer(folder);
-      const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
-      await server.stop();
-      expect(answer.status, answer.text).toBe(200);
-      const counts = { inserted: day!.length + failing.length, updated: 0, rejected: Object.keys(unusable).length };
-      expect(JSON.parse(answer.text)).toMatchObject(counts);
+    await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
+    const bad = [...Object.values(unusable), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
+    const batch = [...(day as unknown as JsonValue[])];
+    for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
+    const server = await startServer(folder);
+    const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
+    await server.stop();
+    expect(answer.status, answer.text).toBe(200);
+    const counts = { inserted: day!.length + failing.length, updated: 0, rejected: Object.keys(unusable).length };
+    expect(JSON.parse(answer.text)).toMatchObject(counts);
 
-      const moved = await run(['pipeline', '--user', 'ada', '--json', '--store', folder]);
-      expect(moved, moved.stderr).toMatchObject({ code: 0 });
-      expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
+    const moved = await succeed(['pipeline', '--user', 'ada', '--json', '--store', folder]);
+    expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
 
-      const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
-      const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
-      expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
-      const text = await inFolder(async (out) => {
-        await run(['export', '--user', 'ada', '--out', join(out, 'export'), '--store', folder]);
-        return readFile(join(out, 'export', 'errors.jsonl'), 'utf8');
-      });
-      const lines = text.split('\n').slice(0, -1);
-      const errors = lines.map((line) => JSON.parse(line) as ErrorLine);
-      expect(reasonsOf(errors)).toEqual(reasons);
-      for (const { message } of errors) expect(message).toMatch(/expected .*, found |converter/);
-      const kept = errors.map(({ entry }) => JSON.stringify(entry)).sort();
-      expect(kept).toEqual(bad.map((one) => JSON.stringify(one)).sort());
+    const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
+    const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
+    expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
+    const out = join(tempFolder(), 'export');
+    await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
+    const text = await readFile(join(out, 'errors.jsonl'), 'utf8');
+    const lines = text.split('\n').slice(0, -1);
+    const errors = lines.map((line) => JSON.parse(line) as ErrorLine);
+    expect(reasonsOf(errors)).toEqual(reasons);
+    for (const { message } of errors) expect(message).toMatch(/expected .*, found |converter/);
+    const kept = errors.map(({ entry }) => JSON.stringify(entry)).sort();
+    expect(kept).toEqual(bad.map((one) => JSON.stringify(one)).sort());
 
-      const recovery = await run(['recover-errors', '--json', '--store', folder]);
-      expect(recovery.code).toBe(3);
-      expect(JSON.parse(recovery.stdout)).toMatchObject({ users: [{ tried: bad.length, recovered: 0 }] });
-      expect(reasonsOf(JSON.parse(recovery.stdout).users[0].remaining)).toEqual(reasons);
-      const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
-      expect(found).toEqual(expected);
-    }));
+    const recovery = await run(['recover-errors', '--json', '--store', folder]);
+    expect(recovery.code).toBe(3);
+    expect(JSON.parse(recovery.stdout)).toMatchObject({ users: [{ tried: bad.length, recovered: 0 }] });
+    expect(reasonsOf(JSON.parse(recovery.stdout).users[0].remaining)).toEqual(reasons);
+    const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
+    expect(found).toEqual(expected);
+  });
 });
 
 const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: () => 1, emit: () => {} };
@@ -178,32 +177,32 @@ const damages: Record<string, readonly [table: string, column: string]> = {
 };
 
 describe('poisoned users in a run over all', () => {
-  it('each fail alone, with name and reason, for damage in any row', () =>
-    inFolder(async (folder) => {
-      const damaged = Object.keys(damages);
-      const names = ['ada', ...damaged, 'cal'];
-      const days = pushesOf('ben', 'ios', 2);
-      const uuids = await fillStore(folder, Object.fromEntries(names.map((name) => [name, days.slice(0, 1)])));
-      await withStore(folder, async (store) => {
-        for (const name of names) {
-          const uuid = uuids[name]!;
-          await runPipeline(store, uuid, { log: createLineLog(silent), now: () => 1_710_400_000 });
-          await store.usercache.put(uuid, { entries: days[1]!, unusable: [] }, 1);
-        }
-      });
-      for (const [name, place] of Object.entries(damages)) changeRow(folder, uuids[name]!, place, garbage);
+  it('each fail alone, with name and reason, for damage in any row', async () => {
+    const folder = tempFolder();
+    const damaged = Object.keys(damages);
+    const names = ['ada', ...damaged, 'cal'];
+    const days = pushesOf('ben', 'ios', 2);
+    const uuids = await fillStore(folder, Object.fromEntries(names.map((name) => [name, days.slice(0, 1)])));
+    await withStore(folder, async (store) => {
+      for (const name of names) {
+        const uuid = uuids[name]!;
+        await runPipeline(store, uuid, { log: createLineLog(silent), now: () => 1_710_400_000 });
+        await store.usercache.put(uuid, { entries: days[1]!, unusable: [] }, 1);
+      }
+    });
+    for (const [name, place] of Object.entries(damages)) changeRow(folder, uuids[name]!, place, garbage);
 
-      const all = await run(['pipeline', '--all', '--json', '--store', folder]);
-      expect(all, all.stdout + all.stderr).toMatchObject({ code: 3 });
-      const report = JSON.parse(all.stdout);
-      const failed = report.failures.map((user: { user_email: string }) => user.user_email);
-      expect(failed.sort()).toEqual(damaged.sort());
-      expect(report).toMatchObject({ users: 6, done: 2, failed: 4 });
-      for (const { message } of report.failures) expect(message).toMatch(/\S/);
-      await withStore(folder, async (store) => {
-        for (const name of ['ada', 'cal']) {
-          expect(await store.documents.keys(uuids[name]!)).toContain('diary/trips-2024-03-12');
-        }
-      });
-    }));
+    const all = await run(['pipeline', '--all', '--json', '--store', folder]);
+    expect(all, all.stdout + all.stderr).toMatchObject({ code: 3 });
+    const report = JSON.parse(all.stdout);
+    const failed = report.failures.map((user: { user_email: string }) => user.user_email);
+    expect(failed.sort()).toEqual(damaged.sort());
+    expect(report).toMatchObject({ users: 6, done: 2, failed: 4 });
+    for (const { message } of report.failures) expect(message).toMatch(/\S/);
+    await withStore(folder, async (store) => {
+      for (const name of ['ada', 'cal']) {
+        expect(await store.documents.keys(uuids[name]!)).toContain('diary/trips-2024-03-12');
+      }
+    });
+  });
 });

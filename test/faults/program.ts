@@ -1,6 +1,7 @@
 // The built program as processes: commands to run, servers and pipelines to kill.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { buildProgram } from '../support/build.ts';
 
 // ---------------------------------------------------------------- processes
@@ -100,6 +101,13 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** Runs a command line to its end. */
 export async function run(args: readonly string[], how: How = {}): Promise<Exit> {
   return (await start(args, how)).exit;
+}
+
+/** Runs a command line that must end with 0. */
+export async function succeed(args: readonly string[], how?: How): Promise<Exit> {
+  const exit = await run(args, how);
+  expect(exit, exit.stdout + exit.stderr).toMatchObject({ code: 0 });
+  return exit;
 }
 
 // ---------------------------------------------------------------- servers

@@ -1,17 +1,11 @@
-// Sections of trips as metrics read them from a store.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readSections, readSectionsOfDays } from '../../src/figures/read-sections.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
+import { useStore } from '../support/store.ts';
 
 const start = Date.parse('2016-05-01T12:00:00Z') / 1000;
 const hour = 3600;
-let folder: string;
-let store: Store;
+const store = useStore();
 let users = 0;
 const newUser = async (...trips: Parameters<typeof madeTrip>[]): Promise<string> => {
   users += 1;
@@ -24,15 +18,6 @@ const newUser = async (...trips: Parameters<typeof madeTrip>[]): Promise<string>
   return user.uuid;
 };
 const starts = (sections: { start_ts: number }[]) => sections.map(({ start_ts }) => start_ts);
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mobility-metrics-'));
-  store = await openStore(folder);
-});
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
 
 describe('sections of a range', () => {
   it('all are found, for any number of reads of trips', async () => {

@@ -1,14 +1,9 @@
-// Figures over a study reveal no person: neither one figure nor the difference of two.
-
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { disclose } from '../../src/figures/disclose.ts';
 import { isSettled, type MonthReport, monthReport, readMonth } from '../../src/figures/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/figures/tally.ts';
-import { run as runProgram } from '../cli/kit.ts';
+import { freshProgram } from '../cli/kit.ts';
 import { chainAfter } from '../support/diary.ts';
 import { android, pushedRide } from '../support/pushes.ts';
 import { newStore, newUser } from '../support/store.ts';
@@ -273,61 +268,54 @@ it('months are whole and never overlap, and settle on the seventh day after thei
 });
 
 it('reports a month of all people as a table and as CSV, and nothing for too few people', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-report-'));
-  try {
-    const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
-    const run = (args: string[]) => runProgram(args, { env });
-    await run(['simulate', '--users', '8', '--days', '2', '--from', '2024-03-04', '--seed', 'report']);
-    await run(['pipeline', '--all']);
-    const result = await run(['report', '--from', '2024-03', '--json']);
-    expect(result, result.stderr).toMatchObject({ code: 0 });
-    const [month] = JSON.parse(result.stdout).months;
-    expect(month).toMatchObject({ month: '2024-03', by: 'mode', all: { people_at_least: 5 } });
-    expect(month.cells.length).toBeGreaterThan(0);
-    // Eight people for two days, as `days` has it, moved by at most what one of them adds.
-    const days = (await run(['days', '--all', '--json'])).json<{ days: { observed_s: number }[] }>().days;
-    const observed = days.reduce((sum, { observed_s }) => sum + observed_s / 86_400, 0);
-    expect(Math.abs(month.observed_days - observed)).toBeLessThanOrEqual(2.5);
-    expect((await run(['report', '--from', '2024-03'])).stdout).toMatch(
-      /^2024-03 by mode, [\d.]+ days of people observed\n/,
-    );
-    const csv = await run(['report', '--from', '2024-02', '--to', '2024-03', '--by', 'weekday', '--csv', '-']);
-    expect(csv.stdout.split('\n')[0]).toBe(
-      'month,by,cell,people_at_least,trips,km,minutes,observed_days,trips_per_day,km_per_day,minutes_per_day',
-    );
-    expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
-    const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
-    expect(page.stdout).toContain('<th scope="row" role="rowheader">on foot</th>');
-    expect(page.stdout).toMatch(/[\d.]+ person-days observed, [\d.]+ km per day on average\./);
-    expect(page.stdout).toContain('Too few people to show any figures.'); // February
-    // The total is the same for any division, and counts a trip of three modes once.
-    const alls = await Promise.all(
-      ['mode', 'hour', 'weekday', 'zone', 'cell'].map(
-        async (by) =>
-          (await run(['report', '--from', '2024-03', '--by', by, '--json'])).json<{ months: [{ all: object }] }>()
-            .months[0].all,
-      ),
-    );
-    for (const all of alls) expect(all).toEqual(month.all);
-    // A person makes about as many trips on an observed Monday as on any observed day.
-    const weekdays = await run(['report', '--from', '2024-03', '--by', 'weekday', '--json']);
-    const exact = await run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
-    const { cells: exactly } = exact.json<{ cells: { cell: string; trips_per_day: number[] }[] }>();
-    const { cells } = weekdays.json<{ months: [MonthReport] }>().months[0];
-    expect(cells.map(({ cell }) => cell)).toEqual(['Monday', 'Tuesday']);
-    const both = cells.reduce((sum, { observed_days }) => sum + observed_days!, 0);
-    expect(Math.abs(both - observed)).toBeLessThanOrEqual(4); // each with noise of one person
-    for (const { cell, trips, observed_days, trips_per_day } of cells) {
-      expect(trips_per_day).toBe(Number((trips / observed_days!).toPrecision(2)));
-      const [rate] = exactly.find((one) => one.cell === cell)!.trips_per_day;
-      expect(Math.abs(trips_per_day! / rate! - 1)).toBeLessThan(0.4); // noise of one of eight people, twice
-    }
-    const early = await runProgram(['report', '--from', '2024-03'], { env, now: Date.UTC(2024, 3, 7) / 1000 });
-    expect(early).toMatchObject({ code: 2 });
-    expect(early.stderr).toContain('ended 7 days ago');
-    expect((await run(['report', '--from', '2024-03', '--least', '9'])).stdout).toContain('too few people');
-    expect(await run(['report', '--from', '2024-13'])).toMatchObject({ code: 2 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const { run, succeed } = await freshProgram();
+  await run(['simulate', '--users', '8', '--days', '2', '--from', '2024-03-04', '--seed', 'report']);
+  await run(['pipeline', '--all']);
+  const result = await succeed(['report', '--from', '2024-03', '--json']);
+  const [month] = JSON.parse(result.stdout).months;
+  expect(month).toMatchObject({ month: '2024-03', by: 'mode', all: { people_at_least: 5 } });
+  expect(month.cells.length).toBeGreaterThan(0);
+  // Eight people for two days, as `days` has it, moved by at most what one of them adds.
+  const days = (await run(['days', '--all', '--json'])).json<{ days: { observed_s: number }[] }>().days;
+  const observed = days.reduce((sum, { observed_s }) => sum + observed_s / 86_400, 0);
+  expect(Math.abs(month.observed_days - observed)).toBeLessThanOrEqual(2.5);
+  expect((await run(['report', '--from', '2024-03'])).stdout).toMatch(
+    /^2024-03 by mode, [\d.]+ days of people observed\n/,
+  );
+  const csv = await run(['report', '--from', '2024-02', '--to', '2024-03', '--by', 'weekday', '--csv', '-']);
+  expect(csv.stdout.split('\n')[0]).toBe(
+    'month,by,cell,people_at_least,trips,km,minutes,observed_days,trips_per_day,km_per_day,minutes_per_day',
+  );
+  expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
+  const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
+  expect(page.stdout).toContain('<th scope="row" role="rowheader">on foot</th>');
+  expect(page.stdout).toMatch(/[\d.]+ person-days observed, [\d.]+ km per day on average\./);
+  expect(page.stdout).toContain('Too few people to show any figures.'); // February
+  // The total is the same for any division, and counts a trip of three modes once.
+  const alls = await Promise.all(
+    ['mode', 'hour', 'weekday', 'zone', 'cell'].map(
+      async (by) =>
+        (await run(['report', '--from', '2024-03', '--by', by, '--json'])).json<{ months: [{ all: object }] }>()
+          .months[0].all,
+    ),
+  );
+  for (const all of alls) expect(all).toEqual(month.all);
+  // A person makes about as many trips on an observed Monday as on any observed day.
+  const weekdays = await run(['report', '--from', '2024-03', '--by', 'weekday', '--json']);
+  const exact = await run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
+  const { cells: exactly } = exact.json<{ cells: { cell: string; trips_per_day: number[] }[] }>();
+  const { cells } = weekdays.json<{ months: [MonthReport] }>().months[0];
+  expect(cells.map(({ cell }) => cell)).toEqual(['Monday', 'Tuesday']);
+  const both = cells.reduce((sum, { observed_days }) => sum + observed_days!, 0);
+  expect(Math.abs(both - observed)).toBeLessThanOrEqual(4); // each with noise of one person
+  for (const { cell, trips, observed_days, trips_per_day } of cells) {
+    expect(trips_per_day).toBe(Number((trips / observed_days!).toPrecision(2)));
+    const [rate] = exactly.find((one) => one.cell === cell)!.trips_per_day;
+    expect(Math.abs(trips_per_day! / rate! - 1)).toBeLessThan(0.4); // noise of one of eight people, twice
   }
+  const early = await run(['report', '--from', '2024-03'], { now: Date.UTC(2024, 3, 7) / 1000 });
+  expect(early).toMatchObject({ code: 2 });
+  expect(early.stderr).toContain('ended 7 days ago');
+  expect((await run(['report', '--from', '2024-03', '--least', '9'])).stdout).toContain('too few people');
+  expect(await run(['report', '--from', '2024-13'])).toMatchObject({ code: 2 });
 });

@@ -66,25 +66,23 @@ describe('import of an e-mission database', () => {
   });
 
   it('imports one person on request, and reports a name that does not occur', async () => {
-    const { folder, run, withStore } = await freshProgram();
+    const { folder, run, withStore, refuse } = await freshProgram();
     await writeDump(madeUp, join(folder, 'dump'));
     expect((await run(['import', join(folder, 'dump'), '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
       users: [{ user_email: 'ira@example.org' }],
     });
-    const nobody = await run(['import', join(folder, 'dump'), '--user', 'eve@example.org']);
-    expect([nobody.code, nobody.stderr]).toEqual([
-      2,
-      expect.stringMatching(/MOBILITY_USER_UNKNOWN: expected data of "eve/),
-    ]);
+    await refuse(
+      ['import', join(folder, 'dump'), '--user', 'eve@example.org'],
+      /MOBILITY_USER_UNKNOWN: expected data of "eve/,
+    );
     expect(await withStore((store) => store.users.list({ limit: 10 }))).toHaveLength(1);
   });
 
   it('does not change a user whose name belongs to another UUID in the source', async () => {
-    const { folder, run, withStore } = await freshProgram();
+    const { folder, withStore, refuse } = await freshProgram();
     await writeDump(madeUp, folder);
     const other = await withStore((store) => store.users.register('ada@example.org', { now: 1 }));
-    const { code, stderr } = await run(['import', folder]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`MOBILITY_SOURCE`)]);
+    const { stderr } = await refuse(['import', folder], `MOBILITY_SOURCE`, { code: 1 });
     expect(stderr).toContain(other.user.uuid);
     expect(await withStore((store) => store.counts(other.user.uuid))).toMatchObject({ usercache: 0 });
   });

@@ -1,15 +1,15 @@
 // Files of other programs: each is recognised by its content and read into locations, readings and labels of one
 // person.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Found } from '../../src/import/import-format.ts';
 import { findParts } from '../../src/import/import-formats.ts';
 import { SourceBroken } from '../../src/import/source-error.ts';
 import { convert } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
 interface Read {
   format: string;
@@ -21,16 +21,9 @@ interface Read {
   end: number | null;
 }
 
-const folders: string[] = [];
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
-});
-
 /** Writes a file and reads it back as the import does. */
 async function read(content: string | Buffer, name = 'a-file', format?: string): Promise<Read> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-formats-'));
-  folders.push(folder);
-  const path = join(folder, name);
+  const path = join(tempFolder(), name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
   const [part] = (await findParts([path], format)).parts;

@@ -197,19 +197,21 @@ describe('the owner of a file', () => {
   });
 
   it('is one person: entries of two people are not mixed', async () => {
-    const { folder, run, withStore } = await freshProgram();
+    const { folder, run, withStore, refuse } = await freshProgram();
     const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
     await writeFile(join(folder, 'two.jsonl'), `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`);
     const { user } = await withStore((store) => store.users.register('ada', { now: 1 }));
-    const { code, stderr } = await run(['import', join(folder, 'two.jsonl'), '--user', 'ada']);
-    expect([code, stderr]).toEqual([3, expect.stringMatching(/expected entries of one person.*found a second UUID/)]);
+    await refuse(
+      ['import', join(folder, 'two.jsonl'), '--user', 'ada'],
+      /expected entries of one person.*found a second UUID/,
+      { code: 3 },
+    );
     expect(await withStore((store) => store.counts(user.uuid))).toMatchObject({ usercache: 1 });
     expect((await run(['import', join(folder, 'two.jsonl'), '--json'])).json().users).toHaveLength(2);
   });
 
   it('is one folder of GeoLife at a time', async () => {
-    const { folder, run } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { folder, run, refuse } = await freshProgram('ada');
     for (const person of ['000', '001']) {
       await mkdir(join(folder, 'Data', person, 'Trajectory'), { recursive: true });
       await writeFile(
@@ -217,8 +219,7 @@ describe('the owner of a file', () => {
         `Geolife trajectory\r\n${'.\r\n'.repeat(5)}38.57,-7.91,0,492,40000,2009-07-06,12:00:00\r\n`,
       );
     }
-    const { code, stderr } = await run(['import', join(folder, 'Data'), '--user', 'ada']);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/expected trajectories of one person, found 2/)]);
+    await refuse(['import', join(folder, 'Data'), '--user', 'ada'], /expected trajectories of one person, found 2/);
     expect((await run(['import', join(folder, 'Data', '000'), '--user', 'ada'])).code).toBe(0);
   });
 });
@@ -290,7 +291,7 @@ it('a damaged line of an own export is one problem, and the other lines are impo
 });
 
 it('a document of an own export is accepted only with all its fields, and its user must have a UUID and a name', async () => {
-  const { folder, run, withStore } = await freshProgram();
+  const { folder, run, withStore, refuse } = await freshProgram();
   const path = join(folder, 'user.json');
   await writeFile(join(folder, 'entries.jsonl'), '');
   for (const wrong of [
@@ -300,11 +301,7 @@ it('a document of an own export is accepted only with all its fields, and its us
     { uuid: 1, user_email: 'a' },
   ]) {
     await writeFile(path, JSON.stringify(wrong));
-    const { code, stderr } = await run(['import', folder]);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/expected a user with uuid and user_email in .*user.json/),
-    ]);
+    await refuse(['import', folder], /expected a user with uuid and user_email in .*user.json/, { code: 1 });
   }
   await writeFile(path, JSON.stringify({ uuid, user_email: 'ada' }));
   const whole = { key: 'analysis/made', write_ts: 5, data: {} };
@@ -384,8 +381,7 @@ it('a store that fails ends the import, also of a source without bytes', async (
 });
 
 it('folders are read once, with any links in them, and unknown files are named', async () => {
-  const { folder, run } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { folder, run } = await freshProgram('ada');
   await mkdir(join(folder, 'in', 'deeper'), { recursive: true });
   for (let i = 0; i < 20; i++) await symlink('..', join(folder, 'in', 'deeper', `link${i}`));
   await writeFile(join(folder, 'in', 'deeper', 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
@@ -397,8 +393,7 @@ it('folders are read once, with any links in them, and unknown files are named',
 
 describe('a source', () => {
   const importFile = async (name: string, content: string | Buffer, ...flags: string[]) => {
-    const { folder, run } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { folder, run } = await freshProgram('ada');
     await writeFile(join(folder, name), content);
     return run(['import', join(folder, name), '--user', 'ada', '--json', ...flags]);
   };
@@ -465,8 +460,7 @@ it('--help and an unknown --format name every format of the table', async () => 
 });
 
 it('the trip of a single GPX file is in the diary, since the import adds the end of the recording', async () => {
-  const { folder, run } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { folder, run } = await freshProgram('ada');
   const speeds = [...Array(60).fill(1.3), ...Array(90).fill(12), ...Array(30).fill(1.3)]; // m/s, each for 10 s
   let metres = 0;
   const points = speeds.map((speed, i) => {
@@ -485,8 +479,7 @@ it('the trip of a single GPX file is in the diary, since the import adds the end
 });
 
 it('a time of hundreds of digits is invalid, and the valid rows are imported', async () => {
-  const { run, folder } = await freshProgram();
-  await run(['users', 'add', 'ada']);
+  const { run, folder } = await freshProgram('ada');
   const path = join(folder, 'long.csv');
   await writeFile(path, `time,lat,lon\n${'9'.repeat(400)},38.5,-7.9\n1710230400,38.5,-7.9\n`);
   const { code, stdout } = await run(['import', path, '--user', 'ada', '--json']);

@@ -97,8 +97,7 @@ it('an export for e-mission is imported as the same diary, with pending and reje
   await from.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'e']);
   await from.run(['pipeline', '--all']);
   const [user, other] = ['sim-e-1@example.org', 'sim-e-2@example.org'];
-  await from.withStore(async (store) => {
-    const { uuid } = (await store.users.byEmail(user))!;
+  await from.withUser(user, async (store, uuid) => {
     const metadata = { key: keys.location, platform: 'android', time_zone: 'Europe/Lisbon' };
     const entries = [
       { metadata: { ...metadata, write_ts: 1.7e9 }, data: { ts: 1.7e9, latitude: 38.5, longitude: -7.9 } },

@@ -6,7 +6,7 @@ import { line } from '../../src/log/messages.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
-import { newStore, waitingOf } from '../support/store.ts';
+import { newStore, pendingEntries } from '../support/store.ts';
 
 let store: Store;
 let user: string;
@@ -15,7 +15,7 @@ const entry = (writeTs: number, data: JsonObject = { ts: writeTs }, more: JsonOb
   metadata: { key: 'background/location', write_ts: writeTs, ...more },
   data,
 });
-const stored = () => waitingOf(store, user);
+const stored = () => pendingEntries(store, user);
 
 beforeEach(async () => {
   store = await newStore();

@@ -3,13 +3,13 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, run, startServer } from '../faults/program.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 
@@ -18,9 +18,8 @@ const sample = (name: string): string => readFileSync(pathOf(`examples/deploy/${
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mobility-deploy-'));
+  folder = tempFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const named = (ending: RegExp): string[] => readdirSync(pathOf('examples/deploy')).filter((name) => ending.test(name));
 const units = named(/\.(service|timer)$/);
@@ -123,9 +122,9 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
         const port = await freePort();
         const args = await prepare(home, port, server.url);
         const env = { ...process.env, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
-        const said = openSync(join(home, 'said'), 'w');
-        const child = spawn(program, args, { stdio: ['ignore', said, said], env });
-        closeSync(said);
+        const output = openSync(join(home, 'output'), 'w');
+        const child = spawn(program, args, { stdio: ['ignore', output, output], env });
+        closeSync(output);
         stop = async () => {
           if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
         };
@@ -175,9 +174,9 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
         look();
         for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
         await stop(); // now its logs are written
-        const files = readdirSync(home).filter((name) => /log$|^said$/.test(name));
+        const files = readdirSync(home).filter((name) => /log$|^output$/.test(name));
         const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
-        expect(files).toContain('said');
+        expect(files).toContain('output');
         for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57|k7m2qx31|2024-03/);
       });
     });

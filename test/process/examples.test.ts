@@ -1,14 +1,14 @@
 // Every example runs with the command in its header, on a build of the present sources.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { run, startServer } from '../faults/program.ts';
 import { buildProgram } from '../support/build.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { until } from '../support/until.ts';
 
 const sources = fileURLToPath(new URL('../../examples', import.meta.url));
@@ -20,9 +20,8 @@ beforeAll(async () => {
   // Beside the build they find it under the name of the package, as they find dist in a clone.
   examples = join(await buildProgram(), 'examples');
   await cp(sources, examples, { recursive: true });
-  folder = await mkdtemp(join(tmpdir(), 'mobility-examples-'));
+  folder = tempFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function example(name: string, ...args: string[]): Promise<string> {
   tested.add(name);

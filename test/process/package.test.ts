@@ -1,12 +1,12 @@
 // What a release holds: the files that `npm pack` would put into the package.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { tempFolder } from '../support/clean-up.ts';
 
 const types = { node: manifest.devDependencies['@types/node'] };
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -48,7 +48,7 @@ await store.close();
 `;
 
 it('installs into an empty folder without scripts or own warnings, and its types compile with library types checked', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-package-'));
+  const folder = tempFolder();
   const npm = (args: string[], cwd = folder) => promisify(execFile)('npm', args, { cwd });
   const { stdout: packed } = await npm(['pack', '--ignore-scripts', '--pack-destination', folder, '--json'], project);
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
@@ -69,5 +69,4 @@ it('installs into an empty folder without scripts or own warnings, and its types
   }
   const { stdout } = await promisify(execFile)('npx', ['--offline', 'mobility', '--version'], { cwd: folder });
   expect(stdout).toMatch(/^\d+\.\d+\.\d+/);
-  await rm(folder, { recursive: true });
 });

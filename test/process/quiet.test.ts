@@ -1,10 +1,10 @@
 // Commands that succeed write nothing to standard error, on every supported version of Node.
 import { expect, it } from 'vitest';
 import { run } from '../faults/program.ts';
-import { tempFolder } from '../support/temp-folders.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
 it('commands that succeed write nothing to standard error on this version of Node', async () => {
-  const store = `sqlite:${await tempFolder()}`;
+  const store = `sqlite:${tempFolder()}`;
   for (const command of [
     'simulate --users 1 --days 1 --quiet',
     'pipeline --all --quiet',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isLater, releasedChangelog, releasedCitation } from '../../tools/release.mjs';
-import { tempFolder } from '../support/temp-folders.ts';
+import { tempFolder } from '../support/clean-up.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string): string => readFileSync(join(project, name), 'utf8');
@@ -49,7 +49,7 @@ describe('the script of a release', () => {
   };
 
   beforeEach(async () => {
-    folder = await tempFolder();
+    folder = tempFolder();
     mkdirSync(join(folder, 'tools'));
     for (const name of ['package.json', 'CHANGELOG.md', 'CITATION.cff', 'tools/release.mjs'])
       cpSync(join(project, name), join(folder, name));

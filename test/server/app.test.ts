@@ -1,13 +1,13 @@
 // What holds for every call: logs, errors, limits, hosts.
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { folderIn } from '../../src/model/address.ts';
 import { type ErrorCode, MobilityError } from '../../src/model/mobility-error.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { waitingOf } from '../support/store.ts';
+import { pendingEntries } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
 
@@ -21,7 +21,6 @@ beforeEach(async () => {
   kit = await openKit();
   await kit.user('ada');
 });
-afterEach(() => kit.close());
 
 const problem = (status: number, more: object = {}) => ({
   type: 'about:blank',
@@ -126,7 +125,6 @@ describe('failures', () => {
       expect.stringMatching(/^INFO:w1-1:END POST \/usercache\/get [0-9a-f-]{36} \d/),
     ]);
     expect(broken.console.at(-1)).toMatch(/^END \S+ POST \/usercache\/get [0-9a-f-]{36} \d/);
-    await broken.close();
   });
 
   const failing = (code: ErrorCode) => (store: Store) => ({
@@ -154,7 +152,6 @@ describe('failures', () => {
       // A full disk fails every call: no stacks then.
       expect(/\n +at /.test(broken.errors.join())).toBe(status === 500);
       expect(broken.log.join()).not.toContain('Updated result');
-      await broken.close();
     }
   });
 
@@ -168,8 +165,7 @@ describe('failures', () => {
     const { uuid } = await broken.user('ada');
     const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
     expect(answer.status).toBe(200);
-    expect(await waitingOf(broken.store, uuid)).toHaveLength(1);
-    await broken.close();
+    expect(await pendingEntries(broken.store, uuid)).toHaveLength(1);
   });
 
   it('puts fail and readyz is 503 while the folder of the store is moved or replaced, or its log is missing', async () => {
@@ -184,7 +180,6 @@ describe('failures', () => {
       expect((await kit.request('/healthz', { method: 'HEAD' })).status).toBe(200);
       const other = await openStore(folder);
       await other.users.register('ada', { now });
-      await other.close();
       expect((await put(1.5e9 + 2)).json).toEqual(unavailable);
       expect(kit.errors.at(-1)).toMatch(/mobility\.db: expected the file .* found another one.* start them again/);
       await rm(folder, { recursive: true });
@@ -198,7 +193,7 @@ describe('failures', () => {
     await rename(`${log}-moved`, log);
     expect((await put(1.5e9 + 3)).status).toBe(200);
     const { user } = await kit.store.users.register('ada', { now });
-    const times = (await waitingOf(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
+    const times = (await pendingEntries(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
     expect(times).toEqual([1.5e9, 1.5e9 + 3]);
   });
 
@@ -230,7 +225,6 @@ describe('failures', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(broken.errors.at(-1)).toContain('gone');
     expect(broken.log.at(-1)).toMatch(/END POST \/datastreams/);
-    await broken.close();
   });
 });
 
@@ -248,7 +242,6 @@ describe('the caller', () => {
     }
     const anywhere = await openKit({ config: { ...config, devAnywhere: true } });
     expect((await anywhere.request('http://diary.example.org/healthz')).status).toBe(200);
-    await anywhere.close();
   });
 
   it('--auth dev refuses a call from a page of a browser at every route, for any content type', async () => {
@@ -300,7 +293,6 @@ describe('the caller', () => {
       expect((await open.post('/profile/create', { user: name })).status).toBe(403);
     }
     expect(await open.store.users.list({ limit: 10 })).toHaveLength(1);
-    await open.close();
   });
 
   it('a token identifies the account that it was made for, until it expires', async () => {
@@ -325,7 +317,6 @@ describe('the caller', () => {
     }
     const written = [...tokens.log, ...tokens.console, ...tokens.errors].join('\n');
     for (const token of ['good', 'eternal', 'orphan', hash('good')]) expect(written).not.toContain(token);
-    await tokens.close();
   });
 });
 

@@ -1,14 +1,13 @@
 // Calls and files as guides of other apps describe them, through the routes: every value arrives in its unit.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
-import { waitingOf } from '../support/store.ts';
+import { pendingEntries } from '../support/store.ts';
 import { type Kit, openKit } from './kit.ts';
 
 let kit: Kit;
 beforeAll(async () => {
   kit = await openKit();
 });
-afterAll(() => kit.close());
 
 const basic = { Authorization: `Basic ${btoa('ada:ada')}` };
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -32,7 +31,7 @@ async function stored(name: string, path: string, init: RequestInit): Promise<{ 
     headers,
     ...(typeof init.body === 'string' && { body: init.body.replace('TOKEN', name) }),
   });
-  return { status, data: (await waitingOf(kit.store, uuid)).map(({ data }) => data as JsonObject) };
+  return { status, data: (await pendingEntries(kit.store, uuid)).map(({ data }) => data as JsonObject) };
 }
 
 const fix = { ts, latitude: 38.57, longitude: -7.9 };
@@ -170,5 +169,5 @@ it('rejects a text in an unknown format, and reads a truncated file up to its en
   expect((await send('hello, server')).status).toBe(200);
   expect(await kit.store.errors.list(uuid, { limit: 9 })).toMatchObject([{ reason: 'format_unknown' }]);
   expect((await send(gpx.slice(0, -20))).status).toBe(200);
-  expect(await waitingOf(kit.store, uuid)).toHaveLength(1);
+  expect(await pendingEntries(kit.store, uuid)).toHaveLength(1);
 });

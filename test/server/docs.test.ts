@@ -54,7 +54,6 @@ describe('the manual of the server', () => {
       const answer = body === '' ? await kit.request(path) : await kit.post(path, body, headers);
       expect([path, answer.status, answer.json.detail]).toEqual([path, 200, undefined]);
     }
-    await kit.close();
   });
 
   it('every example of the OpenAPI description is answered with 200 and has the shape that its schema states', async () => {
@@ -76,6 +75,5 @@ describe('the manual of the server', () => {
       if (query !== undefined) answers.push(await kit.request(`${address}?${new URLSearchParams(query)}`));
       for (const { status, text } of answers) expect([address, status, text]).toEqual([address, 200, text]);
     }
-    await kit.close();
   });
 });

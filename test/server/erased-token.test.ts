@@ -10,19 +10,11 @@ const token = `nrelop_sunny_default_${'aB3'.repeat(10)}xy`;
 
 it('the token of an erased person cannot join, also after a migration, until it is readmitted or the study is removed', async () => {
   const program = await freshProgram();
-  const run = async (...args: string[]) => {
-    const said = await program.run(args);
-    expect(said, said.stderr).toMatchObject({ code: 0 });
-    return said.stdout;
-  };
+  const run = async (...args: string[]) => (await program.succeed(args)).stdout;
   /** The status of the app's call to join. */
   const joined = async (address = program.address): Promise<number> => {
     const kit = await openKit({ store: await openStore(address), config: { ...config, auth: 'token' } });
-    try {
-      return (await kit.post('/profile/create', { user: token })).status;
-    } finally {
-      await kit.close();
-    }
+    return (await kit.post('/profile/create', { user: token })).status;
   };
   await run('study', 'create', 'sunny');
   expect(await joined()).toBe(200);

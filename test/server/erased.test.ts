@@ -19,17 +19,13 @@ async function putAcrossErasure(store: Store, entries: number): Promise<{ status
     expect(removed.usercache).toBe((last - 1) * maxTransactionEntries);
   });
   const kit = await openKit({ store: disturbed });
-  try {
-    const pushed = Array.from({ length: entries }, (_, i) => ({
-      metadata: { key: 'background/battery', write_ts: i + 1, platform: 'android' },
-      data: {},
-    }));
-    const { status } = await kit.post('/usercache/put', { user: 'ada', phone_to_server: pushed });
-    expect(parts).toBe(last);
-    return { status, uuid: user.uuid };
-  } finally {
-    await kit.close();
-  }
+  const pushed = Array.from({ length: entries }, (_, i) => ({
+    metadata: { key: 'background/battery', write_ts: i + 1, platform: 'android' },
+    data: {},
+  }));
+  const { status } = await kit.post('/usercache/put', { user: 'ada', phone_to_server: pushed });
+  expect(parts).toBe(last);
+  return { status, uuid: user.uuid };
 }
 
 async function expectNothingOf(store: Store, uuid: string): Promise<void> {
@@ -51,37 +47,29 @@ it('a caller is refused if their erasure begins between the checks of token and 
     if (call === 'users.register') await store.erase(user.uuid, { keepRecord: true });
   });
   const kit = await openKit({ store: disturbed });
-  try {
-    expect((await kit.post('/profile/create', { user: 'ada' })).status).toBe(403);
-  } finally {
-    await kit.close();
-  }
+  expect((await kit.post('/profile/create', { user: 'ada' })).status).toBe(403);
 });
 
 it.each(['dev', 'token'] as const)(
   'calls of a person who is being erased are refused, and the log does not name them: %s',
   async (auth) => {
     const kit = await openKit({ config: { ...config, auth } });
-    try {
-      const { uuid } = await kit.user('ada@example.org');
-      await kit.store.erase(uuid, { keepRecord: true });
-      const named = { user: 'ada@example.org' };
-      const asPassword = {
-        Authorization: `Basic ${Buffer.from('ada@example.org:ada@example.org').toString('base64')}`,
-      };
-      const answers = [
-        await kit.post('/usercache/put', { ...named, phone_to_server: [androidLocation(1)] }),
-        await kit.post('/usercache/get', named),
-        await kit.post('/profile/create', named),
-        await kit.post('/pub', { _type: 'location', tst: 1463500000, lat: 1, lon: 2 }, asPassword),
-      ];
-      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 503]);
-      expect(kit.log.filter((line) => line.includes('ada') || line.includes(uuid))).toEqual([]);
-      await kit.store.erase(uuid);
-      await expectNothingOf(kit.store, uuid);
-    } finally {
-      await kit.close();
-    }
+    const { uuid } = await kit.user('ada@example.org');
+    await kit.store.erase(uuid, { keepRecord: true });
+    const named = { user: 'ada@example.org' };
+    const asPassword = {
+      Authorization: `Basic ${Buffer.from('ada@example.org:ada@example.org').toString('base64')}`,
+    };
+    const answers = [
+      await kit.post('/usercache/put', { ...named, phone_to_server: [androidLocation(1)] }),
+      await kit.post('/usercache/get', named),
+      await kit.post('/profile/create', named),
+      await kit.post('/pub', { _type: 'location', tst: 1463500000, lat: 1, lon: 2 }, asPassword),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 503]);
+    expect(kit.log.filter((line) => line.includes('ada') || line.includes(uuid))).toEqual([]);
+    await kit.store.erase(uuid);
+    await expectNothingOf(kit.store, uuid);
   },
 );
 

@@ -1,6 +1,6 @@
 // Random calls: no failure of the server, and an answer to each.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/all-routes.ts';
 import { schemas } from '../../src/server/schemas.ts';
 import { androidLocation, type Kit, openKit } from './kit.ts';
@@ -13,7 +13,6 @@ beforeAll(async () => {
   await storeTrips(kit.store, uuid, [madeTrip(1463502000, [{ mode: 'CAR' }]), madeTrip(1463702000, [{ mode: 'BUS' }])]);
   await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1463502000.5)] });
 });
-afterAll(() => kit.close());
 
 const names = [...new Set(Object.values(schemas).flatMap(({ properties }) => Object.keys(properties)))];
 const dateNames = ['from_local_date', 'to_local_date', 'start_time', 'end_time'];

@@ -108,6 +108,5 @@ it.each(ofPhones.map(({ path }) => path))(
     expect((await kit.store.users.byEmail('eve'))!.uuid).toBe(eve);
     // Ada gets an answer too: a route that answers no user at all would pass the checks above.
     expect((await kit.post(url, { user: 'ada', ...bodies[path] })).status).toBe(200);
-    await kit.close();
   },
 );

@@ -1,7 +1,4 @@
 // What the tests of the server share: an app on a real store in a temporary folder, and calls as phones make them.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Hono } from 'hono';
 import { expect } from 'vitest';
@@ -12,10 +9,12 @@ import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import type { ServerEnv } from '../../src/server/call.ts';
 import { countCalls } from '../../src/server/call-metrics.ts';
+import { type ServeOptions, type Serving, serve } from '../../src/server/listen.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { atEnd } from '../support/clean-up.ts';
+import { newStore } from '../support/store.ts';
 
 export const now = 1463540400.25;
 
@@ -42,7 +41,6 @@ export interface Kit {
   /** Makes a call in process. A body that is no object or array is sent as it is. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
   request(path: string, init?: RequestInit): Promise<Answered>;
-  close(): Promise<void>;
 }
 
 export const config: AppParts['config'] = {
@@ -109,12 +107,11 @@ export function countedCalls(): NonNullable<AppParts['metrics']> {
   return { figures, text: () => registry.metrics() };
 }
 
-/** Opens an app; `parts` replace its own, `wrap` puts something around its store. */
+/** Opens an app until the end of the test or file; `parts` replace its own, `wrap` puts something around its store. */
 export async function openKit(
   parts: Partial<AppParts> & { wrap?: (store: Store) => Store; level?: 'debug' | 'info' } = {},
 ): Promise<Kit> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-server-'));
-  const store = await openStore(`sqlite:${folder}`);
+  const store = await newStore();
   const kit = { store, log: [] as string[], console: [] as string[], errors: [] as string[] };
   const { wrap = (inner: Store) => inner, level = 'debug', ...others } = parts;
   const made: AppParts = {
@@ -156,11 +153,14 @@ export async function openKit(
         headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
         body: bodyOf(body),
       }),
-    close: async () => {
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
   };
+}
+
+/** Serves an app on a port until the end of the test or file. */
+export async function listen(app: Kit['app'], options: Partial<ServeOptions> = {}): Promise<Serving> {
+  const serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 5, ...options });
+  atEnd(() => serving.close());
+  return serving;
 }
 
 function bodyOf(body: unknown): string | Uint8Array {

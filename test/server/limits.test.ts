@@ -1,6 +1,6 @@
 // The limits of a caller, and the metrics for monitoring.
 
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { takeEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -29,10 +29,8 @@ async function open(limits: AppParts['limits'], auth = config.auth): Promise<voi
 const put = (entries: unknown[], user = 'ada') => kit.post('/usercache/put', { user, phone_to_server: entries });
 
 beforeEach(() => open({}));
-afterEach(() => kit.close());
 
 it('calls and bytes per minute are limited per caller, who can try again after the minute', async () => {
-  await kit.close();
   await open({ callsPerMinute: 3, bytesPerMinute: 1024 * 1024 });
   for (let i = 0; i < 3; i += 1) expect((await put([androidLocation(i)])).status).toBe(200);
   const refused = await put([androidLocation(9)]);
@@ -59,7 +57,6 @@ it('calls and bytes per day are limited, and allowed again from the next day on'
     [{ callsPerDay: 2 }, {}, 'calls_per_day'],
     [{ bytesPerDay: 1024 * 1024 }, body, 'bytes_per_day'],
   ] as const) {
-    await kit.close();
     await open(limits);
     for (const [i, time] of [midnight - 400, midnight - 300].entries()) {
       clock = time;
@@ -75,7 +72,6 @@ it('calls and bytes per day are limited, and allowed again from the next day on'
 });
 
 it('a caller whose bodies are refused repeatedly is refused without reading them until the minute ends', async () => {
-  await kit.close();
   await open({ refusedPerMinute: 30 });
   const bad = () => kit.post('/usercache/put', { user: 'ada' });
   for (let i = 0; i < 30; i += 1) expect((await bad()).status).toBe(400);
@@ -86,7 +82,6 @@ it('a caller whose bodies are refused repeatedly is refused without reading them
 });
 
 it('entries beyond the limit of pending entries are refused until some are moved', async () => {
-  await kit.close();
   await open({ pendingEntries: 3 });
   expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
   expect((await put([androidLocation(3), androidLocation(4)])).json).toMatchObject({
@@ -100,7 +95,6 @@ it('entries beyond the limit of pending entries are refused until some are moved
 });
 
 it('rejected entries count like pending ones until an operator removes them', async () => {
-  await kit.close();
   await open({ pendingEntries: 3 });
   expect((await put(['no', 'entry', 'here'])).json).toMatchObject({ rejected: 3 });
   expect((await put(['another'])).json).toMatchObject({ limit: 'waiting_entries', most: 3 });
@@ -169,7 +163,6 @@ it('labels and surveys beyond the limit of a day are rejected, and no other entr
 });
 
 it('labels that are sent again do not count for the limit of a day, and neither do failed puts', async () => {
-  await kit.close();
   let isFull = true;
   const wrap = (store: Store): Store => {
     const put: Store['usercache']['put'] = (...args) =>
@@ -204,7 +197,6 @@ it.each([
 });
 
 it('pages of a person count as calls of their phones', async () => {
-  await kit.close();
   await open({ callsPerMinute: 2 }, 'token');
   const cookie = 'x'.repeat(43);
   await kit.store.tokens.add({
@@ -235,7 +227,6 @@ it('four pages of a caller are made at a time, and the next begins when one is f
 });
 
 it('entries of unknown keys beyond the limit are rejected, and can be recovered', async () => {
-  await kit.close();
   await open({ unknownKeys: 2 });
   const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
   const pushed = ['a/1', 'a/2', 'a/3', 'a/1', 'manual/incident'].map((key, i) => entry(key, i + 1));
@@ -274,7 +265,6 @@ it('keys that a phone chose are dropped within a minute of their use: another pr
 });
 
 it('an entry that was rejected for its key does not replace content that was accepted later when it is recovered', async () => {
-  await kit.close();
   await open({ unknownKeys: 1 });
   const wider = await openKit({ store: kit.store, limits: { ...noLimits, unknownKeys: 10 }, now: () => clock });
   const entry = (key: string, v: string, write_ts = 1463501234): JsonObject => ({
@@ -300,11 +290,9 @@ it('an entry that was rejected for its key does not replace content that was acc
   expect(await contents()).toEqual([entry('s/b', 'new'), entry('s/c', 'second')]);
   // A key that was recovered is the user's from then on, also for a server that runs with the old limit.
   expect(await push(kit, entry('s/c', 'third'), entry('s/d', 'd'))).toEqual({ inserted: 0, updated: 1, rejected: 1 });
-  await wider.close();
 });
 
 it('an entry that was rejected for its key keeps its identity when it is recovered, for any time', async () => {
-  await kit.close();
   await open({ unknownKeys: 1 });
   const microseconds = 1710000000123456;
   const entry = (key: string, write_ts: number): JsonObject => ({
@@ -344,7 +332,6 @@ it('metrics count calls, entries and limits, and name no user', async () => {
   }
   expect(answer.text).not.toMatch(new RegExp(`"ada"|${uuid}`));
   expect((await kit.request('/metrics')).status).toBe(404);
-  await watched.close();
 });
 
 it('metrics show the state of the store: pending entries and their age, runs, delays of diaries, bytes on disk', async () => {
@@ -391,18 +378,15 @@ it('readyz names a full disk, by a configurable limit', async () => {
   const wrap = (store: Store): Store => ({ ...store, disk: async () => disk });
   const good = await openKit({ config: { ...config, readyDiskMiB: 50 }, wrap });
   expect((await good.request('/readyz')).json).toEqual({ status: 'ready' });
-  await good.close();
 
   const full = await openKit({ config: { ...config, readyDiskMiB: 51 }, wrap });
   const answer = await full.request('/readyz');
   expect(answer.json).toMatchObject({ status: 503, check: 'disk_free_mib', limit: 51, found: 50 });
   expect(answer.json.detail).toBe('expected at least 51 free MiB on the disk of the store, found 50');
   expect((await full.request('/healthz')).status).toBe(200);
-  await full.close();
 });
 
 it('the log lists a limited number of entries of a caller per day, and all are stored and counted', async () => {
-  await kit.close();
   await open({ linesPerDay: 3 });
   const listed = (name: string) => kit.log.filter((one) => one.includes('Updated result') && one.includes(name)).length;
   const odd = { metadata: { key: 'x'.repeat(2000) }, data: {} };

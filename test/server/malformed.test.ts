@@ -28,5 +28,4 @@ it(`${count} malformed requests are answered, with a 5xx only where the app must
   }
   expect(kit.errors).toEqual([]);
   for (const status of [200, 400, 403, 404, 405, 415, 503]) expect(statuses).toContain(status);
-  await kit.close();
 });

@@ -1,12 +1,12 @@
 // `/usercache/put` and what it stores, answers and logs.
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import { tokenHash, tokenId } from '../../src/model/user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
-import { newStore, waitingOf } from '../support/store.ts';
+import { newStore, pendingEntries } from '../support/store.ts';
 import { androidLocation, config, iosActivity, type Kit, openKit } from './kit.ts';
 
 const ts = 1463502000.412;
@@ -19,7 +19,6 @@ beforeEach(async () => {
   kit = await openKit();
   ada = (await kit.user('ada')).uuid;
 });
-afterEach(() => kit.close());
 
 describe('put', () => {
   it('entries of an Android phone and an iPhone are stored as sent, and counted', async () => {
@@ -28,7 +27,7 @@ describe('put', () => {
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ inserted: 2, updated: 0, rejected: 0 });
     expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(await waitingOf(kit.store, ada)).toEqual(entries); // by write_ts
+    expect(await pendingEntries(kit.store, ada)).toEqual(entries); // by write_ts
   });
 
   it('a correction that a phone pushes has its user as author, not the author that it names', async () => {
@@ -40,7 +39,7 @@ describe('put', () => {
       the_entry: { metadata: { ...metadata, write_ts: ts + 1 }, data },
     });
     const { author: _, ...kept } = data;
-    expect((await waitingOf(kit.store, ada)).map((entry) => entry.data)).toEqual([kept, kept]);
+    expect((await pendingEntries(kit.store, ada)).map((entry) => entry.data)).toEqual([kept, kept]);
   });
 
   it('an entry has the id of the token that pushed it, not one from the phone, and none if tokens are names', async () => {
@@ -49,20 +48,16 @@ describe('put', () => {
       metadata: { ...(androidLocation(ts).metadata as object), token_id: 'x' },
     };
     await put([claimed]);
-    expect(await waitingOf(kit.store, ada)).toEqual([androidLocation(ts)]);
+    expect(await pendingEntries(kit.store, ada)).toEqual([androidLocation(ts)]);
     const byToken = await openKit({ config: { ...config, auth: 'token' } });
-    try {
-      const { uuid } = await byToken.user('ada');
-      const made = { user_id: uuid, created_ts: 1, expires_ts: null };
-      const hashes = ['one', 'two'].map(tokenHash);
-      for (const hash of hashes) await byToken.store.tokens.add({ hash, ...made });
-      await byToken.post('/usercache/put', { user: 'one', phone_to_server: [claimed] });
-      await byToken.post('/usercache/putone', { user: 'two', the_entry: androidLocation(ts + 1) });
-      const ids = (await waitingOf(byToken.store, uuid)).map(({ metadata }) => metadata.token_id);
-      expect(ids).toEqual(hashes.map(tokenId));
-    } finally {
-      await byToken.close();
-    }
+    const { uuid } = await byToken.user('ada');
+    const made = { user_id: uuid, created_ts: 1, expires_ts: null };
+    const hashes = ['one', 'two'].map(tokenHash);
+    for (const hash of hashes) await byToken.store.tokens.add({ hash, ...made });
+    await byToken.post('/usercache/put', { user: 'one', phone_to_server: [claimed] });
+    await byToken.post('/usercache/putone', { user: 'two', the_entry: androidLocation(ts + 1) });
+    const ids = (await pendingEntries(byToken.store, uuid)).map(({ metadata }) => metadata.token_id);
+    expect(ids).toEqual(hashes.map(tokenId));
   });
 
   it('a put of several parts reports what is stored when a later part fails, and sending it again completes it', async () => {
@@ -75,34 +70,30 @@ describe('put', () => {
     });
     await store.users.register('ada', { now: 1 });
     const full = await openKit({ store });
-    try {
-      const send = () => full.post('/usercache/put', { user: 'ada', phone_to_server: entries });
-      const [first, second, third] = [await send(), await send(), await send()];
-      expect([first.status, second.status, third.status]).toEqual([503, 503, 200]);
-      expect(first.json.detail).toMatch(/full; nothing was stored by this call$/);
-      expect(second.json.detail).toMatch(/full; only some entries of this call are stored, send all of them again$/);
-      expect(third.json).toEqual({ inserted: 1, updated: maxTransactionEntries, rejected: 0 });
-    } finally {
-      await full.close();
-    }
+    const send = () => full.post('/usercache/put', { user: 'ada', phone_to_server: entries });
+    const [first, second, third] = [await send(), await send(), await send()];
+    expect([first.status, second.status, third.status]).toEqual([503, 503, 200]);
+    expect(first.json.detail).toMatch(/full; nothing was stored by this call$/);
+    expect(second.json.detail).toMatch(/full; only some entries of this call are stored, send all of them again$/);
+    expect(third.json).toEqual({ inserted: 1, updated: maxTransactionEntries, rejected: 0 });
   });
 
   it('the same batch again is updated and stored once', async () => {
     await put([androidLocation(ts), iosActivity(ts)]);
     const again = await put([androidLocation(ts), iosActivity(ts)]);
     expect(again.json).toEqual({ inserted: 0, updated: 2, rejected: 0 });
-    expect(await waitingOf(kit.store, ada)).toHaveLength(2);
+    expect(await pendingEntries(kit.store, ada)).toHaveLength(2);
   });
 
   it('of duplicates in one batch the last one stays', async () => {
     const answer = await put([androidLocation(ts, { accuracy: 1 }), androidLocation(ts, { accuracy: 2 })]);
     expect(answer.json).toEqual({ inserted: 1, updated: 1, rejected: 0 });
-    expect((await waitingOf(kit.store, ada)).map(({ data }) => data.accuracy)).toEqual([2]);
+    expect((await pendingEntries(kit.store, ada)).map(({ data }) => data.accuracy)).toEqual([2]);
   });
 
   it('milliseconds become seconds', async () => {
     await put([androidLocation(1463502000412, { ts: 1463501999800 })]);
-    const [entry] = await waitingOf(kit.store, ada);
+    const [entry] = await pendingEntries(kit.store, ada);
     expect(entry).toMatchObject({ metadata: { write_ts: 1463502000.412 }, data: { ts: 1463501999.8 } });
   });
 
@@ -121,7 +112,7 @@ describe('put', () => {
     ];
     const answer = await put([androidLocation(ts), ...bad, iosActivity(ts)]);
     expect([answer.status, answer.json]).toEqual([200, { inserted: 2, updated: 0, rejected: bad.length }]);
-    expect(await waitingOf(kit.store, ada)).toHaveLength(2);
+    expect(await pendingEntries(kit.store, ada)).toHaveLength(2);
     const errors = await kit.store.errors.list(ada, { limit: 100 });
     expect(errors.map(({ entry }) => JSON.stringify(entry)).sort()).toEqual(bad.map((e) => JSON.stringify(e)).sort());
     await put(bad);
@@ -142,7 +133,7 @@ describe('put', () => {
       Buffer.concat([Buffer.from(text.slice(0, at)), Buffer.from([0xe4]), Buffer.from(text.slice(at))]),
     );
     expect([answer.status, answer.json]).toEqual([200, { inserted: 1, updated: 0, rejected: 2 }]);
-    const [first] = await waitingOf(kit.store, ada);
+    const [first] = await pendingEntries(kit.store, ada);
     const errors = await kit.store.errors.list(ada, { limit: 9 });
     expect(errors.map(({ entry }) => entry)).toContainEqual(expect.stringContaining('"accuracy":NaN'));
     expect(first!.data.filter).toBe('\u0000\ud800');
@@ -178,7 +169,7 @@ describe('put', () => {
       expect(answer.status).toBe(400);
       expect(answer.json.detail).toContain('phone_to_server');
     }
-    expect(await waitingOf(kit.store, ada)).toEqual([]);
+    expect(await pendingEntries(kit.store, ada)).toEqual([]);
   });
 
   it('a batch of too many entries is refused with the limit', async () => {
@@ -227,6 +218,6 @@ describe('put', () => {
     const bad = await kit.post('/usercache/putone', { user: 'ada', the_entry: 'x' });
     expect([bad.status, bad.json]).toEqual([200, { putone: true, inserted: 0, updated: 0, rejected: 1 }]);
     expect((await kit.post('/usercache/putone', { user: 'ada' })).status).toBe(400);
-    expect(await waitingOf(kit.store, ada)).toEqual([iosActivity(ts)]);
+    expect(await pendingEntries(kit.store, ada)).toEqual([iosActivity(ts)]);
   });
 });

@@ -1,5 +1,5 @@
 // Ranges of times and days in queries: any is answered with what lies within it, none is refused.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
@@ -18,7 +18,6 @@ beforeAll(async () => {
   const log = { write() {}, writeAll() {}, enabled: () => false };
   await runPipeline(kit.store, ada, { log, now: () => first + days * day } as never);
 });
-afterAll(() => kit.close());
 
 const times = [
   [-1e308, 1e308],

@@ -1,5 +1,5 @@
 // Phones whose token is refused: what the log, `mobility status` and the metrics report.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { run as runOn } from '../cli/kit.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, config, countedCalls, type Kit, now, openKit } from './kit.ts';
@@ -12,12 +12,11 @@ beforeEach(async () => {
   kit = await openKit({ config: { ...config, auth: 'token' }, metrics: countedCalls(), now: () => clock });
   ada = (await kit.user('ada, of Berlin')).uuid;
 });
-afterEach(() => kit.close());
 
 const run = async (...args: string[]) => {
-  const said = await runOn(args, { env: { MOBILITY_STORE: kit.store.address }, now: clock });
-  expect(said.stderr).not.toContain('MOBILITY_');
-  return said.stdout;
+  const result = await runOn(args, { env: { MOBILITY_STORE: kit.store.address }, now: clock });
+  expect(result.stderr).not.toContain('MOBILITY_');
+  return result.stdout;
 };
 const makeToken = async (...flags: string[]): Promise<{ id: string; token: string }> =>
   JSON.parse(await run('users', 'token', ada, '--json', ...flags));

@@ -1,42 +1,37 @@
 // Every route that stores what callers send holds every limit of a caller, on both engines and over sockets.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
-import { type Serving, serve } from '../../src/server/listen.ts';
+import type { Serving } from '../../src/server/listen.ts';
 import { routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
-import { describeOnServers, type OpenedOnServer, openOn, type TestServer } from '../store/servers.ts';
+import { describeOnServers, openOn, type TestServer } from '../store/servers.ts';
+import { atEnd } from '../support/clean-up.ts';
 import { words } from '../support/words.ts';
-import { type Answered, androidLocation, answered, type Kit, noLimits, now, openKit } from './kit.ts';
+import { type Answered, androidLocation, answered, type Kit, listen, noLimits, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
 let kit: Kit;
 let ada: string;
-/** The server over sockets, and the database on a server for MongoDB. */
-let serving: Serving | null = null;
-let database: OpenedOnServer | null = null;
+let serving: Serving;
 
 /** Opens a server with a person, on a new database of `server` or, without one, in a folder. */
 async function open(server: TestServer | null, parts: Partial<AppParts> = {}): Promise<void> {
-  database = server === null ? null : await openOn(server);
+  const database = server === null ? null : await openOn(server);
   const limits = { ...noLimits, ...parts.limits };
   kit = await openKit({ ...parts, limits, ...(database !== null && { store: database.store }) });
   if (database !== null) kit.store = database.store;
-  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10 });
+  atEnd(() => database?.dispose());
+  serving = await listen(kit.app);
   ada = (await kit.store.users.register('ada', { now })).user.uuid;
 }
-afterEach(async () => {
-  await serving?.close();
-  await kit.close();
-  await database?.dispose();
-});
 
 async function send(path: string, init: RequestInit): Promise<Answered> {
   return answered(
-    await fetch(`http://127.0.0.1:${serving!.port}${path}`, { method: 'POST', redirect: 'manual', ...init }),
+    await fetch(`http://127.0.0.1:${serving.port}${path}`, { method: 'POST', redirect: 'manual', ...init }),
   );
 }
 const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answered> =>
@@ -263,7 +258,6 @@ it('four diaries of a caller are made at a time, and unread answers count among 
     };
     return { ...store, trips: { ...store.trips, byDay } };
   };
-  [serving, database] = [null, null];
   kit = await openKit({ wrap });
   await kit.user('ada');
   const calls = Array.from({ length: 12 }, () => kit.post('/timeline/getTrips/2016-05-17', { user: 'ada' }));

@@ -1,5 +1,5 @@
 // The routes but put: what each reads and answers.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
@@ -22,7 +22,6 @@ beforeEach(async () => {
   kit = await openKit();
   ada = (await kit.user('ada')).uuid;
 });
-afterEach(() => kit.close());
 
 describe('get', () => {
   it('documents are returned oldest first, with only the metadata that an iPhone accepts', async () => {

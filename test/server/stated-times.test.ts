@@ -1,5 +1,5 @@
 // Times in corrections have bounds: no call of a person makes the server work over centuries.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { day, maxTime } from '../../src/model/time.ts';
@@ -15,7 +15,6 @@ beforeEach(async () => {
   kit = await openKit({ limits: noLimits, now: () => now });
   ada = (await kit.user('ada')).uuid;
 });
-afterEach(() => kit.close());
 
 const put = (data: readonly JsonObject[]) =>
   kit.post('/usercache/put', { user: 'ada', phone_to_server: data.map((one, i) => correction(now - 1000 + i, one)) });

@@ -25,7 +25,6 @@ it('calls of unidentified callers are logged up to a limit per minute, then coun
   await refused(1);
   expect(kit.log[0]).toMatch(/^INFO:w1:Calls without a caller not logged = 40 since \S+$/);
   expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(1);
-  await kit.close();
 });
 
 it('calls without a user are limited in the log also if they are answered with 200 or fail', async () => {
@@ -36,7 +35,6 @@ it('calls without a user are limited in the log also if they are answered with 2
     expect(statuses).toEqual([200, 200, 200, 503]);
   }
   expect(kit.log).toHaveLength(3 * mostUnauthenticated);
-  await kit.close();
 });
 
 it('a call of a scanner logs one line besides START and END, and no warning', async () => {
@@ -52,5 +50,4 @@ it('a call of a scanner logs one line besides START and END, and no warning', as
   ]);
   await kit.post('/usercache/put', { user: 'ada', phone_to_server: 7 });
   expect(kit.log.at(-2)).toMatch(/^WARNING:w1-4:Answered 400 POST \/usercache\/put MOBILITY_BAD_REQUEST: expected /);
-  await kit.close();
 });

@@ -1,5 +1,5 @@
 // Joining a study with a token that the app made: `/profile/create`, over the public door.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readStudyToken, type StudySettings } from '../../src/model/study.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { everyUser } from '../../src/store/paging.ts';
@@ -10,7 +10,6 @@ let kit: Kit;
 beforeEach(async () => {
   kit = await openKit({ config: { ...config, auth: 'token' } });
 });
-afterEach(() => kit.close());
 
 const random = 'aB3'.repeat(10).padEnd(32, 'x');
 const token = `nrelop_sunny_west_${random}`;
@@ -29,9 +28,9 @@ describe('a token that the app made', () => {
     expect(user!.user_email).toMatch(/^sunny_west_[a-z0-9]{8}$/);
     const put = await kit.post('/usercache/put', { user: token, phone_to_server: [androidLocation(5)] });
     expect(put.json).toMatchObject({ inserted: 1 });
-    const said = [...kit.log, ...kit.console, ...kit.errors].join('\n');
-    expect(said).toContain(user!.user_email);
-    expect(said).not.toContain(random);
+    const written = [...kit.log, ...kit.console, ...kit.errors].join('\n');
+    expect(written).toContain(user!.user_email);
+    expect(written).not.toContain(random);
     expect(
       (await kit.store.tokens.list(user!.uuid)).map(({ hash, kind, expires_ts }) => [hash, kind, expires_ts]),
     ).toEqual([[tokenHash(token), 'study', null]]);
@@ -117,18 +116,14 @@ describe('a token that the app made', () => {
 describe('names', () => {
   it('with the same appearance are one account, and names with invisible characters are refused', async () => {
     const dev = await openKit({ config: { ...config, openRegistration: true } });
-    try {
-      const create = async (user: string) => (await dev.post('/profile/create', { user })).json.uuid;
-      const ada = await create('Ada@Example.org');
-      expect(await create('ada@example.org')).toBe(ada);
-      expect(await create('caf\u00e9')).toBe(await create('cafe\u0301'));
-      expect(await create('Ben')).not.toBe(await create('ben'));
-      const refused = [' ', 'ada ', ' ada', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'a\u00adb', 'a\u00a0b', 'a\tb'];
-      for (const name of refused) {
-        expect((await dev.post('/profile/create', { user: name })).status).toBe(403);
-      }
-    } finally {
-      await dev.close();
+    const create = async (user: string) => (await dev.post('/profile/create', { user })).json.uuid;
+    const ada = await create('Ada@Example.org');
+    expect(await create('ada@example.org')).toBe(ada);
+    expect(await create('caf\u00e9')).toBe(await create('cafe\u0301'));
+    expect(await create('Ben')).not.toBe(await create('ben'));
+    const refused = [' ', 'ada ', ' ada', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'a\u00adb', 'a\u00a0b', 'a\tb'];
+    for (const name of refused) {
+      expect((await dev.post('/profile/create', { user: name })).status).toBe(403);
     }
   });
 });

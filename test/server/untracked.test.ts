@@ -1,5 +1,5 @@
 // Untracked time that a caller reads: unobserved time between two trips, as the days have it.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { readObservedDays, unobservedWithin } from '../../src/diary/observed-time.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { chainAfter } from '../support/diary.ts';
@@ -14,13 +14,12 @@ beforeEach(async () => {
   kit = await openKit({ now: () => t0 + 100 * hour });
   ada = (await kit.user('ada')).uuid;
 });
-afterEach(() => kit.close());
 
 const hour = 3600;
 const off = (seconds: number) => pushedTransition(android, seconds, 'STOP_TRACKING', 'WAITING_FOR_TRIP_START');
 
 /** To work, tracking off for some hours, home; no word from the phone for three days, and to work. */
-const life = [
+const entries = [
   ...pushedRide(android, 0, 0),
   off(1500),
   ...pushedRide(android, 5 * hour, 6000, -10),
@@ -38,7 +37,7 @@ const timesOf = (entries: Untyped[]): unknown[] =>
   entries.map(({ data }) => [data.start_ts, data.end_ts, data.reason ?? null]);
 
 it('unobserved time between two trips is untracked time, with the length and reasons of the days', async () => {
-  const chain = await chainAfter(kit.store, ada, life);
+  const chain = await chainAfter(kit.store, ada, entries);
   const range = { from: chain[0]!.day, to: chain.at(-1)!.day };
   const { days } = await readObservedDays(kit.store, ada, range);
   const found = await find('analysis/cleaned_untracked');
@@ -55,7 +54,7 @@ it('unobserved time between two trips is untracked time, with the length and rea
 
 it('a trip added in untracked time has untracked time before and after it, in any part of the trip chain', async () => {
   const add = { kind: 'add', start_ts: t0 + 2 * hour, end_ts: t0 + 3 * hour, mode: 'train' };
-  await chainAfter(kit.store, ada, [...life, pushed(android, 'manual/correction', 80 * hour, add)]);
+  await chainAfter(kit.store, ada, [...entries, pushed(android, 'manual/correction', 80 * hour, add)]);
   const off = (await find('analysis/cleaned_untracked')).filter(({ data }) => data.start_ts < t0 + 4 * hour);
   expect(off.map(({ data }) => [data.start_ts <= add.start_ts, data.reason])).toEqual([
     [true, 'tracking off'],
@@ -68,7 +67,7 @@ it('a trip added in untracked time has untracked time before and after it, in an
 });
 
 it('the present app gets a card of untracked time between the trips, and no stay twice', async () => {
-  await chainAfter(kit.store, ada, life);
+  await chainAfter(kit.store, ada, entries);
   const cards = await find('analysis/composite_trip');
   const kinds = cards.map(({ metadata }) => metadata.origin_key.replace('analysis/confirmed_', ''));
   expect(kinds).toEqual(['trip', 'untracked', 'trip', 'untracked', 'trip']);
@@ -84,7 +83,7 @@ it('the present app gets a card of untracked time between the trips, and no stay
 });
 
 it('untracked time is found once in any division of the range, by data time and by write time', async () => {
-  await chainAfter(kit.store, ada, life);
+  await chainAfter(kit.store, ada, entries);
   const all = await find('analysis/composite_trip');
   const cuts = [0, 1, 4, 6, 20, 50, 76.9, 77.05, 90].map((hours) => t0 + hours * hour);
   const parts: Untyped[] = [];
@@ -99,16 +98,16 @@ it('time after the last trip is not untracked, since the app has drafts there', 
   await chainAfter(
     kit.store,
     ada,
-    life.slice(
+    entries.slice(
       0,
-      life.findIndex(({ metadata }) => metadata.write_ts > t0 + 76 * hour),
+      entries.findIndex(({ metadata }) => metadata.write_ts > t0 + 76 * hour),
     ),
   );
   expect(await find('analysis/cleaned_untracked')).toHaveLength(1);
 });
 
 it('time at home by a correction is not untracked, and excluded time is', async () => {
-  await chainAfter(kit.store, ada, life);
+  await chainAfter(kit.store, ada, entries);
   const gaps = await find('analysis/cleaned_untracked');
   const state = (seconds: number, kind: string, start_ts: number, end_ts: number): Entry =>
     pushed(android, 'manual/correction', seconds, { kind, start_ts, end_ts });
@@ -125,7 +124,7 @@ it('time at home by a correction is not untracked, and excluded time is', async 
 });
 
 it('figures by day have the observed time of every day on request, and the other figures unchanged', async () => {
-  await chainAfter(kit.store, ada, life);
+  await chainAfter(kit.store, ada, entries);
   const ask = async (metrics: object, more = {}) => {
     const days = { start_time: '2023-11-01', end_time: '2023-11-18', metric_list: metrics, ...more };
     return kit.post('/result/metrics/yyyy_mm_dd', { user: 'ada', ...days });

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isMobilityError } from '../../src/model/mobility-error.ts';
 import { openStore } from '../../src/store/open.ts';
+import { atEnd, tempFolder } from '../support/clean-up.ts';
 import { newPerson } from './contract/kit.ts';
-import { usePlaces } from './support/folders.ts';
-
-const places = usePlaces();
 
 it.each(['sqlite:', ''])('%sFOLDER opens the embedded store', async (scheme) => {
-  const folder = join(await places.folder(), 'da ta', 'ünïcode');
+  const folder = join(tempFolder(), 'da ta', 'ünïcode');
   const store = await openStore(`${scheme}${folder}`, { now: () => 5 });
-  places.later(() => store.close());
+  atEnd(() => store.close());
   expect(store.address).toBe(`sqlite:${folder}`);
   await store.ping();
   expect(await readdir(folder)).toContain('mobility.db');

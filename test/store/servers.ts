@@ -3,9 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
@@ -14,6 +13,7 @@ import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
 import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../src/store/rules/build-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { isHere } from '../support/needs.ts';
 import type { Opened } from './contract.ts';
 import { watch } from './watch.ts';
@@ -185,7 +185,7 @@ const startLimit = 240_000; // ms
 
 /** Starts a replica set of one in a temporary folder. */
 async function startServer(durable: boolean): Promise<TestServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
+  const folder = tempFolder();
   const port = await freePort();
   let child = await launch(folder, port, durable);
   // The driver checks immediately whether a failed server is available: this one does not announce it, as MongoDB does.
@@ -203,7 +203,6 @@ async function startServer(durable: boolean): Promise<TestServer> {
     },
     async stop() {
       await end(child);
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -2,11 +2,11 @@
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import { openSqliteEngine } from '../../src/store/sqlite/sqlite-engine.ts';
-import { tempFolder } from '../support/temp-folders.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { engineContract } from './engine-contract.ts';
 
 engineContract('SQLite', async () => {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   const engine = await openSqliteEngine(folder);
   return {
     engine,

@@ -1,17 +1,10 @@
 // The contract on the embedded store.
 import { openStore } from '../../src/store/open.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { testStore } from './contract.ts';
-import { newFolder, removeFolder } from './support/folders.ts';
 
 testStore('sqlite', async () => {
-  const folder = await newFolder();
+  const folder = tempFolder();
   const store = await openStore(folder);
-  return {
-    store,
-    reopen: () => openStore(folder),
-    dispose: async () => {
-      await store.close();
-      await removeFolder(folder);
-    },
-  };
+  return { store, reopen: () => openStore(folder), dispose: () => store.close() };
 });

@@ -1,49 +1,40 @@
 // A store to test with: embedded, in a temporary folder that is removed with it.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { beforeAll } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
-import { openStore } from '../../src/store/open.ts';
+import { type OpenOptions, openStore } from '../../src/store/open.ts';
 import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
+import { atEnd, tempFolder } from './clean-up.ts';
 
-async function openNew(options: { now?: () => number }): Promise<{ store: Store; dispose(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-test-'));
-  const store = await openStore(`sqlite:${folder}`, options);
-  const dispose = async (): Promise<void> => {
-    await store.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  };
-  return { store, dispose };
+type Options = { now?: () => number };
+
+/** Opens the store of a folder until the end of the test or file. */
+export async function openStoreIn(folder: string, options: OpenOptions = {}): Promise<Store> {
+  const store = await openStore(folder, options);
+  atEnd(() => store.close());
+  return store;
 }
 
 /**
  * A new, empty store for the tests of the file or `describe` that calls this: opened before the first, gone after the
  * last. `now` is the clock of its leases, seconds since the epoch.
  */
-export function useStore(options: { now?: () => number } = {}): Store {
-  let opened: Awaited<ReturnType<typeof openNew>>;
+export function useStore(options: Options = {}): Store {
+  let opened: Store;
   beforeAll(async () => {
-    opened = await openNew(options);
+    opened = await newStore(options);
   });
-  afterAll(() => opened.dispose());
   // Tests keep this object in a constant: each access goes to the store that is open at that time.
   return new Proxy({} as Store, {
-    get: (_, name) => Reflect.get(opened.store, name),
-    ownKeys: () => Reflect.ownKeys(opened.store),
-    getOwnPropertyDescriptor: (_, name) => ({
-      ...Reflect.getOwnPropertyDescriptor(opened.store, name),
-      configurable: true,
-    }),
+    get: (_, name) => Reflect.get(opened, name),
+    ownKeys: () => Reflect.ownKeys(opened),
+    getOwnPropertyDescriptor: (_, name) => ({ ...Reflect.getOwnPropertyDescriptor(opened, name), configurable: true }),
   });
 }
 
-/** A new, empty store for the test that is running; gone after it. */
-export async function newStore(options: { now?: () => number } = {}): Promise<Store> {
-  const { store, dispose } = await openNew(options);
-  onTestFinished(dispose);
-  return store;
+/** A new, empty store until the end of the test or file. */
+export function newStore(options: Options = {}): Promise<Store> {
+  return openStoreIn(tempFolder(), options);
 }
 
 let users = 0;
@@ -55,8 +46,8 @@ export async function newUser(store: Store, uuid = newUuid()): Promise<string> {
   return user.uuid;
 }
 
-/** Everything that waits in the usercache of a user, by write time. */
-export async function waitingOf(store: Store, userId: string): Promise<Entry[]> {
+/** The pending entries of a user, by write time. */
+export async function pendingEntries(store: Store, userId: string): Promise<Entry[]> {
   return (await store.usercache.find(userId, { time: 'write_ts', limit: 100_000 })).entries;
 }
 

@@ -1,5 +1,5 @@
 // The forms below a trip and a flag: which time each of them states, and what the server takes of them.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { Flagged } from '../../src/diary/flags.ts';
 import type { CorrectionStanding } from '../../src/model/correction.ts';
@@ -264,7 +264,6 @@ describe('on a server', () => {
     const session = { hash: tokenHash(secret), user_id: ada, created_ts: 1, expires_ts: now + 9e6 } as const;
     await kit.store.tokens.add({ ...session, kind: 'session' });
   });
-  afterEach(() => kit.close());
   const correct = async (fields: object) => {
     const texts = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
     const { status, headers } = await kit.request('/me/correct', {
@@ -393,5 +392,4 @@ it('a stay in a gap moves the arrival at the next place, and the recorded stays 
     const stated = statedOn(shown, await correctedTrips(kit.store).corrections(user.uuid), t);
     expect(stated.at(-1)!.words).toContain(`at ${place!.name}`);
   }
-  await kit.close();
 });

@@ -27,11 +27,7 @@ let manager: string;
 let password: string;
 const acts: Act[] = [];
 
-const run = async (...args: string[]) => {
-  const said = await program.run(args, { now: clock });
-  expect(said, said.stderr).toMatchObject({ code: 0 });
-  return said;
-};
+const run = (...args: string[]) => program.succeed(args, { now: clock });
 
 beforeAll(async () => {
   program = await freshProgram();
@@ -102,7 +98,7 @@ async function state(path: string, fields: Record<string, string>): Promise<{ lo
   return { location };
 }
 
-const takeBack = async (): Promise<unknown> =>
+const undoLast = async (): Promise<unknown> =>
   state('/me/correct', formWith(await page(`/me/day/${day}`), 'Undo', 'id="stated"'));
 
 const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="trip-(\w+)"/g)].map((m) => m[1]!);
@@ -128,7 +124,7 @@ it('a person corrects the mode of a trip, sees it on the next page, and undoes i
   expect(form).toContain('<option value="work" selected>');
   await run('pipeline', '--all');
   expect(await page(`/me/day/${day}`)).toBe(after);
-  await takeBack();
+  await undoLast();
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
   await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
@@ -142,7 +138,7 @@ it('the undo of a saved answer lets the answer before it count again', async () 
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Plane/s);
   await state('/me/correct', formWith(await page(location), 'Undo'));
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Bus/s);
-  await takeBack();
+  await undoLast();
   expect(await page(`/me/day/${day}`)).not.toContain('id="stated"');
 });
 
@@ -161,7 +157,7 @@ it('an answer without a mode changes nothing, and a new answer overrides an earl
   await state('/me/label', { ...fields, mode: 'train' });
   expect(modes(await page(`/me/day/${day}`))).not.toContain('ferry');
   expect(modes(await page(`/me/day/${day}`))).toContain('train');
-  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
 });
 
 it('each section of a trip in a vehicle has its own question, and one save corrects the changed ones', async () => {
@@ -187,7 +183,7 @@ it('each section of a trip in a vehicle has its own question, and one save corre
   expect(saved).toMatch(/role="status">Saved\..*mode of travel: train.*Meal/);
   await state('/me/correct', formWith(saved, 'Undo'));
   expect((await found())[0]!.sections.map(({ sensed_mode }) => sensed_mode)).toContain('PredictedModeTypes.BUS');
-  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
 });
 
 it('a split of a labelled trip asks for the mode of both parts again, and an equal answer counts for one part', async () => {
@@ -204,7 +200,7 @@ it('a split of a labelled trip asks for the mode of both parts again, and an equ
   expect(part).not.toContain('value="train" checked');
   await state('/me/label', { ...formWith(part, 'How did you travel?'), mode: 'train' });
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train.*id="stated".*: Train or tram</s);
-  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
 });
 
 it('a preview shows the corrected day and saves nothing, and a wrong time is shown again as typed', async () => {
@@ -220,7 +216,7 @@ it('a preview shows the corrected day and saves nothing, and a wrong time is sho
   expect(split).toContain('value="03:33"');
   await state('/me/correct', formWith(preview, 'Save', 'Nothing is saved yet'));
   expect(trips(await page(`/me/day/${day}`))).toHaveLength(trips(before).length - 1);
-  await takeBack();
+  await undoLast();
   expect((await post('/me/preview', { ...drop, ts: 'x' })).status).toBe(400);
 });
 
@@ -253,7 +249,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(preview).toMatch(/class="legend".*ferry 3\.5 km.*02:00.*30 min · 3\.5 km/s);
   await state('/me/correct', formWith(preview, 'Save', 'Nothing is saved yet'));
   expect(trips(await page(`/me/day/${day}`))).toHaveLength(trips(before).length + 1);
-  await takeBack();
+  await undoLast();
   let saved = '';
   for (const name of ['Gym', 'Café']) {
     const form = formWith(await page(`/me/day/${day}`), 'What do you call this place?');
@@ -264,7 +260,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   // The undo of the second name lets the first one count again.
   const { location } = await state('/me/correct', formWith(await page(saved), 'Undo'));
   expect(await page(location)).toMatch(/role="status">Undone\..*<h3>Gym<\/h3>/s);
-  await takeBack();
+  await undoLast();
   expect(await page(`/me/day/${day}`)).not.toContain('<h3>Gym</h3>');
 });
 
@@ -274,7 +270,7 @@ it('the latest correction counts, also one that repeats an earlier one', async (
   for (const mode of ['train', 'ferry', 'train'])
     await state('/me/correct', { csrf: csrf!, day, kind: 'mode', ts: ts!, mode });
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train/s);
-  for (let n = 0; n < 3; n += 1) await takeBack();
+  for (let n = 0; n < 3; n += 1) await undoLast();
 });
 
 it('excluded time has no trips and is shown as ignored, until the correction is undone', async () => {
@@ -288,7 +284,7 @@ it('excluded time has no trips and is shown as ignored, until the correction is 
   const after = await page(`/me/day/${day}`);
   expect(trips(after)).toEqual([]);
   expect(after).toContain('This time is ignored at your request.');
-  await takeBack();
+  await undoLast();
   await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 });
@@ -306,7 +302,7 @@ it('a form that is sent twice stores one correction, and one for a removed trip 
   expect(stated.match(/class="stated"/g)).toHaveLength(1);
   const gone = (await post('/me/label', { ...label, mode: 'bus' })).headers.get('location')!;
   expect(await page(gone)).toContain('Nothing was saved');
-  await takeBack();
+  await undoLast();
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 });
 
@@ -327,26 +323,26 @@ it('a flag is shown as a question at its trip, and the answer removes it', async
   expect(await page('/study/sunny/flagged', manager)).toContain('Faster than this can be');
   await state('/me/correct', { ...answer, mode: 'bus' });
   expect(await page(`/me/day/${day}`)).not.toContain('Was this the mode?');
-  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
 });
 
 it('a long label is shortened, one beyond the limit is rejected, and the label "constructor" is shown as text', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const [first] = (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
   const { start_ts, end_ts } = first!;
-  const said = (name: string, data: JsonObject, i: number) => ({
+  const input = (name: string, data: JsonObject, i: number) => ({
     metadata: { key: `manual/${name}`, type: 'message', platform: 'android', write_ts: clock + i, time_zone: 'UTC' },
     data: { start_ts, end_ts, ...data },
   });
   const entries = [
-    said('purpose_confirm', { label: 'p'.repeat(1024) }, 0),
-    said('replaced_mode', { label: 'constructor' }, 1),
+    input('purpose_confirm', { label: 'p'.repeat(1024) }, 0),
+    input('replaced_mode', { label: 'constructor' }, 1),
     ...Array.from({ length: 40 }, (_, i) =>
-      said('trip_addition_input', { label: 'n'.repeat(1000), match_id: `${i}` }, i),
+      input('trip_addition_input', { label: 'n'.repeat(1000), match_id: `${i}` }, i),
     ),
-    said('mode_confirm', { label: 'm'.repeat(2_000_000) }, 0),
-    said('trip_user_input', { label: 'answered', xmlResponse: 'x'.repeat(70_000) }, 0),
-    said('trip_user_input', { label: 'a survey', xmlResponse: 'x'.repeat(60_000) }, 1),
+    input('mode_confirm', { label: 'm'.repeat(2_000_000) }, 0),
+    input('trip_user_input', { label: 'answered', xmlResponse: 'x'.repeat(70_000) }, 0),
+    input('trip_user_input', { label: 'a survey', xmlResponse: 'x'.repeat(60_000) }, 1),
   ];
   await putBatch(uuid, entries, { store, now: () => clock });
   for (const _ of ['waiting', 'moved']) {
@@ -409,7 +405,7 @@ it('a page of a study reads only people whose data changed since the last readin
   await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'ferry' });
   expect(await readAfter('/study/sunny/figures/2024-03')).toEqual(new Set([uuid]));
   expect(await page('/study/sunny/figures/2024-03', manager)).toContain('>ferry<');
-  await takeBack();
+  await undoLast();
   expect(await page('/study/sunny/figures/2024-03', manager)).not.toContain('>ferry<');
   await run('pipeline', '--all');
   read.mockRestore();
@@ -478,8 +474,11 @@ it('simultaneous corrections are all stored, and one beyond the maximum is refus
   const before = await waiting();
   expect((await drop(9e8)).headers.get('location')).toBe(`/me/day/${day}?done=full`);
   expect(await page(`/me/day/${day}?done=full`)).toContain('maximum number of corrections');
-  const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
-  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 active corrections')]);
+  await program.refuse(
+    ['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'],
+    'at most 1000 active corrections',
+    { now: clock },
+  );
   expect(await waiting()).toBe(before);
   expect((await post('/me/correct', { csrf: csrf!, day, kind: 'undo', of: '1' })).status).toBe(400);
   expect(await waiting()).toBe(before);

@@ -3,16 +3,16 @@ import { expect } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { createApp } from '../../src/server/app.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { freshProgram, type Said } from '../cli/kit.ts';
+import { type CommandResult, freshProgram } from '../cli/kit.ts';
 import { config } from '../server/kit.ts';
+import { openStoreIn } from '../support/store.ts';
 
 export interface Pages {
   store: Store;
   /** Acts of the audit log. */
   acts: Act[];
-  run(...args: string[]): Promise<Said>;
+  run(...args: string[]): Promise<CommandResult>;
   /** Cookies of the browsers of the person and of the manager. */
   person: string;
   manager: string;
@@ -22,7 +22,6 @@ export interface Pages {
   request(path: string, init: RequestInit): Promise<Response>;
   /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
   send(page: string, action: string, fields: Record<string, string | Blob>, cookie: string): Promise<Response>;
-  close(): Promise<void>;
 }
 
 /** Opens the pages of the study sunny with `users` people and `days` days, whose first person is `sim-demo-1`. */
@@ -31,15 +30,11 @@ export async function openPages(
   ...create: string[]
 ): Promise<Pages> {
   const program = await freshProgram();
-  const run = async (...args: string[]): Promise<Said> => {
-    const said = await program.run(args, { now: now() });
-    expect(said, said.stderr).toMatchObject({ code: 0 });
-    return said;
-  };
+  const run = (...args: string[]) => program.succeed(args, { now: now() });
   await run('study', 'create', 'sunny', ...create);
   await run('simulate', '--study', 'sunny', '--users', `${users}`, '--days', `${days}`);
   await run('pipeline', '--all');
-  const store = await openStore(program.address);
+  const store = await openStoreIn(program.address);
   const acts: Act[] = [];
   const app = createApp({
     store,
@@ -90,7 +85,6 @@ export async function openPages(
       for (const [name, value] of Object.entries(fields)) (body as FormData).set(name, value as string);
       return post(path, body, cookie);
     },
-    close: () => store.close(),
   };
   return pages;
 }

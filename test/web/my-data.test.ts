@@ -1,5 +1,5 @@
 // My data and My days over HTTP: downloads, phones that are lost, reasons of trips, gaps.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { languages } from '../../src/web/pages/texts/texts.ts';
 import { openPages, type Pages } from './kit.ts';
 
@@ -11,7 +11,6 @@ beforeAll(async () => {
   pages = await openPages({ users: 1, days: 12, now: () => now });
   user = (await pages.store.users.byEmail(name))!.uuid;
 });
-afterAll(() => pages?.close());
 
 const gapDay = '2024-06-30';
 const text = async (path: string): Promise<string> => (await pages.get(path, pages.person)).text();

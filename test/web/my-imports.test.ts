@@ -1,6 +1,6 @@
 // One's own history over HTTP: a file is imported, reported, ignored and used again.
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { zipStream } from '../../src/export/zip-stream.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   pages = await openPages({ users: 2, days: 2, now: () => now });
   user = (await pages.store.users.byEmail(name))!.uuid;
 });
-afterAll(() => pages?.close());
 
 /** A ride of 20 minutes that ended a week ago. */
 function gpx(): string {

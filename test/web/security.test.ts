@@ -13,9 +13,9 @@ import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
 import { SignInLimits } from '../../src/web/sign-in-limits.ts';
 import { config, type Kit, now, openKit } from '../server/kit.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { greyPixel, pmtiles } from '../support/pmtiles.ts';
 import { managerRecord, studySettings } from '../support/study.ts';
-import { tempFolder } from '../support/temp-folders.ts';
 
 let kit: Kit;
 let tiles: Tiles;
@@ -37,7 +37,7 @@ const people: Record<string, Browser> = {};
 
 beforeAll(async () => {
   const audit = async (act: Act): Promise<void> => void acts.push(act);
-  const map = join(await tempFolder(), 'map.pmtiles');
+  const map = join(tempFolder(), 'map.pmtiles');
   await writeFile(map, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
   tiles = await openTiles(map);
   kit = await openKit({ tiles, now: () => clock, config: { ...config, auth: 'token' }, audit, passwordCost });
@@ -54,7 +54,6 @@ beforeAll(async () => {
   person = /sunny\/p\/(\w+)/.exec(text)![1]!;
 });
 afterAll(async () => {
-  await kit.close();
   await tiles.close();
 });
 
@@ -219,8 +218,8 @@ it('five wrong passwords from a network lock an account for it for 15 minutes, w
   const tries = [];
   for (const name of ['of-windy', 'unknown'])
     for (let i = 0; i < 5; i++) tries.push(await form('/sign-in/study', { name, password: 'wrong' }, nobody));
-  const said = tries.map(({ status, text }) => `${status} ${text.replace(/value="[\w-]*"/, '')}`);
-  expect(new Set(said).size).toBe(1);
+  const answers = tries.map(({ status, text }) => `${status} ${text.replace(/value="[\w-]*"/, '')}`);
+  expect(new Set(answers).size).toBe(1);
   expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).toBe(403);
   clock += 901;
   expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).toBe(303);

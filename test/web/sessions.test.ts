@@ -1,6 +1,6 @@
 // How long browsers stay signed in, which names a sign-in accepts, and pages for closed connections.
 import { EventEmitter } from 'node:events';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { tokenHash } from '../../src/model/user.ts';
 import { passwordHash } from '../../src/web/password-hash.ts';
 import { type Answered, config, type Kit, now, openKit } from '../server/kit.ts';
@@ -19,7 +19,6 @@ beforeEach(async () => {
   const record = managerRecord({ password: await passwordHash(password, passwordCost) });
   await kit.store.managers.change('mira', () => record);
 });
-afterEach(() => kit.close());
 
 const form = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
   kit.request(path, {

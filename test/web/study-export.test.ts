@@ -1,5 +1,5 @@
 // The tables of a study over HTTP: a ZIP archive that is made while it is sent.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { fromBuffer, type ZipFile } from 'yauzl';
 import { zipStream } from '../../src/export/zip-stream.ts';
 import { openPages, type Pages } from './kit.ts';
@@ -10,7 +10,6 @@ let pages: Pages;
 beforeAll(async () => {
   pages = await openPages({ users: 3, days: 7, now: () => now }, '--show-names');
 });
-afterAll(() => pages?.close());
 
 /** The files of an archive, whose checksums the reader checks. */
 async function unpack(bytes: Buffer): Promise<Record<string, string>> {

@@ -1,5 +1,5 @@
 // What managers and operators see over HTTP: people found and reminded, figures as a file, what needs the operator.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openPages, type Pages } from './kit.ts';
 
 let now = Date.UTC(2024, 6, 20) / 1000;
@@ -14,7 +14,6 @@ beforeAll(async () => {
     '--show-names',
   );
 });
-afterAll(() => pages?.close());
 
 /** Moves the clock, and signs in again. */
 async function at(ts: number): Promise<void> {

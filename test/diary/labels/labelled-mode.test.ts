@@ -56,11 +56,7 @@ it('a label sets the mode of the only section of a trip in a vehicle, not of wal
 it('exports and figures have the mode of a label, and exports the analysed mode beside it', async () => {
   const program = await freshProgram();
   const now = Date.parse('2024-05-20T12:00:00Z') / 1000;
-  const run = async (...args: string[]) => {
-    const said = await program.run(args, { now });
-    expect(said, said.stderr).toMatchObject({ code: 0 });
-    return said;
-  };
+  const run = (...args: string[]) => program.succeed(args, { now });
   await run('simulate', '--users', '1', '--days', '2', '--from', '2024-03-25', '--seed', 'labelled');
   await run('pipeline', '--all');
   const [user] = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users;

@@ -10,7 +10,7 @@ import { keys } from '../../../src/model/keys.ts';
 import type { Carry, TripRecord } from '../../../src/model/trip.ts';
 import { readStretch, type StretchStore } from '../../../src/pipeline/read-stretch.ts';
 import { chainProblems } from '../../support/chain.ts';
-import { life, runs } from '../../support/lives.ts';
+import { anyLife, runs } from '../../support/lives.ts';
 import { memoryTimeseries } from '../../support/memory-timeseries.ts';
 import { t0 } from '../../support/phone.ts';
 import { android, pushedFix, pushedMove, pushedRide } from '../../support/pushes.ts';
@@ -40,7 +40,7 @@ const whole = (store: StretchStore): Promise<TripRecord[]> => chainIn(store, [1_
 describe('stretches', () => {
   it('of any sizes give the trip chain of a single stretch, for random histories', async () => {
     await fc.assert(
-      fc.asyncProperty(life, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
+      fc.asyncProperty(anyLife, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
         const store = memoryTimeseries(entries);
         const expected = await whole(store);
         expect(chainProblems(expected)).toEqual([]);
@@ -59,7 +59,7 @@ describe('stretches', () => {
 
   it('give a trip chain that obeys the rules, for random histories', async () => {
     await fc.assert(
-      fc.asyncProperty(life, async (entries) => {
+      fc.asyncProperty(anyLife, async (entries) => {
         expect(chainProblems(await whole(memoryTimeseries(entries)))).toEqual([]);
       }),
       runs(150),

@@ -13,13 +13,13 @@ import { run, tempFolder } from '../../cli/kit.ts';
 import { describeOnServers, withStore } from '../../store/servers.ts';
 import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
 import { type Derived, derived, pipeline, put } from '../../support/diary.ts';
-import { deliveriesOf, life, runs } from '../../support/lives.ts';
+import { anyLife, deliveriesOf, runs } from '../../support/lives.ts';
 import { newUser } from '../../support/store.ts';
 
 /** What may happen to a person after a push. */
 const acts = ['nothing', 'run', 'push again', 'rebuild', 'recover', 'migrate', 'export and import'] as const;
 
-const journeys = life.chain((untold) => {
+const journeys = anyLife.chain((untold) => {
   const entries = withTokens(untold);
   return correctionsOf(entries).chain((corrections) =>
     fc.record({
@@ -52,7 +52,7 @@ async function done(act: (typeof acts)[number], uuid: string, pushed: Entry[], p
   if (act === 'rebuild') await command(here.address, 'rebuild', '--user', uuid);
   if (act === 'recover') await command(here.address, 'recover-errors', '--user', uuid);
   if (act !== 'migrate' && act !== 'export and import') return places;
-  const folder = join(await tempFolder(), 'out');
+  const folder = join(tempFolder(), 'out');
   if (act === 'migrate') await command(here.address, 'migrate', '--to', there.address);
   else await command(here.address, 'export', '--user', uuid, '--out', folder);
   await here.store.erase(uuid);
@@ -111,7 +111,7 @@ async function expectToHold(places: readonly Place[], usual: number): Promise<vo
 
 /** Runs `work` with a new embedded store. */
 async function embedded<T>(work: (place: Place) => Promise<T>): Promise<T> {
-  const address = `sqlite:${await tempFolder()}`;
+  const address = `sqlite:${tempFolder()}`;
   const store = await openStore(address);
   return work({ address, store }).finally(() => store.close());
 }

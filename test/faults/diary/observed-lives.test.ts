@@ -16,7 +16,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { describeOnServers, withStore } from '../../store/servers.ts';
 import { correctionsOf } from '../../support/corrections.ts';
 import { pipeline, put } from '../../support/diary.ts';
-import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { anyLife, type Delivery, deliveriesOf, runs } from '../../support/lives.ts';
 import { t0 } from '../../support/phone.ts';
 import { pushedIn, recordedIn } from '../../support/recorded.ts';
 import { newStore, newUser } from '../../support/store.ts';
@@ -98,7 +98,7 @@ async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Prom
   }
 }
 
-const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
 /** The entries, `seconds` later. */
 function later(entries: readonly Entry[], seconds: number): Entry[] {
@@ -110,7 +110,7 @@ function later(entries: readonly Entry[], seconds: number): Entry[] {
 
 /** Histories over clock changes of their zones, some with corrections, and their deliveries. */
 const lives = fc
-  .tuple(life, fc.constantFrom('2023-11-14', '2024-03-09', '2024-03-30', '2024-10-26', '2024-11-02'))
+  .tuple(anyLife, fc.constantFrom('2023-11-14', '2024-03-09', '2024-03-30', '2024-10-26', '2024-11-02'))
   .map(([entries, day]) => later(entries, Date.parse(`${day}T07:00:00Z`) / 1000 - t0))
   .chain((entries) => fc.tuple(fc.constant(entries), fc.oneof(correctionsOf(entries), fc.constant([]))))
   .map(([entries, corrections]) => [...entries, ...corrections])
@@ -119,7 +119,7 @@ const lives = fc
 async function expectToFill(store: Store, plain: Store, usual: number): Promise<void> {
   const property = fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
     const days = await daysAfter(store, uuid, delivery);
-    expect(days).toEqual(await daysAfter(plain, uuid, atOnce(entries)));
+    expect(days).toEqual(await daysAfter(plain, uuid, inOnePush(entries)));
   });
   await fc.assert(property, runs(usual));
 }
@@ -138,7 +138,7 @@ describe('the kinds of time of a random history', () => {
   ])('sum to the length of each day around a change of the clock from %s', async (day, hours) => {
     const store = await newStore();
     const entries = [...simulateDays({ platform: 'android', day, seed: 'ada', zone: 'Europe/Berlin' }, 3)].flat();
-    const days = await daysAfter(store, newUuid(), atOnce(entries));
+    const days = await daysAfter(store, newUuid(), inOnePush(entries));
     expect(days.map(({ from }) => from)).toEqual(days.map(({ day }) => startOfDay(day, 'Europe/Berlin')));
     expect(days.map(({ from, to }) => (to - from) / 3600)).toEqual(hours);
   });
@@ -155,7 +155,7 @@ describe.skipIf(recorded.length === 0)('the kinds of time of recorded days', () 
   it.each(recorded)('%s: fill every day, and are the same for any delivery', async (_, path) => {
     const store = await newStore();
     const [uuid, entries] = [newUuid(), pushedIn(path)];
-    const days = await daysAfter(store, uuid, atOnce(entries));
+    const days = await daysAfter(store, uuid, inOnePush(entries));
     const property = fc.asyncProperty(deliveriesOf(entries), async (delivery) => {
       expect(await daysAfter(store, uuid, delivery)).toEqual(days);
     });

@@ -9,7 +9,7 @@ import { simulateDays } from '../../../src/simulate/simulate-day.ts';
 import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../../support/chain.ts';
 import { type Derived, derived, memoryLog, pipeline, put } from '../../support/diary.ts';
-import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { anyLife, type Delivery, deliveriesOf, runs } from '../../support/lives.ts';
 import { newUser, useStore } from '../../support/store.ts';
 
 const store = useStore();
@@ -29,7 +29,7 @@ async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {
   }
 }
 
-const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
 /** Expects two equal outcomes, byte by byte. */
 function expectSame(found: Derived, expected: Derived): void {
@@ -43,10 +43,10 @@ function expectSame(found: Derived, expected: Derived): void {
 
 describe('a random history', () => {
   it('gives the same diary for any delivery', async () => {
-    const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+    const lives = anyLife.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
-        expectSame(await outcome(uuid, delivery), await outcome(uuid, atOnce(entries)));
+        expectSame(await outcome(uuid, delivery), await outcome(uuid, inOnePush(entries)));
       }),
       runs(25),
     );
@@ -54,17 +54,17 @@ describe('a random history', () => {
 
   it('gives the same diary in one run over stretches of any size', async () => {
     await fc.assert(
-      fc.asyncProperty(life, fc.integer({ min: 2, max: 60 }), async (entries, stretchSize) => {
+      fc.asyncProperty(anyLife, fc.integer({ min: 2, max: 60 }), async (entries, stretchSize) => {
         const uuid = newUuid();
         const inStretches = await outcome(uuid, { pushes: [{ entries, run: true, stretchSize }] });
-        expectSame(inStretches, await outcome(uuid, atOnce(entries)));
+        expectSame(inStretches, await outcome(uuid, inOnePush(entries)));
       }),
       runs(12),
     );
   });
 
   it('is rebuilt without a change', async () => {
-    const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+    const lives = anyLife.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.integer({ min: -1, max: 200_000 }), async ([entries, { pushes }], seconds) => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else a rebuild is their first analysis
@@ -93,7 +93,7 @@ describe.each(['android', 'ios'] as const)('three simulated days of an %s phone'
 
   it('give the same diary for any delivery', async () => {
     const uuid = newUuid();
-    const expected = await outcome(uuid, atOnce(entries));
+    const expected = await outcome(uuid, inOnePush(entries));
     expect(expected.documents.length).toBe(3);
     const orders: Delivery[] = [
       { pushes: days.toReversed().map((day) => ({ entries: day, run: true, stretchSize: 5000 })) },

@@ -7,7 +7,8 @@ import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeOnServers, withDatabaseOn } from '../../store/servers.ts';
 import { buildProgram } from '../../support/build.ts';
-import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } from '../kit.ts';
+import { tempFolder } from '../../support/clean-up.ts';
+import { everythingOf, pause, pushesOf, times, withSeed, withStore } from '../kit.ts';
 import { type Exit, type Running, run, start } from '../program.ts';
 
 const people = times('MOBILITY_TEST_PEOPLE', 12);
@@ -30,13 +31,11 @@ const diariesOf = (store: Store, uuids: readonly string[]): Promise<string[]> =>
 
 /** Everybody's diary after one undisturbed run on the embedded store. */
 function undisturbed(): Promise<string[]> {
-  return inFolder((folder) =>
-    withStore(folder, async (store) => {
-      const uuids = await fill(store);
-      expect(await runAll(store, { log: silentLog, now: () => 4_000_000_000 })).toMatchObject({ failed: 0 });
-      return diariesOf(store, uuids);
-    }),
-  );
+  return withStore(tempFolder(), async (store) => {
+    const uuids = await fill(store);
+    expect(await runAll(store, { log: silentLog, now: () => 4_000_000_000 })).toMatchObject({ failed: 0 });
+    return diariesOf(store, uuids);
+  });
 }
 
 /** Keeps workers running, and kills one of them every few seconds, until no user has new entries. */
@@ -74,22 +73,21 @@ describeOnServers(
   (server) => {
     it('process every user and give the diary of an undisturbed run', () =>
       withSeed((random) =>
-        withDatabaseOn(server(), (address) =>
-          inFolder(async (folder) => {
-            await buildProgram();
-            const store = await openStore(address);
-            try {
-              const uuids = await fill(store);
-              const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
-              const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
-              expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
-              expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);
-              expect(await diariesOf(store, uuids)).toEqual(await undisturbed());
-            } finally {
-              await store.close();
-            }
-          }),
-        ),
+        withDatabaseOn(server(), async (address) => {
+          const folder = tempFolder();
+          await buildProgram();
+          const store = await openStore(address);
+          try {
+            const uuids = await fill(store);
+            const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
+            const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
+            expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
+            expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);
+            expect(await diariesOf(store, uuids)).toEqual(await undisturbed());
+          } finally {
+            await store.close();
+          }
+        }),
       ));
   },
   { mayLeave: true },

@@ -6,12 +6,20 @@ import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type { EntryQuery, Store, UnusableEntry } from '../../../src/store/store.ts';
 import { expectedOf } from '../../store/contract/find.ts';
-import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from '../../store/contract/kit.ts';
-import { usePlaces } from '../../store/support/folders.ts';
+import {
+  findAll,
+  findRows,
+  newPerson,
+  numbers,
+  type Person,
+  rejects,
+  same,
+  storeWithUser,
+} from '../../store/contract/kit.ts';
 import { share } from '../../support/sample.ts';
+import { openStoreIn } from '../../support/store.ts';
 import { around, isAhead, isSame, judge, Model, nameOf } from './model.ts';
 
-const places = usePlaces();
 vi.setConfig({ testTimeout: 600_000 });
 const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? share(25));
 
@@ -119,7 +127,7 @@ const move = step('move', moving, async ({ ahead, limit }, { user, model, now })
   model.due ||= marked.documents;
 });
 
-const takeBack = step(
+const recover = step(
   'take back',
   fc.record({ every: fc.constantFrom(1, 2, 3), other: anyEntry }),
   async ({ every, other }, { store, user, model }) => {
@@ -128,7 +136,7 @@ const takeBack = step(
       const repaired = { ...other, metadata: { ...other.metadata, write_ts: other.metadata.write_ts + (i % 2) } };
       return { id, entry: identity === null ? repaired : (entry as unknown as Entry) };
     });
-    expect(await store.errors.recover(user.id, back)).toBe(model.takeBack(back));
+    expect(await store.errors.recover(user.id, back)).toBe(model.recover(back));
   },
 );
 
@@ -220,7 +228,7 @@ const anySteps = fc.array(
       { weight: 6, arbitrary: put },
       { weight: 5, arbitrary: move },
       { weight: 3, arbitrary: find },
-      ...[takeBack, marksTaken, documents, applyTrips, leaseLost, erase].map((arbitrary) => ({
+      ...[recover, marksTaken, documents, applyTrips, leaseLost, erase].map((arbitrary) => ({
         weight: 1,
         arbitrary,
       })),
@@ -285,8 +293,8 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
 }
 
 it('a store has the same contents as plain maps after the same calls', async () => {
-  const { folder, store: first } = await places.newStore();
-  const second = await places.open(folder);
+  const { folder, store: first } = await storeWithUser();
+  const second = await openStoreIn(folder);
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {
       const person = await newPerson(first);

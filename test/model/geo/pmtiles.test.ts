@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openTiles } from '../../../src/web/pmtiles.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { runs } from '../../support/lives.ts';
 import { pmtiles } from '../../support/pmtiles.ts';
-import { tempFolder } from '../../support/temp-folders.ts';
 
-const folder = await tempFolder();
+const folder = tempFolder();
 let files = 0;
 async function fileOf(bytes: Uint8Array): Promise<string> {
   files += 1;

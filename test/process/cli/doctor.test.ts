@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { serve } from '@hono/node-server';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -13,7 +13,7 @@ import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { simulateDay } from '../../../src/simulate/simulate-day.ts';
-import { run as runOn, type Said } from '../../cli/kit.ts';
+import { type CommandResult, run as runOn } from '../../cli/kit.ts';
 import { changeRow } from '../../faults/kit.ts';
 import { androidLocation, config, type Kit, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
@@ -42,12 +42,11 @@ beforeEach(async () => {
   ada = await register('ada');
   token = (await run('users', 'token', 'ada')).stdout.trim();
 });
-afterEach(() => kit.close());
 
 const now = (): number => clock;
 const register = async (name: string): Promise<string> =>
   (await kit.store.users.register(name, { now: clock })).user.uuid;
-const run = (...args: string[]): Promise<Said> =>
+const run = (...args: string[]): Promise<CommandResult> =>
   runOn(args, { env: { MOBILITY_STORE: kit.store.address, MOBILITY_LOG_DIR: `${folder()}/logs` }, now: clock });
 const folder = (): string => kit.store.address.replace('sqlite:', '');
 const push = async (...entries: JsonObject[]): Promise<number> =>
@@ -79,9 +78,9 @@ interface Broken {
 }
 /** The first failed step that the doctor finds for ada, with one remedy, or null. */
 async function broken(...flags: string[]): Promise<Broken | null> {
-  const said = await run('doctor', '--user', 'ada', '--json', ...flags);
-  const { broken: found } = said.json<{ broken: Broken | null }>();
-  expect([said.code, said.stderr]).toEqual([found === null ? 0 : 3, '']);
+  const result = await run('doctor', '--user', 'ada', '--json', ...flags);
+  const { broken: found } = result.json<{ broken: Broken | null }>();
+  expect([result.code, result.stderr]).toEqual([found === null ? 0 : 3, '']);
   const text = await run('doctor', '--user', 'ada', ...flags);
   expect(text.stdout).not.toMatch(/mob_|37\.87|52\.5/);
   if (found !== null) {
@@ -95,8 +94,11 @@ const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
 it('the doctor refuses a future day, and `users list` takes several states', async () => {
-  const said = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
-  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('up to today, 2024-03-12, found 2031-01-01')]);
+  const result = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
+  expect([result.code, result.stderr]).toEqual([
+    2,
+    expect.stringContaining('up to today, 2024-03-12, found 2031-01-01'),
+  ]);
   const listed = async (...states: string[]) =>
     (await run('users', 'list', ...states.flatMap((one) => ['--state', one]), '--json')).json<{ users: [] }>().users;
   expect(await listed('in_order', 'never_began')).toHaveLength(1);
@@ -106,8 +108,8 @@ it('the doctor refuses a future day, and `users list` takes several states', asy
 it('without a fault the doctor reports that all steps succeed, and status that all users are in order', async () => {
   await live(60);
   expect(await broken()).toBeNull();
-  const said = await run('status');
-  expect([said.code, said.stdout]).toEqual([0, expect.stringMatching(/^people +1: 1 in order\n/)]);
+  const result = await run('status');
+  expect([result.code, result.stdout]).toEqual([0, expect.stringMatching(/^people +1: 1 in order\n/)]);
 });
 
 describe('the first failing step is named, with its remedy:', () => {
@@ -218,12 +220,12 @@ describe('the first failing step is named, with its remedy:', () => {
     await run('study', 'create', 'sunny');
     const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
     expect((await kit.post('/profile/create', { user: wrong })).status).toBe(403);
-    const said = await run('doctor', '--user', wrong);
-    expect([said.code, said.stdout]).toEqual([
+    const result = await run('doctor', '--user', wrong);
+    expect([result.code, result.stdout]).toEqual([
       3,
       expect.stringMatching(/^BROKEN {2}joined: .*study rainy.*studies: sunny\.\nnext: /),
     ]);
-    expect(said.stdout).not.toContain('xxxx');
+    expect(result.stdout).not.toContain('xxxx');
   });
 
   it('old app', async () => {
@@ -305,8 +307,8 @@ describe('the first failing step is named, with its remedy:', () => {
     clock += 2 * day;
     await putBatch(ada, sent.filter(isKept), { store: kit.store, now });
     await pipeline();
-    const said = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
-    expect([said.code, said.stdout]).toEqual([
+    const result = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
+    expect([result.code, result.stdout]).toEqual([
       3,
       expect.stringMatching(
         /BROKEN {2}located: 2024-03-12, times of UTC: no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/,
@@ -340,8 +342,8 @@ describe('the first failing step is named, with its remedy:', () => {
     await run('backup', `${folder()}-copy`);
     const sound = await run('doctor', '--url', inner);
     expect([sound.stdout, sound.code]).toEqual([expect.stringMatching(/^ok +proxy /m), 0]);
-    const said = await run('doctor', '--url', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    expect([said.code, said.stdout]).toEqual([
+    const result = await run('doctor', '--url', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    expect([result.code, result.stdout]).toEqual([
       3,
       expect.stringMatching(/^BROKEN +proxy +a body of 4 MiB is answered with 413/m),
     ]);
@@ -363,8 +365,8 @@ it('the doctor and status find no fault for 200 users without one, nor in their 
   expect(await states()).toMatchObject({ all: 201, in_order: 200, never_began: 1 });
   const wrong: string[] = [];
   for (let i = 1; i <= 200; i++) {
-    const said = await run('doctor', '--user', `sound-${i}`, '--day', '2024-03-12');
-    if (said.code !== 0) wrong.push(said.stdout);
+    const result = await run('doctor', '--user', `sound-${i}`, '--day', '2024-03-12');
+    if (result.code !== 0) wrong.push(result.stdout);
   }
   expect(wrong).toEqual([]);
 });

@@ -123,7 +123,7 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
   });
 
   it('on standard output of a server loses log lines but no call, and each process reports it once', async () => {
-    const folder = await tempFolder();
+    const folder = tempFolder();
     const store = join(folder, 'store');
     const server = await startServer(store, { env: { MOBILITY_WORKERS: '2' }, ...redirected('>/dev/full') });
     for (let i = 0; i < 30; i += 1) expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
@@ -148,7 +148,7 @@ describe.skipIf(!canLimit)('standard output in a file with a small size limit', 
 
   /** Has room for so many bytes. */
   const fileWith = async (room: number): Promise<{ file: string; through: string[] }> => {
-    const file = join(await tempFolder(), 'output');
+    const file = join(tempFolder(), 'output');
     await writeFile(file, '');
     await truncate(file, most - room);
     return { file, through: ['prlimit', `--fsize=${most}:`, ...redirected(`>>${file}`).through] };
@@ -164,7 +164,7 @@ describe.skipIf(!canLimit)('standard output in a file with a small size limit', 
 
   it('loses lines of a server until there is space, the log counts them, and the next line is whole', async () => {
     const { file, through } = await fileWith(20);
-    const store = join(await tempFolder(), 'store');
+    const store = join(tempFolder(), 'store');
     const server = await startServer(store, { through });
     for (let i = 0; i < 2; i += 1) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     await promisify(execFile)('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
@@ -454,7 +454,7 @@ describe('pipeline --all --every', () => {
 
   it('reports an unavailable store once per round and continues when the store is available again', async () => {
     const { address } = await simulated(2);
-    const env = { MOBILITY_LOG_DIR: await tempFolder() }; // in the store's folder, a line would make it anew
+    const env = { MOBILITY_LOG_DIR: tempFolder() }; // in the store's folder, a line would make it anew
     const running = await start(['pipeline', '--all', '--every', '1s', '--store', address], { env });
     onTestFinished(() => void running.kill());
     await until(() => running.output().stderr.startsWith('2 users: 2 done'));
@@ -469,7 +469,7 @@ describe('pipeline --all --every', () => {
 
 it('passes the options of Node to its workers', async () => {
   const { address } = await simulated(2);
-  const note = join(await tempFolder(), 'processes');
+  const note = join(tempFolder(), 'processes');
   const preload = `data:text/javascript,import{appendFileSync}from'node:fs';appendFileSync(process.env.NOTE,'one ')`;
   const command = [program, 'pipeline', '--all', '--workers', '2', '--store', address];
   await promisify(execFile)(process.execPath, ['--import', preload, ...command], {
@@ -509,7 +509,7 @@ const simulatedUsers = (stdout: string) =>
 
 it('a server stops with 0 at SIGTERM and at Ctrl-C', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const folder = await tempFolder();
+    const folder = tempFolder();
     const env = { MOBILITY_STORE: join(folder, 'store') };
     const server = await start(['serve', '--auth', 'dev', '--port', '0', '--workers', '1'], { env });
     await until(() => server.output().stderr.includes('listens on'));

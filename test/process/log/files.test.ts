@@ -9,10 +9,11 @@ import { parseFileLine } from '../../../src/log/line-format.ts';
 import { createQueue } from '../../../src/log/queue.ts';
 import type { FileLogOptions } from '../../../src/log/writer.ts';
 import { isMobilityError } from '../../../src/model/mobility-error.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { isHere } from '../../support/needs.ts';
 import { until } from '../../support/until.ts';
 import { words } from '../../support/words.ts';
-import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
+import { ended, logFiles, messagesOf, spoke, startChild, textOf } from './support/kit.ts';
 
 // Noon of the host's day, so that the current file has this name wherever the tests run.
 const noon = new Date(2026, 2, 14, 12).getTime();
@@ -43,7 +44,7 @@ async function writeBatches(dir: string, { log }: FileLog, batches: number): Pro
 
 describe('a log file', () => {
   it('has each message as one line with timestamp, level and thread id', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const files = await open(dir);
     files.log.write('INFO', 'one\nmessage');
     files.log.writeAll('DEBUG', ['two', 'three: ä😀']);
@@ -60,7 +61,7 @@ describe('a log file', () => {
   });
 
   it('has many lines in order, although they are formatted beside other work', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const files = await open(dir);
     let formatted = 0;
     const at = (i: number): string => {
@@ -83,7 +84,7 @@ describe('a log file', () => {
   });
 
   it('has lines of the configured level and above', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const { log, close } = await open(dir, { logLevel: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
     log.writeAll('INFO', ['no', 'no']);
@@ -93,7 +94,7 @@ describe('a log file', () => {
   });
 
   it('is private, also when it is compressed, and so is its folder', async () => {
-    const dir = join(newFolder(), 'new', 'logs');
+    const dir = join(tempFolder(), 'new', 'logs');
     const files = await open(dir, { maxSizeMiB: 0.001 });
     await writeBatches(dir, files, 2);
     await files.close();
@@ -103,7 +104,7 @@ describe('a log file', () => {
   });
 
   it('is continued by the next process of the day, after a line that a crash cut off', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     for (const text of ['first', 'second']) {
       const files = await open(dir, { kind: 'pipeline' });
       files.log.write('INFO', text);
@@ -118,7 +119,7 @@ describe('a log file', () => {
   });
 
   it('has every line of a process that exits right after close; later lines are ignored', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     expect(await ended(await startChild(dir, 'pipeline', '2000', 'close'))).toBe(0);
     expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
     const files = await open(dir);
@@ -131,7 +132,7 @@ describe('a log file', () => {
 
 describe('rotation', () => {
   it('compresses full files and loses no line, also over a restart', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     for (let run = 0; run < 2; run += 1) {
       const files = await open(dir, { maxSizeMiB: 0.01 });
       await writeBatches(dir, files, 10);
@@ -146,7 +147,7 @@ describe('rotation', () => {
   });
 
   it('starts a new file with the day', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const files = await open(dir);
     files.log.write('INFO', 'today');
     await until(() => messagesOf(dir).length === 1);
@@ -158,7 +159,7 @@ describe('rotation', () => {
   });
 
   it('leaves the current file alone if it was begun while compressing waited for another process', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const other = tryLock(dir, 'archive')!;
     const files = await open(dir);
     files.log.write('INFO', 'today');
@@ -175,7 +176,7 @@ describe('rotation', () => {
   });
 
   it('keeps the newest finished files, as many as configured', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'pipeline-2026-03-01.log.gz'), gzipSync('another kind\n'));
     const files = await open(dir, { maxSizeMiB: 0.005, logMaxFiles: 3 });
     await writeBatches(dir, files, 3);
@@ -193,7 +194,7 @@ describe('files that a killed process left', () => {
     writeFileSync(join(dir, name), `1:2:3:4:5:6:${text}\n`);
 
   it('are compressed by the next process: of other days, other kinds and other runs, but not twice', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     for (const day of ['server-2026-03-12', 'pipeline-2026-03-12', 'server-2-2026-03-13'])
       leave(dir, `${day}.log`, day);
     leave(dir, 'server-2026-03-14.log', 'full');
@@ -212,7 +213,7 @@ describe('files that a killed process left', () => {
   });
 
   it('are not changed while their process runs, also by another kind of process', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const other = await open(dir, { kind: 'pipeline' });
     vi.setSystemTime(noon + 86_400_000);
     await (await open(dir)).close();
@@ -223,7 +224,7 @@ describe('files that a killed process left', () => {
   });
 
   it('keep all lines if the clock was set back and a name is used twice', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-12.log.gz'), gzipSync('1:2:3:4:5:6:before\n'));
     leave(dir, 'server-2026-03-12.log', 'after');
     await (await open(dir)).close();
@@ -233,7 +234,7 @@ describe('files that a killed process left', () => {
 
 describe('several processes', () => {
   it('of a kind each have their own file, and the next ones continue these', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     for (const round of [1, 2]) {
       const both = [await open(dir), await open(dir)];
       for (const [i, { log }] of both.entries()) log.write('INFO', `${i + 1} ${round}`);
@@ -245,7 +246,7 @@ describe('several processes', () => {
 
   it('leave a file to its process until that ends, also by a kill', async () => {
     vi.useRealTimers();
-    const dir = newFolder();
+    const dir = tempFolder();
     const child = await startChild(dir, 'server', '10', 'wait');
     const end = ended(child);
     await spoke(child);
@@ -266,7 +267,7 @@ describe('several processes', () => {
     ['of a server, which write through their primary,', 'server', [1], ['3']],
   ])('%s lose no line', async (_, kind, numbers, workers) => {
     vi.useRealTimers();
-    const dir = newFolder();
+    const dir = tempFolder();
     const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
     expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
     expect(messagesOf(dir)).toHaveLength(9000);
@@ -275,7 +276,7 @@ describe('several processes', () => {
   });
 
   it('wait with compression while another one rewrites finished files', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-12.log'), 'old\n');
     const lock = tryLock(dir, 'archive')!;
     const files = await open(dir);
@@ -292,7 +293,7 @@ describe('a fault', () => {
   it.skipIf(!isHere('/dev/full', existsSync('/dev/full')))(
     'of a full disk never reaches the writer; dropped lines are counted',
     async () => {
-      const dir = newFolder();
+      const dir = tempFolder();
       symlinkSync('/dev/full', join(dir, current));
       const warnings: string[] = [];
       const files = await open(dir, { warn: (text) => warnings.push(text) });
@@ -338,9 +339,9 @@ describe('a fault', () => {
   });
 
   it('of the folder is reported when the log is opened, with advice', async () => {
-    const file = join(newFolder(), 'a-file');
+    const file = join(tempFolder(), 'a-file');
     writeFileSync(file, '');
-    const [folder, unlockable] = [newFolder(), newFolder()];
+    const [folder, unlockable] = [tempFolder(), tempFolder()];
     mkdirSync(join(folder, current)); // as a file of another owner
     writeFileSync(join(unlockable, '.server.claim'), 'no lock here '.repeat(100));
     for (const dir of [file, join(file, 'logs'), folder, unlockable]) {
@@ -351,7 +352,7 @@ describe('a fault', () => {
   });
 
   it('of a removed folder ends with the next line, which creates it again, with a claim', async () => {
-    const dir = join(newFolder(), 'logs');
+    const dir = join(tempFolder(), 'logs');
     const files = await open(dir);
     files.log.write('INFO', 'before');
     await until(() => messagesOf(dir).length === 1);
@@ -366,7 +367,7 @@ describe('a fault', () => {
   });
 
   it('of compression is reported, and the other files are compressed', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     mkdirSync(join(dir, 'server-2026-03-12.log'));
     writeFileSync(join(dir, 'server-2026-03-13.log'), 'old\n');
     const warnings: string[] = [];

@@ -5,8 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createStamp, fileLine } from '../../../src/log/line-format.ts';
 import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../../src/log/read-log.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
-import { ended, newFolder, startChild } from './support/kit.ts';
+import { ended, startChild } from './support/kit.ts';
 
 const noon = Date.UTC(2026, 2, 14, 12) / 1000;
 const stamp = createStamp('UTC');
@@ -23,7 +24,7 @@ const messages = (lines: LogLine[]): string[] => lines.map(({ message }) => mess
 
 describe('reading a folder of logs', () => {
   it('returns the lines of finished and current files of all sources, day by day, in the order of each source', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-13.1.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
     writeFileSync(join(dir, 'server-2026-03-14.10.log'), texts([noon + 3, 'd']));
@@ -45,7 +46,7 @@ describe('reading a folder of logs', () => {
   });
 
   it('returns the lines of a period, and does not open files of other days', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-01.log'), texts([noon, 'in a file of another day']));
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a'], [noon + 1, 'b'], [noon + 2, 'c']));
     writeFileSync(join(dir, 'server-2026-03-30.log.gz'), 'not even gzip');
@@ -55,7 +56,7 @@ describe('reading a folder of logs', () => {
   });
 
   it('skips and counts lines that are not in the format or were cut off', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const torn = text(noon, 'END POST /x 0.75').slice(0, 20);
     writeFileSync(
       join(dir, 'server-2026-03-14.log'),
@@ -67,7 +68,7 @@ describe('reading a folder of logs', () => {
   });
 
   it('returns lines whole that lie across two pieces of a file', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const many = Array.from({ length: 4000 }, (_, n): [number, string] => [noon + n, `${n} ${'ä😀'.repeat(n % 60)}`]);
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts(...many));
     writeFileSync(join(dir, 'pipeline-2026-03-14.log.gz'), gzipSync(texts(...many)));
@@ -79,7 +80,7 @@ describe('reading a folder of logs', () => {
   });
 
   it('continues after a damaged file and names it', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const whole = gzipSync(
       texts(...Array.from({ length: 9000 }, (_, n): [number, string] => [noon, `a ${n} ${Math.sin(n)}`])),
     );
@@ -98,20 +99,20 @@ describe('reading a folder of logs', () => {
   });
 
   it('reads a file once that exists both plain and compressed', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a']));
     writeFileSync(join(dir, 'server-2026-03-14.log.gz'), gzipSync(texts([noon, 'a'])));
     expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
   });
 
   it('fails for a missing folder with the remedy', async () => {
-    await expect(readAll({ dir: join(newFolder(), 'none') })).rejects.toMatchObject({
+    await expect(readAll({ dir: join(tempFolder(), 'none') })).rejects.toMatchObject({
       code: 'MOBILITY_LOG_UNREADABLE',
     });
   });
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const children = await Promise.all([1, 2].map(() => startChild(dir, 'server', '2000', 'close', '0.01')));
     let running = true;
     void Promise.all(children.map(ended)).then(() => {
@@ -161,7 +162,7 @@ describe('following', () => {
   }
 
   it('returns lines written from now on, not earlier ones', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'old']));
     const found = await follow({ dir }, 2, async (_, looked) => {
@@ -173,7 +174,7 @@ describe('following', () => {
   });
 
   it('with a time returns the lines since then, and continues', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
     writeFileSync(file, texts([noon + 1, 'live']));
@@ -182,7 +183,7 @@ describe('following', () => {
   });
 
   it('continues across rotation, compression and new sources', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'a']));
     const found = await follow({ dir, since: 0 }, 5, async (_, looked) => {
@@ -197,7 +198,7 @@ describe('following', () => {
   });
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
-    const dir = newFolder();
+    const dir = tempFolder();
     const found = await follow({ dir, since: 0 }, 2000, async () => {
       await ended(await startChild(dir, 'server', '2000', 'close', '0.005'));
     });

@@ -9,8 +9,9 @@ import { openFileLog } from '../../../src/log/files.ts';
 import { createStamp, fileLine } from '../../../src/log/line-format.ts';
 import { line } from '../../../src/log/messages.ts';
 import { scrubLogs } from '../../../src/log/scrub.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
-import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
+import { ended, logFiles, messagesOf, spoke, startChild, textOf } from './support/kit.ts';
 
 const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', user_email: 'ada@example.org' };
 const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', user_email: "o'ada@example.org" };
@@ -39,7 +40,7 @@ const bytesOf = (dir: string): string =>
     .join('');
 
 it('removes name and UUID from plain and compressed files, and changes no line of other users', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const day = text([...callsOf(ben), ...callsOf(ada), ...callsOf(eve)]);
   const scrubbed = text([...callsOf(ben), ...callsOf(erased), ...callsOf(eve)]);
   const foreign = Buffer.from([0xff, 0x0a, 0x80, 0x0d, 0x0a, 0x41]); // no UTF-8, no line break at the end
@@ -55,7 +56,7 @@ it('removes name and UUID from plain and compressed files, and changes no line o
 });
 
 it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   for (let i = 10; i < 30; i += 1) writeFileSync(join(dir, `server-2026-03-${i}.log`), text(callsOf(ada)));
   await scrubLogs(dir, [ada]);
   const open = readdirSync('/proc/self/fd').map((fd) => {
@@ -69,7 +70,7 @@ it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
 });
 
 it('removes keys that a phone chose from the lines of its person, and keeps the keys of the service', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const own = (uuid: string, key: string) => line.entryStored(uuid, key, 1463500000.25, 'inserted');
   const lines = (uuid: string, chosen: string, odd: string) => [
     own(uuid, 'background/location'),
@@ -86,7 +87,7 @@ it('removes keys that a phone chose from the lines of its person, and keeps the 
 });
 
 it('removes an address from paths and keys, also percent-encoded or in capitals', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const linesWith = (name: string, encoded: string): string[] => [
     line.startCall('POST', `/pub/${encoded}/phone`),
     line.answered(403, 'POST', `/overland/${name}`),
@@ -105,7 +106,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
 });
 
 it('can be repeated, and needs no name', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(callsOf(ada)));
   for (const lines of [4, 0]) {
     expect(await scrubLogs(dir, [{ ...ada, user_email: null }])).toMatchObject({ files: 1, lines, left: [] });
@@ -116,7 +117,7 @@ it('can be repeated, and needs no name', async () => {
 });
 
 it('removes several people in one call', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]));
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
   const kept = { ...erased, user_email: `erased${'-'.repeat(ben.user_email.length - 6)}` };
@@ -124,7 +125,7 @@ it('removes several people in one call', async () => {
 });
 
 it('replaces a name that is no address only where the server logged a caller, also a refused one', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const refused = (name: string) => [
     line.refusedToken('1f6c02ab', 'revoked on 2026-03-14T09:30:00.000+01:00', 'of', name),
     line.refusedToken('1f6c02ab', 'not known', 'sent as', name),
@@ -137,7 +138,7 @@ it('replaces a name that is no address only where the server logged a caller, al
 });
 
 it('makes a running process start a new file, and that process loses no line', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const settings = { logDir: dir, logLevel: 'debug', maxSizeMiB: 1, logMaxFiles: 9, warn: () => {} } as const;
   const files = await openFileLog({ ...settings, kind: 'server' });
   files.log.writeAll('INFO', callsOf(ada));
@@ -162,7 +163,7 @@ it('makes a running process start a new file, and that process loses no line', a
 });
 
 it('leaves nothing of a compression or an erasure that was killed', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const child = await startChild(dir, 'server', '10', 'wait'); // a living server must not hold it up
   await spoke(child);
   writeFileSync(join(dir, 'server-2026-03-13.log'), text(callsOf(ada)));
@@ -177,7 +178,7 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
 });
 
 it('waits for a process that compresses files, and removes the person from its result', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const lock = tryLock(dir, 'archive')!;
   writeFileSync(join(dir, 'server-2026-03-13.log.gz.draft'), 'being written');
   const scrubbing = scrubLogs(dir, [ada]);
@@ -190,7 +191,7 @@ it('waits for a process that compresses files, and removes the person from its r
 });
 
 it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   mkdirSync(join(dir, 'server-2026-03-13.log'));
   writeFileSync(join(dir, 'server-2026-03-14.log.gz'), 'no gzip');
   const { left } = await scrubLogs(dir, [ada]);
@@ -199,7 +200,7 @@ it('names the files that it could not read, and finds nothing in a folder that d
 });
 
 it('ends for words of any length that a caller wrote into the log', async () => {
-  const dir = newFolder();
+  const dir = tempFolder();
   const long = `START GET /${'x'.repeat(500_000)}\nSTART GET /${"-'".repeat(250_000)}\n`;
   writeFileSync(join(dir, 'server-2026-03-14.log'), long + text(callsOf(ada)));
   expect((await scrubLogs(dir, [ada])).left).toEqual([]);

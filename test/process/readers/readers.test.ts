@@ -99,11 +99,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
 
   beforeAll(async () => {
     program = await freshProgram();
-    const run = async (...args: string[]) => {
-      const said = await program.run(args);
-      expect(said, said.stderr).toMatchObject({ code: 0 });
-      return said;
-    };
+    const run = (...args: string[]) => program.succeed(args);
     // Two days around the change to summer time; one of the two people lives in Stockholm.
     await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
     await run('pipeline', '--all');
@@ -207,7 +203,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     const recipes = /PostGIS, GeoPackage for QGIS, and R:\n\n```sh\n([^`]+)```/.exec(docs)![1]!;
     // A server of PostgreSQL refuses to run as root.
     const user = process.getuid!() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
-    const data = await tempFolder();
+    const data = tempFolder();
     await chmod(data, 0o777);
     const script = `set -e
       PATH=${postgresVersions}/${newest}/bin:$PATH

@@ -1,11 +1,10 @@
 // Abuse of the link of an open study: filling the study so that no one else can join, or filling the store.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { networksOf } from '../../../src/model/networks.ts';
 import type { StudySettings } from '../../../src/model/study.ts';
-import { type Serving, serve } from '../../../src/server/listen.ts';
 import { originFinder } from '../../../src/server/origin.ts';
-import { run as runOn, type Said } from '../../cli/kit.ts';
-import { androidLocation, config, countedCalls, type Kit, openKit } from '../../server/kit.ts';
+import { run as runOn, succeed } from '../../cli/kit.ts';
+import { androidLocation, config, countedCalls, type Kit, listen, openKit } from '../../server/kit.ts';
 import { studySettings } from '../../support/study.ts';
 
 const day = 86_400;
@@ -20,7 +19,6 @@ beforeEach(async () => {
   clock = midnight + 12 * 3600;
   await open();
 });
-afterEach(() => kit.close());
 
 const study = (fields: Partial<StudySettings> = {}) =>
   kit.store.studies.put(studySettings({ hour_limit: 200, total_limit: 10_000, config: { version: 1 }, ...fields }));
@@ -34,11 +32,7 @@ const joinAll = async (from: number, to: number): Promise<number[]> => {
 };
 const push = (person: number, entry = androidLocation(clock)) =>
   kit.post('/usercache/put', { user: tokenOf(person), phone_to_server: [entry] });
-const run = async (...args: string[]): Promise<Said> => {
-  const said = await runOn(args, { env: { MOBILITY_STORE: kit.store.address }, now: clock });
-  expect([said.code, said.stderr]).toEqual([0, expect.any(String)]);
-  return said;
-};
+const run = (...args: string[]) => succeed(args, { env: { MOBILITY_STORE: kit.store.address }, now: clock });
 const names = async (): Promise<string[]> => (await kit.store.users.list({ limit: 999 })).map((one) => one.user_email);
 
 it('a removed member counts neither for the total limit nor for the hourly limit of a study', async () => {
@@ -96,7 +90,6 @@ it('a new link invalidates the old one, members stay, and they can set up a phon
 });
 
 it('a wave of joins appears in the log, the metrics and `study show`, and one command removes it', async () => {
-  await kit.close();
   await open({ metrics: countedCalls() });
   await study({ hour_limit: 20 });
   await joinAll(0, 2);
@@ -149,7 +142,6 @@ it('a new member has a lower limit until three days after the first entries, unl
 });
 
 it('the new members of a study share a limit that does not affect older members and other studies', async () => {
-  await kit.close();
   await open({ limits: { studyBytesPerDay: 10_000 } });
   await study();
   await joinAll(0, 4);
@@ -170,19 +162,17 @@ it('the new members of a study share a limit that does not affect older members 
 
 it('one network may take only a part of the joins of an hour, and only a trusted proxy may forward its address', async () => {
   const statuses = async (trustedProxies: string): Promise<Record<string, number>> => {
-    await kit.close();
     await open({ config: { ...config, auth: 'token', trustedProxies } });
     await study();
-    const serving: Serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
+    const { port } = await listen(kit.app);
     const counts: Record<string, number> = {};
     for (let person = 0; person < 42; person += 1) {
       const origin = person < 40 ? `203.0.113.${person}` : `198.51.100.${person}`;
       const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `192.0.2.${person}, ${origin}` };
       const init = { method: 'POST', headers, body: JSON.stringify({ user: tokenOf(person) }) };
-      const { status } = await fetch(`http://127.0.0.1:${serving.port}/profile/create`, init);
+      const { status } = await fetch(`http://127.0.0.1:${port}/profile/create`, init);
       counts[`${origin.slice(0, 3)} ${status}`] = (counts[`${origin.slice(0, 3)} ${status}`] ?? 0) + 1;
     }
-    await serving.close();
     return counts;
   };
   expect(await statuses('127.0.0.1')).toEqual({ '203 200': 30, '203 429': 10, '198 200': 2 });

@@ -1,8 +1,7 @@
 // The description of the server: made from the routes, valid, and served.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,6 +10,7 @@ import { expect, it } from 'vitest';
 import { openApi } from '../../../src/server/openapi.ts';
 import { openRoutes, routes } from '../../../src/server/routes/all-routes.ts';
 import { openKit } from '../../server/kit.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 
 const document = openApi(routes, openRoutes);
 
@@ -25,11 +25,10 @@ it('is valid OpenAPI 3.1, describes every route, and is served', async () => {
   expect(json).toEqual(JSON.parse(JSON.stringify(document)));
   const again = { headers: { 'If-None-Match': headers.get('etag')! } };
   expect(await kit.request('/openapi.json', again)).toMatchObject({ status: 304, text: '' });
-  await kit.close();
 });
 
 it('redocly finds no fault except the calls that have no 4xx on purpose', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-openapi-'));
+  const folder = tempFolder();
   const file = join(folder, 'openapi.json');
   await writeFile(file, JSON.stringify(document));
   const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
@@ -39,7 +38,6 @@ it('redocly finds no fault except the calls that have no 4xx on purpose', async 
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
-  await rm(folder, { recursive: true });
 });
 
 it('the table of calls in docs/api.md is made from it', () => {

@@ -1,18 +1,18 @@
 // OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the
 // app.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type AppId, phoneApps } from '../../../src/model/apps.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { tokenHash } from '../../../src/model/user.ts';
-import { type Serving, serve } from '../../../src/server/listen.ts';
+import type { Serving } from '../../../src/server/listen.ts';
 import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { everyError } from '../../../src/store/paging.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type Answered, answered, config, type Kit, openKit } from '../../server/kit.ts';
+import { type Answered, answered, config, type Kit, listen, openKit } from '../../server/kit.ts';
 import { chainOf, pipeline, timeseriesOf } from '../../support/diary.ts';
-import { waitingOf } from '../../support/store.ts';
+import { pendingEntries } from '../../support/store.ts';
 
 let kit: Kit;
 let serving: Serving;
@@ -32,11 +32,7 @@ beforeEach(async () => {
     expires_ts: null,
     kind: 'owntracks',
   });
-  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10 });
-});
-afterEach(async () => {
-  await serving.close();
-  await kit.close();
+  serving = await listen(kit.app);
 });
 
 function failing(store: Store): Store {
@@ -166,7 +162,7 @@ const push = (app: App, body: JsonValue | string, given = token): Promise<Answer
 const codeIn = ({ code }: JsonObject): JsonObject => (code === undefined ? {} : { code });
 
 async function waiting(): Promise<Entry[]> {
-  return waitingOf(kit.store, uuid);
+  return pendingEntries(kit.store, uuid);
 }
 async function aside(): Promise<{ reason: string; entry: JsonValue }[]> {
   const found = [];
@@ -223,7 +219,6 @@ describe.each(all)('%s', (name, app) => {
     for (const below of ['/ada', '/ada/phone', '//ada']) answers.push(await kit.post(path + below, {}));
     const dev = await openKit();
     answers.push(await dev.post(`http://phones.example.org${path}`, app.body(here, 'ada')));
-    await dev.close();
     for (const { status, headers, json } of answers) {
       expect([status, json]).toEqual([
         503,

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { countCalls } from '../../../src/server/call-metrics.ts';
 import { androidLocation, now, openKit } from '../../server/kit.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { isHere } from '../../support/needs.ts';
-import { tempFolder } from '../../support/temp-folders.ts';
 
 const project = fileURLToPath(new URL('../../..', import.meta.url));
 const promtool = join(project, '.debian/usr/bin/promtool');
@@ -34,7 +34,6 @@ async function metricsAfter(events: number): Promise<string> {
     figures.countLimit('calls_per_minute');
   }
   const { text } = await kit.request('/metrics');
-  await kit.close();
   return text;
 }
 
@@ -54,7 +53,7 @@ const others = ['up{job="mobility"}', 'mobility_study_joined_last_hour{study="su
 
 /** Runs the alerts over situations, each beside the series that a server gives from its start. */
 async function judge(situations: Record<string, Situation>): Promise<string> {
-  const folder = await tempFolder();
+  const folder = tempFolder();
   const quiet = samplesOf(await metricsAfter(0));
   const names = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
   const tests = Object.entries(situations).map(([name, { series, at, fires }]) => {

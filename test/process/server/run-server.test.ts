@@ -1,13 +1,12 @@
 // `mobility serve` as processes: several workers, one log file, signals, and what it refuses to do.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../../src/log/line-format.ts';
 import { isLoopback } from '../../../src/server/loopback.ts';
 import { urlOf } from '../../../src/server/run-server.ts';
@@ -16,6 +15,7 @@ import { freshProgram } from '../../cli/kit.ts';
 import { type RunningServer, start, startServer } from '../../faults/program.ts';
 import { androidLocation } from '../../server/kit.ts';
 import { buildProgram } from '../../support/build.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
 
 let folder: string;
@@ -23,10 +23,9 @@ let count = 0;
 let address: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mobility-serve-'));
+  folder = tempFolder();
   await buildProgram();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   count += 1;
   address = join(folder, String(count));
@@ -148,11 +147,10 @@ describe('several workers', () => {
   it.skipIf(process.platform !== 'linux')(
     'makes the archive of a study in a process of low priority, which ends with its reader',
     async () => {
-      const { address: store, run } = await freshProgram();
+      const { address: store, succeed } = await freshProgram();
       const words = async (line: string): Promise<string> => {
-        const said = await run(line.split(' '));
-        expect(said, said.stderr).toMatchObject({ code: 0 });
-        return said.stdout.trim();
+        const result = await succeed(line.split(' '));
+        return result.stdout.trim();
       };
       await words('study create sunny');
       await words('simulate --study sunny --users 3 --days 7');

@@ -1,11 +1,11 @@
 // The server over real sockets: what only shows there, and the sizes that phones can reach.
 import { BlockList, connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../../src/server/app-parts.ts';
 import { byteLimits } from '../../../src/server/byte-budget.ts';
-import { type Serving, serve } from '../../../src/server/listen.ts';
-import { androidLocation, answered, config, iosActivity, type Kit, openKit } from '../../server/kit.ts';
+import type { Serving } from '../../../src/server/listen.ts';
+import { androidLocation, answered, config, iosActivity, type Kit, listen, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
 
 const mebibyte = 1024 * 1024;
@@ -14,20 +14,13 @@ let kit: Kit;
 let serving: Serving;
 let ada: string;
 
-const listen = (drainSeconds: number, stallSeconds = 60): Promise<Serving> =>
-  serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds, stallSeconds });
 async function open(parts: Partial<AppParts> = {}, drainSeconds = 10): Promise<void> {
   kit = await openKit(parts);
   ada = (await kit.user('ada')).uuid;
-  serving = await listen(drainSeconds);
-}
-async function close(): Promise<void> {
-  await serving.close();
-  await kit.close();
+  serving = await listen(kit.app, { drainSeconds });
 }
 
 beforeEach(() => open());
-afterEach(close);
 
 const url = (path: string) => `http://127.0.0.1:${serving.port}${path}`;
 const post = async (path: string, body: string | Uint8Array, headers: Record<string, string> = {}) =>
@@ -83,7 +76,6 @@ describe('over sockets', () => {
   });
 
   it('a body over the limit gets a 413, with and without a declared length, and the next call works', async () => {
-    await close();
     await open({ config: { ...config, bodyLimitMiB: 1 } });
     const body = putBody([androidLocation(1, { note: 'x'.repeat(5_000_000) })]);
     expect((await post('/usercache/put', body)).json).toMatchObject({ status: 413, limit_bytes: 1_048_576 });
@@ -194,9 +186,8 @@ describe('callers that use more than their share', () => {
     return { ...connection, finish: () => connection.socket.write(body.slice(sent)) };
   };
   const openForWaiting = async (patience: number): Promise<void> => {
-    await close();
     kit = await openKit({ bytes: { large: { total: mebibyte, perCaller: mebibyte / 2, perNetwork: 0 }, patience } });
-    serving = await listen(10);
+    serving = await listen(kit.app, { drainSeconds: 10 });
     for (const user of ['ada', 'bob', 'eve', 'joe']) await kit.user(user);
   };
   /** Pushes a large body that fits beside two of 400,000 bytes. */
@@ -232,9 +223,8 @@ describe('callers that use more than their share', () => {
   });
 
   it('callers that announce bodies and send nothing, or half, do not prevent puts of others', async () => {
-    await close();
     kit = await openKit();
-    serving = await listen(10);
+    serving = await listen(kit.app, { drainSeconds: 10 });
     for (const user of ['ada', 'bob', 'eve', ...Array.from({ length: 18 }, (_, i) => `member${i}`)])
       await kit.user(user);
     const idle = await Promise.all(
@@ -262,9 +252,8 @@ describe('callers that use more than their share', () => {
   });
 
   it('150 simultaneous large bodies are stored beside stalled and aborted ones, also while the server stops', async () => {
-    await close();
     kit = await openKit({ bytes: { large: { ...byteLimits.large, perCaller: 8 * mebibyte }, patience: 60_000 } });
-    serving = await listen(60);
+    serving = await listen(kit.app, { drainSeconds: 60 });
     for (let i = 0; i < 10; i++) await kit.user(`phone${i}`);
     const note = 'x'.repeat(300_000);
     const bodyOf = (i: number) => putBody([androidLocation(1463502000 + i, { note })]);
@@ -292,8 +281,7 @@ describe('callers that use more than their share', () => {
   });
 
   it('unread answers are limited per caller and closed, and do not block other callers', async () => {
-    await serving.close();
-    serving = await listen(10, 3);
+    serving = await listen(kit.app, { drainSeconds: 10, stallSeconds: 3 });
     await kit.user('eve');
     const note = 'x'.repeat(100_000);
     const long = Array.from({ length: 80 }, (_, i) => androidLocation(1463502000 + i, { note }));
@@ -319,7 +307,6 @@ describe('callers that use more than their share', () => {
 
 describe('closing', () => {
   it('an idle connection does not delay others, and a stalled one delays the stop only for the drain time', async () => {
-    await close();
     await open({}, 0.5);
     await fetch(url('/healthz')).then((response) => response.text());
     const idle = await rawConnection();
@@ -358,8 +345,7 @@ describe('connections that ask for too much', () => {
   });
 
   it('when few connections are left, the oldest idle ones are closed for new ones', async () => {
-    await serving.close();
-    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, maxConnections: 20 });
+    serving = await listen(kit.app, { drainSeconds: 1, maxConnections: 20 });
     const silent = await Promise.all(Array.from({ length: 40 }, () => rawConnection()));
     for (let i = 0; i < 10; i++) {
       const answer = await fetch(url('/healthz'), { headers: { Connection: 'close' } });
@@ -372,7 +358,7 @@ describe('connections that ask for too much', () => {
   it('the connections of an address that is not a proxy are limited', async () => {
     await serving.close();
     const limits = { maxPerAddress: 3, proxies: new BlockList() };
-    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, ...limits });
+    serving = await listen(kit.app, { drainSeconds: 1, ...limits });
     const open = await Promise.all(Array.from({ length: 3 }, () => rawConnection()));
     expect(await (await rawConnection()).ended).toBe('');
     open[0]!.socket.destroy();
@@ -387,8 +373,7 @@ describe('connections that ask for too much', () => {
   });
 
   it('a connection has less time for its headers when more than half of the connections are taken', async () => {
-    await serving.close();
-    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, maxConnections: 10 });
+    serving = await listen(kit.app, { drainSeconds: 1, maxConnections: 10 });
     const began = performance.now();
     const slow = await Promise.all(Array.from({ length: 6 }, () => rawConnection()));
     for (const { socket } of slow) socket.write('GET / HTTP/1.1\r\nHost:');
@@ -400,7 +385,6 @@ describe('connections that ask for too much', () => {
 
 describe('answers that are not read', () => {
   it('are limited in bytes per caller, and no other caller is delayed', async () => {
-    await close();
     await open({ bytes: { answers: { ...byteLimits.answers, perCaller: 3 * mebibyte } } });
     await kit.user('bob');
     const profile = { user: 'ada', update_doc: { note: 'x'.repeat(1_000_000) } };

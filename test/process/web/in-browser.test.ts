@@ -2,17 +2,17 @@
 // elsewhere. Without Chromium the tests are skipped.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
-import { type Serving, serve } from '../../../src/server/listen.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { openTiles } from '../../../src/web/pmtiles.ts';
 import { freshProgram, type Program } from '../../cli/kit.ts';
-import { config } from '../../server/kit.ts';
+import { config, listen } from '../../server/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
+import { atEnd } from '../../support/clean-up.ts';
 import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
+import { openStoreIn } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 
 const found = browserPath();
@@ -22,17 +22,12 @@ const phone = { width: 390, height: 700, deviceScaleFactor: 1, mobile: false };
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
   let program: Program;
   let store: Store;
-  let serving: Serving;
   let page: BrowserPage;
   let address: string;
   let user: string;
   let password: string;
 
-  const run = async (...args: string[]) => {
-    const said = await program.run(args, { now: Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 });
-    expect(said, said.stderr).toMatchObject({ code: 0 });
-    return said;
-  };
+  const run = (...args: string[]) => program.succeed(args, { now: Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 });
 
   beforeAll(async () => {
     program = await freshProgram();
@@ -46,7 +41,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await run('pipeline', '--all');
     [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
     password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export')).stdout.trim();
-    store = await openStore(program.address);
+    store = await openStoreIn(program.address);
     const tiles = join(program.folder, 'map.pmtiles');
     await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
     const app = createApp({
@@ -57,14 +52,9 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       config: { ...config, auth: 'token' },
       now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
     });
-    serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 1 });
-    address = `http://127.0.0.1:${serving.port}`;
+    address = `http://127.0.0.1:${(await listen(app)).port}`;
     page = await openBrowser(found!);
-  });
-  afterAll(async () => {
-    await page?.close();
-    await serving?.close();
-    await store?.close();
+    atEnd(() => page.close());
   });
 
   // A failed test must not leave scripts disabled: axe-core would never end.

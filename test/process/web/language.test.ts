@@ -43,11 +43,7 @@ function unmarked(html: string, data: readonly string[]): string[] {
 it('every word of every page comes from the file of its language', async () => {
   const now = Date.parse('2024-03-29T12:00:00Z') / 1000;
   const program = await freshProgram();
-  const run = async (...args: string[]): Promise<string> => {
-    const said = await program.run(args, { now });
-    expect(said, said.stderr).toMatchObject({ code: 0 });
-    return said.stdout.trim();
-  };
+  const run = async (...args: string[]) => (await program.succeed(args, { now })).stdout.trim();
   await run('study', 'create', 'sunny', '--listed');
   const names = [1, 2, 3, 4, 5, 6].map((i) => `sim-words-${i}@example.org`);
   await program.withStore(async ({ users, profiles }) => {

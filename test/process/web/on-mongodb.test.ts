@@ -44,7 +44,6 @@ describeOnServers('on MongoDB', (server) => {
       await store.managers.change('mira', () => null);
       expect((await kit.request('/study/sunny', { headers: { Cookie: cookie } })).status).toBe(303);
     } finally {
-      await kit.close();
       await dispose();
     }
   });

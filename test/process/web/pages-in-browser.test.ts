@@ -13,11 +13,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
 
   beforeAll(async () => {
     const program = await freshProgram();
-    const run = async (...args: string[]) => {
-      const said = await program.run(args);
-      expect(said, said.stderr).toMatchObject({ code: 0 });
-      return said;
-    };
+    const run = (...args: string[]) => program.succeed(args);
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
     const [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>()

@@ -19,6 +19,8 @@ import type {
   Store,
   UnusableEntry,
 } from '../../../src/store/store.ts';
+import { tempFolder } from '../../support/clean-up.ts';
+import { openStoreIn } from '../../support/store.ts';
 
 /** A store of an engine, new and empty. */
 export interface Opened {
@@ -107,6 +109,13 @@ export async function newPerson(store: Store): Promise<Person> {
   return person;
 }
 
+/** A store in a new folder, with a user. */
+export async function storeWithUser(): Promise<{ folder: string; store: Store; user: Person }> {
+  const folder = tempFolder();
+  const store = await openStoreIn(folder);
+  return { folder, store, user: await newPerson(store) };
+}
+
 /** A user, and short ways to do in a store what concerns them. */
 export class Person {
   readonly store: Store;
@@ -188,7 +197,7 @@ export class Person {
   }
 
   /** Takes errors back, unchanged or each with the entry that replaces it. */
-  takeBack(errors: readonly ErrorRow[], entryOf?: (i: number) => Entry): Promise<number> {
+  recover(errors: readonly ErrorRow[], entryOf?: (i: number) => Entry): Promise<number> {
     const back = errors.map(({ id, entry: one }, i) => ({ id, entry: entryOf?.(i) ?? (one as unknown as Entry) }));
     return this.store.errors.recover(this.id, back);
   }

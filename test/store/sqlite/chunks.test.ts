@@ -4,15 +4,26 @@ import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { noise } from '../../support/noise.ts';
-import { battery, entry, findAll, fix, fixes, location, newPerson, numbers, same, storedAt } from '../contract/kit.ts';
-import { usePlaces } from '../support/folders.ts';
+import { openStoreIn } from '../../support/store.ts';
+import {
+  battery,
+  entry,
+  findAll,
+  fix,
+  fixes,
+  location,
+  newPerson,
+  numbers,
+  same,
+  storedAt,
+  storeWithUser,
+} from '../contract/kit.ts';
 
-const places = usePlaces();
 const day = 86_400;
 const midnight = 19_000 * day;
 
 async function newStore() {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   const rows = <Row>(sql: string): Row[] => {
     const connection = connect(databaseIn(folder));
     try {
@@ -121,7 +132,7 @@ it('an entry whose data time changes moves to the chunk of that time', async () 
 
 it('a store sees the change of another one in a chunk that it read before', async () => {
   const { folder, store, user } = await newStore();
-  const other = await places.open(folder);
+  const other = await openStoreIn(folder);
   for (const round of [1, 2, 3]) {
     await user.on(round === 2 ? other : store).moveIn([fix(midnight, { round }), fix(midnight + round)]);
     for (const one of [store, other]) {

@@ -5,15 +5,16 @@ import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 import { chainOf, pipeline, timeseriesOf } from '../../support/diary.ts';
-import { usePlaces } from '../support/folders.ts';
+import { openStoreIn } from '../../support/store.ts';
+import { storeWithUser } from '../contract/kit.ts';
 
-const places = usePlaces();
 const user = '10000000-0000-4000-8000-000000000000';
 
 /** A folder with a store of commit cb09d3fe: three moved locations, and a pending one. */
 async function earlierStore(): Promise<string> {
-  const folder = await places.folder();
+  const folder = tempFolder();
   const packed = await readFile(join(import.meta.dirname, '../../fixtures/stores/0.1.0-cb09d3fe.db.gz'));
   await writeFile(databaseIn(folder), gunzipSync(packed));
   return folder;
@@ -37,7 +38,7 @@ const namesIn = (folder: string): string[] =>
   );
 
 it('a store of commit cb09d3fe opens with all its entries, and the pipeline continues from its state', async () => {
-  const store = await places.open(await earlierStore());
+  const store = await openStoreIn(await earlierStore());
   expect(await timeseriesOf(store, user)).toHaveLength(3);
   expect(await store.usercache.count(user)).toBe(1);
   expect(await pipeline(store, user)).toMatchObject({ status: 'done' });
@@ -47,14 +48,14 @@ it('a store of commit cb09d3fe opens with all its entries, and the pipeline cont
 });
 
 it('opening creates missing tables and indexes, also for commands that create no store', async () => {
-  const { folder: made, store: fresh } = await places.newStore();
+  const { folder: made, store: fresh } = await storeWithUser();
   await fresh.close();
   for (const make of [true, false]) {
     const folder = await earlierStore();
     onFile(folder, (connection) =>
       connection.exec('DROP TABLE managers; DROP INDEX trips_user_day; DROP TABLE documents'),
     );
-    const store = await places.open(folder, { make });
+    const store = await openStoreIn(folder, { make });
     expect(await store.managers.list()).toEqual([]);
     await store.close();
     expect(namesIn(folder)).toEqual(namesIn(made));
@@ -65,6 +66,6 @@ it('a store that may only be read opens as it is', async () => {
   const folder = await earlierStore();
   onFile(folder, (connection) => connection.exec('DROP INDEX trips_user_day'));
   await chmod(databaseIn(folder), 0o400);
-  const store = await places.open(folder, { make: false });
+  const store = await openStoreIn(folder, { make: false });
   expect(await timeseriesOf(store, user)).toHaveLength(3);
 });

@@ -1,7 +1,6 @@
 // The diary as a page: it shows every trip, needs nothing from outside, and lets no text of people act as HTML.
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { noLabels } from '../../../src/diary/labels/load-labels.ts';
@@ -14,38 +13,30 @@ import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
 import { weekStrip } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
-import { run as runProgram } from '../../cli/kit.ts';
+import { freshProgram } from '../../cli/kit.ts';
 
 it('a week of a person is one small page with every trip and without requests for other files', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-page-'));
-  try {
-    const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
-    const run = (args: string[]) => runProgram(args, { env });
-    await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
-    await run(['pipeline', '--all']);
-    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
-    const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
-    const labelled = await run(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
-    expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
-    const file = join(folder, 'week.html');
-    const done = await run(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
-    expect(done, done.stderr).toMatchObject({ code: 0 });
-    const page = await readFile(file, 'utf8');
-    const trips = Number(/^(\d+) trips/.exec(done.stderr)![1]);
-    expect(trips).toBeGreaterThan(10);
-    expect(page.match(/<li class="trip"/g)!.length).toBeGreaterThanOrEqual(trips);
-    expect(page.match(/<h2 id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
-    expect(page).not.toMatch(/<script|src=|href="(?!#)|url\((?!#)|@import|http-equiv="refresh"/);
-    expect(page).toContain(`default-src 'none'`);
-    expect(page).toContain('cargo_&#60;bike&#62;');
-    const out = join(folder, 'csv');
-    await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
-    expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
-    expect(page.length / 7).toBeLessThan(20_000);
-    expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const { folder, run, succeed } = await freshProgram();
+  await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
+  await run(['pipeline', '--all']);
+  const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
+  const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
+  await succeed(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
+  const file = join(folder, 'week.html');
+  const done = await succeed(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
+  const page = await readFile(file, 'utf8');
+  const trips = Number(/^(\d+) trips/.exec(done.stderr)![1]);
+  expect(trips).toBeGreaterThan(10);
+  expect(page.match(/<li class="trip"/g)!.length).toBeGreaterThanOrEqual(trips);
+  expect(page.match(/<h2 id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
+  expect(page).not.toMatch(/<script|src=|href="(?!#)|url\((?!#)|@import|http-equiv="refresh"/);
+  expect(page).toContain(`default-src 'none'`);
+  expect(page).toContain('cargo_&#60;bike&#62;');
+  const out = join(folder, 'csv');
+  await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
+  expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
+  expect(page.length / 7).toBeLessThan(20_000);
+  expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
 });
 
 it('a name or label cannot act as HTML', () => {
@@ -64,8 +55,8 @@ it('a name or label cannot act as HTML', () => {
     stops: [],
   } as unknown as Trip;
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
-  const said = { user_input: { mode_confirm: hostile }, additions: [] };
-  const labels = { ...noLabels, ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
+  const inputs = { user_input: { mode_confirm: hostile }, additions: [] };
+  const labels = { ...noLabels, ofTrip: () => inputs, ofStay: () => inputs, labelledTrips: 1 };
   const t = textsFor();
   const day = {
     observed: observed!,

@@ -5,11 +5,10 @@ import { allTables } from '../../../../src/store/rows/tables.ts';
 import { connect, type SqlValue } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../../src/store/store.ts';
-import { fix, newId, Person, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { fix, newId, Person, same, storeWithUser } from '../../../store/contract/kit.ts';
+import { atEnd } from '../../../support/clean-up.ts';
+import { openStoreIn } from '../../../support/store.ts';
 import { managerRecord, studySettings } from '../../../support/study.ts';
-
-const places = usePlaces();
 
 /** Gives a user one row or more in every table. */
 async function fill(store: Store, name: string): Promise<Person> {
@@ -46,10 +45,10 @@ const parts = [
 it.each(parts)(
   'a row of %s with a damaged %s is refused by calls that read the damaged value',
   async (name, column, read) => {
-    const { folder, store } = await places.newStore();
+    const { folder, store } = await storeWithUser();
     const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
     const connection = connect(databaseIn(folder));
-    places.later(() => connection.close());
+    atEnd(() => connection.close());
     for (const value of ['7', '{"keys":[["background/']) {
       connection.prepare(`UPDATE ${name} SET "${column}" = ? WHERE user = ?`).run(value, ada.id);
       await expect(read(store, ada)).rejects.toMatchObject({
@@ -62,10 +61,10 @@ it.each(parts)(
 );
 
 it('a feed with damaged facts is refused by calls that read them', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   await fill(store, 'ada');
   const connection = connect(databaseIn(folder));
-  places.later(() => connection.close());
+  atEnd(() => connection.close());
   for (const value of ['7', '{"name":"a']) {
     connection.prepare('UPDATE feeds SET "facts" = ?').run(value);
     await expect(store.feeds.list()).rejects.toMatchObject({
@@ -98,7 +97,7 @@ const tables = (allTables as unknown as readonly Table<Record<string, unknown>>[
 );
 
 it.each(tables)('a row of $name with any changed value is refused', async ({ name, columns, key, indexes }) => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
   await store.studies.put(studySettings());
   await store.managers.change('mira', () => managerRecord());
@@ -107,7 +106,7 @@ it.each(tables)('a row of $name with any changed value is refused', async ({ nam
   const whole = await read(store, ben);
   const owner = isNobodys ? '1' : name === 'people' ? `uuid = '${ada.id}'` : `user = '${ada.id}'`;
   const connection = connect(databaseIn(folder));
-  places.later(() => connection.close());
+  atEnd(() => connection.close());
   // A row whose key or user is another one belongs to another user or to none, which a check finds.
   const indexed = new Set([...key, ...indexes.flatMap((index) => index.columns.slice(0, 1)), 'user']);
   const values = Object.keys(columns).filter((column) => !indexed.has(column));
@@ -118,7 +117,7 @@ it.each(tables)('a row of $name with any changed value is refused', async ({ nam
       .get<{ value: SqlValue }>()!;
     connection.prepare(`UPDATE ${name} SET "${column}" = 7 WHERE ${owner}`).run();
     // Another process, which has read nothing yet.
-    const other = await places.open(folder);
+    const other = await openStoreIn(folder);
     const refused = await read(other, ada).then(
       () => `${column}: read`,
       (error: Error & { code: string }) => `${error.code} ${error.message}`,

@@ -8,23 +8,23 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import { retryWhileBusy } from '../../../../src/store/sqlite/sqlite-transactions.ts';
-import { fix, fixes, newPerson, numbers, refuse, rejects, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { fix, fixes, newPerson, numbers, refuse, rejects, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { engineError, watched } from '../../../store/support/watched-driver.ts';
+import { atEnd, tempFolder } from '../../../support/clean-up.ts';
 import { isHere } from '../../../support/needs.ts';
 import { noise } from '../../../support/noise.ts';
+import { openStoreIn } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
 
 vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
 );
 
-const places = usePlaces();
 afterEach(() => watched.reset());
 
 /** A store whose file grows by so many pages and no more, until `grow` is called. */
 async function limitedStore() {
-  const { store, user } = await places.newStore();
+  const { store, user } = await storeWithUser();
   const writer = watched.connections.at(-1)!;
   const limit = (pages: number): void => {
     const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
@@ -87,7 +87,7 @@ describe('a full file', () => {
 
 /** A small disk; null if none can be mounted. */
 async function smallDisk(size: string): Promise<{ disk: string; resize(size: string): void } | null> {
-  const disk = join(await places.folder(), 'disk');
+  const disk = join(tempFolder(), 'disk');
   await mkdir(disk);
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
@@ -95,14 +95,14 @@ async function smallDisk(size: string): Promise<{ disk: string; resize(size: str
     isHere('the right to mount', false);
     return null;
   }
-  places.later(() => execFileSync('umount', ['-l', disk]));
+  atEnd(() => execFileSync('umount', ['-l', disk]));
   return { disk, resize: (to) => execFileSync('mount', ['-o', `remount,size=${to}`, disk]) };
 }
 
 it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
   const small = await smallDisk('3m');
   if (small === null) return test.skip('without the right to mount a small disk');
-  const store = await places.open(join(small.disk, 'store'));
+  const store = await openStoreIn(join(small.disk, 'store'));
   const user = await newPerson(store);
   await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
   const acknowledged: number[] = [];
@@ -134,16 +134,16 @@ it('no store is made on a full disk, and one is made when there is space', async
   const small = await smallDisk('100k');
   if (small === null) return test.skip('without the right to mount a small disk');
   const folder = join(small.disk, 'store');
-  await rejects(places.open(folder), 'MOBILITY_STORE_FULL');
+  await rejects(openStoreIn(folder), 'MOBILITY_STORE_FULL');
   expect(await readdir(folder)).toEqual([]);
   small.resize('2m');
-  const store = await places.open(folder);
+  const store = await openStoreIn(folder);
   await (await newPerson(store)).put([fix(1)]);
 });
 
 describe('a file that others write to', () => {
   it('delays a put without blocking other calls', async () => {
-    const { folder, store, user } = await places.newStore();
+    const { folder, store, user } = await storeWithUser();
     const other = connect(databaseIn(folder));
     other.exec('BEGIN IMMEDIATE');
     let tries = 0;
@@ -161,7 +161,7 @@ describe('a file that others write to', () => {
   });
 
   it('that stays busy is reported as busy', async () => {
-    const path = join(await places.folder(), 'file.sqlite');
+    const path = join(tempFolder(), 'file.sqlite');
     await writeFile(path, '');
     const [one, other] = [connect(path), connect(path)];
     one.exec('CREATE TABLE t (x); BEGIN IMMEDIATE');
@@ -174,11 +174,11 @@ describe('a file that others write to', () => {
 });
 
 it('a store whose folder was moved or replaced stores nothing more', async () => {
-  const { folder, user } = await places.newStore();
+  const { folder, user } = await storeWithUser();
   await user.put([fix(1)]);
   await rename(folder, `${folder}-moved`);
   await rejects(user.put([fix(2)]), 'MOBILITY_STORE_UNAVAILABLE');
-  const another = await places.open(folder);
+  const another = await openStoreIn(folder);
   await rejects(user.put([fix(3)]), 'MOBILITY_STORE_UNAVAILABLE');
   await another.close();
   await rm(folder, { recursive: true });
@@ -190,7 +190,7 @@ it('a store whose folder was moved or replaced stores nothing more', async () =>
 it.each([1, 1_000])(
   'a folder that is moved while a put of %d entries is written contains none of them',
   async (count) => {
-    const { folder, user } = await places.newStore();
+    const { folder, user } = await storeWithUser();
     watched.before = (sql) => {
       if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
     };
@@ -202,7 +202,7 @@ it.each([1, 1_000])(
 );
 
 it.each([1, 1_000])('a put of %d entries is not acknowledged if its commit failed', async (count) => {
-  const { store, user } = await places.newStore();
+  const { store, user } = await storeWithUser();
   const other = await newPerson(store);
   watched.before = (sql) => {
     if (/^COMMIT/.test(sql)) throw engineError(10);
@@ -214,7 +214,7 @@ it.each([1, 1_000])('a put of %d entries is not acknowledged if its commit faile
 });
 
 it('of two simultaneous writes, one that fails after its first row leaves no row, and the other is stored', async () => {
-  const { store, user } = await places.newStore();
+  const { store, user } = await storeWithUser();
   const other = await newPerson(store);
   let inserts = 0;
   watched.before = (sql) => {
@@ -242,7 +242,7 @@ describe('an error of the engine', () => {
   ];
 
   it.each(codes)('%d is reported as %s at any statement, and changes nothing', async (errcode, code) => {
-    const { folder, store, user } = await places.newStore();
+    const { folder, store, user } = await storeWithUser();
     await user.moveIn([fix(1)]);
     await user.put([fix(2)]);
     const lease = await user.lease();
@@ -276,7 +276,7 @@ describe('an error of the engine', () => {
   });
 
   it('that it is busy leads to another attempt', async () => {
-    const { user } = await places.newStore();
+    const { user } = await storeWithUser();
     for (const code of [5, 6, 15]) {
       let times = 3;
       watched.before = (sql) => {
@@ -294,7 +294,7 @@ describe('an error of the engine', () => {
 });
 
 it('a put is stored although the profile of its user is damaged, and the profile does not change', async () => {
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   await store.profiles.merge(user.id, { name: 'ada' });
   const connection = connect(databaseIn(folder));
   connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);

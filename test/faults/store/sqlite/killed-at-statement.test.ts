@@ -5,20 +5,30 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Judge } from '../../../../src/store/store.ts';
 import { collections } from '../../../../src/store/store.ts';
-import { accept, battery, entry, fix, fixes, newPerson, type Person, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import {
+  accept,
+  battery,
+  entry,
+  fix,
+  fixes,
+  newPerson,
+  type Person,
+  same,
+  storeWithUser,
+} from '../../../store/contract/kit.ts';
 import { watched } from '../../../store/support/watched-driver.ts';
+import { tempFolder } from '../../../support/clean-up.ts';
+import { openStoreIn } from '../../../support/store.ts';
 
 vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
 );
 
-const places = usePlaces();
 afterEach(() => watched.reset());
 
 /** Does the work, and copies the folder before each of its statements and after the last, as a kill would leave it. */
 async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
-  const base = await places.folder();
+  const base = tempFolder();
   const copies: string[] = [];
   const copy = (): void => {
     const target = join(base, String(copies.length));
@@ -49,7 +59,7 @@ async function contentOf(user: Person) {
 
 /** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
 async function allOrNothing(folder: string, user: Person, work: (user: Person) => Promise<unknown>): Promise<void> {
-  const store = await places.open(folder);
+  const store = await openStoreIn(folder);
   user = user.on(store);
   await store.profiles.merge(user.id, {}); // the connection for writes is open
   const before = await contentOf(user);
@@ -59,7 +69,7 @@ async function allOrNothing(folder: string, user: Person, work: (user: Person) =
   expect(copies.length).toBeGreaterThan(5);
   let isDone = false;
   for (const [i, copy] of copies.entries()) {
-    const again = await places.open(copy);
+    const again = await openStoreIn(copy);
     const found = await contentOf(user.on(again));
     isDone ||= JSON.stringify(found) === JSON.stringify(after);
     same(found, isDone ? after : before);
@@ -77,7 +87,7 @@ async function allOrNothing(folder: string, user: Person, work: (user: Person) =
 
 /** A user with something everywhere. */
 async function filledStore(): Promise<{ folder: string; user: Person }> {
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   await user.moveIn([...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
   await user.putFailed([fix(500), fix(501)], 10);
   await user.put([...fixes(300, 600, { again: true }), entry(battery, 9)]);
@@ -103,14 +113,14 @@ describe('a kill before any statement', () => {
 
   it('of an erasure leaves the user unchanged, with an erasure that can be repeated, or erased', async () => {
     const { folder, user } = await filledStore();
-    const store = await places.open(folder);
+    const store = await openStoreIn(folder);
     await store.profiles.merge(user.id, {});
     const before = await store.counts(user.id);
     const copies = await copiesDuring(folder, () => store.erase(user.id));
     expect(copies.length).toBeGreaterThan(20);
     const stages = new Set<string>();
     for (const copy of copies) {
-      const again = await places.open(copy);
+      const again = await openStoreIn(copy);
       const [begun] = await again.unfinished();
       const isThere = (await again.users.byUuid(user.id)) !== null;
       const stage = begun?.stage ?? (isThere ? 'there' : 'gone');
@@ -127,14 +137,14 @@ describe('a kill before any statement', () => {
   });
 
   it('of the creation of a store leaves a folder in which the next opening creates one', async () => {
-    const folder = await places.folder();
+    const folder = tempFolder();
     const copies = await copiesDuring(folder, async () => {
-      const store = await places.open(folder);
+      const store = await openStoreIn(folder);
       await (await newPerson(store)).put([fix(1)]);
     });
     expect(copies.length).toBeGreaterThan(20);
     for (const copy of copies) {
-      const store = await places.open(copy);
+      const store = await openStoreIn(copy);
       const user = await newPerson(store);
       await user.put([fix(2)]);
       same(await user.waiting(), [fix(2)]);

@@ -8,11 +8,10 @@ import { copyDatabase } from '../../../../src/store/sqlite/copy-database.ts';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import type { Judge } from '../../../../src/store/store.ts';
-import { accept, entry, newId, numbers, Person, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { accept, entry, newId, numbers, Person, same, storeWithUser } from '../../../store/contract/kit.ts';
+import { tempFolder } from '../../../support/clean-up.ts';
+import { openStoreIn } from '../../../support/store.ts';
 import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../../../support/traces.ts';
-
-const places = usePlaces();
 
 const marker = 'WIPEMARKER';
 
@@ -53,8 +52,8 @@ async function live(user: Person, word: string): Promise<void> {
 }
 
 it('no byte of an erased user is in the file, its log or a copy, plain or compressed', async () => {
-  const { folder, store, user: ben } = await places.newStore();
-  const serving = await places.open(folder);
+  const { folder, store, user: ben } = await storeWithUser();
+  const serving = await openStoreIn(folder);
   const { uuid } = (await store.users.register(`carla-${marker}@example.org`, { now: 1 })).user;
   const token = newId().replaceAll('-', '').repeat(2);
   await store.tokens.add({ hash: token, user_id: uuid, created_ts: 1, expires_ts: null });
@@ -74,7 +73,7 @@ it('no byte of an erased user is in the file, its log or a copy, plain or compre
   const kept = piecesOf(folder);
   for (const piece of pieces) if (kept.has(piece)) pieces.delete(piece);
   expect(await packedTextsIn(folder, [marker, 'BENSWORD'])).toEqual(['BENSWORD']);
-  const copy = join(await places.folder(), 'copy');
+  const copy = join(tempFolder(), 'copy');
   await mkdir(copy);
   await copyDatabase(folder, copy);
   for (const place of [folder, copy]) {
@@ -89,7 +88,7 @@ it('no byte of an erased user is in the file, its log or a copy, plain or compre
 });
 
 it('an erasure completes when its traces are overwritten, and fails if they cannot be', async () => {
-  const { folder, user } = await places.newStore();
+  const { folder, user } = await storeWithUser();
   await onEngine(folder, {}, async (engine) => {
     const forget = () => Promise.reject(new Error('the disk is full'));
     await expect(storeOver({ ...engine, forget }).erase(user.id)).rejects.toThrow('the disk is full');
@@ -110,13 +109,13 @@ async function hideInGaps(path: string, text: string): Promise<number> {
 }
 
 it('copies of rows that SQLite leaves in unused parts of pages are overwritten', async () => {
-  const { folder, store, user: ben } = await places.newStore();
+  const { folder, store, user: ben } = await storeWithUser();
   const { uuid } = (await store.users.register('carla', { now: 1 })).user;
   for (const user of [ben, new Person(store, uuid)]) await live(user, 'BENSWORD');
   const before = await ben.stored();
   await store.close();
   expect(await hideInGaps(databaseIn(folder), marker)).toBeGreaterThan(5);
-  const again = await places.open(folder);
+  const again = await openStoreIn(folder);
   await again.erase(uuid);
   expect(await textsIn(folder, [marker])).toEqual([]);
   const connection = connect(databaseIn(folder));

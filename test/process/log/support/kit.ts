@@ -1,25 +1,10 @@
-// What the tests of log files share: folders that go away, children that write, and reading files back plainly.
+// What the tests of log files share: children that write, and reading files back plainly.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterEach } from 'vitest';
 import { buildProgram } from '../../../support/build.ts';
-
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A new folder that is removed after the test. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mobility-log-'));
-  folders.push(folder);
-  return folder;
-}
 
 /** Starts a process that writes a log: `DIR KIND LINES END [MIB [WORKERS]]`, see `write-log.mjs`. */
 export async function startChild(...args: string[]): Promise<ChildProcess> {

@@ -6,20 +6,20 @@ import { openStore } from '../../../../src/store/open.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import { backupStore } from '../../../../src/upkeep/backup-store.ts';
 import { checkStore } from '../../../../src/upkeep/check-store.ts';
-import { fix, newPerson, numbers, rejects, same } from '../../../store/contract/kit.ts';
+import { fix, newPerson, numbers, rejects, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { startChild } from '../../../store/support/child.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
 import { buildProgram } from '../../../support/build.ts';
+import { atEnd, tempFolder } from '../../../support/clean-up.ts';
 import { noise } from '../../../support/noise.ts';
+import { openStoreIn } from '../../../support/store.ts';
 
-const places = usePlaces();
 let program: string;
 beforeAll(async () => {
   program = await buildProgram();
 });
 
 it('a backup during puts and moves has everything acknowledged before it, and is a consistent snapshot', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   const users = [await newPerson(store), await newPerson(store), await newPerson(store)];
   const writer = `
     const store = await openStore(args.folder);
@@ -36,13 +36,13 @@ it('a backup during puts and moves has everything acknowledged before it, and is
       }
     }`;
   const child = startChild(program, writer, { folder, users });
-  places.later(() => child.kill());
+  atEnd(() => child.kill());
   await child.line('ack 200');
   for (let round = 0; round < 2; round++) {
-    const target = join(await places.folder(), 'backup');
+    const target = join(tempFolder(), 'backup');
     const before = child.lines.length * 10;
     expect((await backupStore(folder, target)).rows).toBeGreaterThan(5);
-    const copy = await places.open(target);
+    const copy = await openStoreIn(target);
     const counts: number[] = [];
     for (const user of users) {
       const entries = [...(await user.on(copy).stored()), ...(await user.on(copy).waiting())];
@@ -60,8 +60,8 @@ it('a backup during puts and moves has everything acknowledged before it, and is
 });
 
 it('a backup is private, complete in its one file, and opens as a store', async () => {
-  const { folder, store } = await places.newStore();
-  const target = join(await places.folder(), 'a', 'backup');
+  const { folder, store } = await storeWithUser();
+  const target = join(tempFolder(), 'a', 'backup');
   const user = await newPerson(store);
   await user.moveIn([fix(2)]);
   await user.put([fix(1)]);
@@ -71,18 +71,18 @@ it('a backup is private, complete in its one file, and opens as a store', async 
   expect(await readdir(dirname(target))).toEqual([basename(target)]);
   expect((await stat(target)).mode & 0o777).toBe(0o700);
   expect((await stat(databaseIn(target))).mode & 0o777).toBe(0o600);
-  const copy = await places.open(target);
+  const copy = await openStoreIn(target);
   expect(await copy.counts(user.id)).toMatchObject({ usercache: 1, timeseries: 1 });
   await user.on(copy).lease();
   expect(await store.leases.get(user.id)).toBeNull();
 });
 
 it('a backup may go to an empty folder outside the store, and to no other', async () => {
-  const { folder } = await places.newStore();
-  const target = await places.folder();
+  const { folder } = await storeWithUser();
+  const target = tempFolder();
   await backupStore(folder, target);
   expect(await readdir(target)).toEqual(['mobility.db']);
-  const file = join(await places.folder(), 'file');
+  const file = join(tempFolder(), 'file');
   await writeFile(file, '');
   for (const other of [target, folder, join(folder, 'inside'), file, join(file, 'below'), '/dev/null', '']) {
     await rejects(backupStore(folder, other), 'MOBILITY_STORE_ADDRESS');
@@ -92,8 +92,8 @@ it('a backup may go to an empty folder outside the store, and to no other', asyn
 });
 
 it('of two backups to one folder one succeeds, and the other fails because the folder is not empty', async () => {
-  const { folder } = await places.newStore();
-  const target = join(await places.folder(), 'backup');
+  const { folder } = await storeWithUser();
+  const target = join(tempFolder(), 'backup');
   const both = await Promise.allSettled([backupStore(folder, target), backupStore(folder, target)]);
   const [lost] = both.filter((one) => one.status === 'rejected');
   expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -102,9 +102,9 @@ it('of two backups to one folder one succeeds, and the other fails because the f
 });
 
 it('a backup of a missing or damaged store fails with the reason and leaves no files', async () => {
-  const around = await places.folder();
+  const around = tempFolder();
   await rejects(backupStore(join(around, 'none'), join(around, 'backup')), 'MOBILITY_STORE_ADDRESS');
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   await user.put(numbers(0, 200).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) })));
   await store.close();
   const bytes = await readFile(databaseIn(folder));
@@ -115,9 +115,9 @@ it('a backup of a missing or damaged store fails with the reason and leaves no f
 });
 
 it('a backup that is interrupted at any moment leaves no files', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   await (await newPerson(store)).put([fix(1)]);
-  const around = await places.folder();
+  const around = tempFolder();
   const stop = new Error('Ctrl-C');
   for (let looks = 0; ; looks++) {
     let left = looks;
@@ -136,7 +136,7 @@ it('a backup that is interrupted at any moment leaves no files', async () => {
 });
 
 it('a backup is checked and read without a change of any byte', async () => {
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   await user.put([fix(1), fix(2)]);
   const copy = `${folder}-copy`;
   await backupStore(folder, copy);

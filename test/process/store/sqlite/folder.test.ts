@@ -6,30 +6,30 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../../src/store/store.ts';
-import { fix, newPerson, numbers, type Person, rejects, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { fix, newPerson, numbers, type Person, rejects, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { mayOnlyRead } from '../../../store/support/may-only-read.ts';
 import { watched } from '../../../store/support/watched-driver.ts';
+import { tempFolder } from '../../../support/clean-up.ts';
 import { noise } from '../../../support/noise.ts';
+import { openStoreIn } from '../../../support/store.ts';
 
 vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
 );
 
-const places = usePlaces();
 afterEach(() => watched.reset());
 const database = 'mobility.db';
 
 /** A copy of a folder: nothing of it is open in this process, as at the start of a program. */
 async function copyOf(folder: string): Promise<string> {
-  const copy = join(await places.folder(), 'copy');
+  const copy = join(tempFolder(), 'copy');
   await cp(folder, copy, { recursive: true });
   return copy;
 }
 
 /** A folder with a store that was closed, and the user whose entries wait in it. */
 async function closedStore(): Promise<{ folder: string; user: Person }> {
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   await user.put(numbers(0, 200).map((ts) => fix(ts, { text: noise(`${ts}`, 700) })));
   await store.close();
   return { folder: await copyOf(folder), user };
@@ -48,7 +48,7 @@ async function stateOf(folder: string): Promise<Record<string, string>> {
 /** Fails unless the store is refused with the code and nothing is touched. Returns the message. */
 async function refused(folder: string, code: string): Promise<string> {
   const before = await stateOf(folder);
-  const error = await places.open(folder).then(
+  const error = await openStoreIn(folder).then(
     () => ({ code: 'none', message: '' }),
     (one) => one,
   );
@@ -59,8 +59,8 @@ async function refused(folder: string, code: string): Promise<string> {
 
 describe('a new store', () => {
   it('is private: its folder and all its files', async () => {
-    const folder = join(await places.folder(), 'a', 'store');
-    const store = await places.open(folder);
+    const folder = join(tempFolder(), 'a', 'store');
+    const store = await openStoreIn(folder);
     await (await newPerson(store)).put([fix(1)]);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     const names = (await readdir(folder)).sort();
@@ -69,16 +69,16 @@ describe('a new store', () => {
   });
 
   it('may share its folder with other files', async () => {
-    const folder = await places.folder();
+    const folder = tempFolder();
     await mkdir(join(folder, 'logs'));
     await writeFile(join(folder, 'notes.txt'), 'mine');
-    await places.open(folder);
+    await openStoreIn(folder);
     expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('mine');
   });
 
   it('is made once when many open it simultaneously, and leaves no temporary files', async () => {
-    const folder = join(await places.folder(), 'store');
-    const stores = await Promise.all(numbers(0, 8).map(() => places.open(folder)));
+    const folder = join(tempFolder(), 'store');
+    const stores = await Promise.all(numbers(0, 8).map(() => openStoreIn(folder)));
     const user = await newPerson(stores[0]!);
     await Promise.all(stores.map((_store, i) => user.put([fix(i)])));
     expect(await user.on(stores[0]!).waiting()).toHaveLength(8);
@@ -86,24 +86,24 @@ describe('a new store', () => {
   });
 
   it('is not made by an opening that may not make one', async () => {
-    const folder = await places.folder();
-    await rejects(places.open(join(folder, 'none'), { make: false }), 'MOBILITY_STORE_ADDRESS');
-    await rejects(places.open(folder, { make: false }), 'MOBILITY_STORE_ADDRESS');
+    const folder = tempFolder();
+    await rejects(openStoreIn(join(folder, 'none'), { make: false }), 'MOBILITY_STORE_ADDRESS');
+    await rejects(openStoreIn(folder, { make: false }), 'MOBILITY_STORE_ADDRESS');
     expect(await readdir(folder)).toEqual([]);
   });
 
   it('cannot be made at the path of a file, or below one', async () => {
-    const file = join(await places.folder(), 'file');
+    const file = join(tempFolder(), 'file');
     await writeFile(file, 'text');
-    await rejects(places.open(file), 'MOBILITY_STORE_ADDRESS');
-    await rejects(places.open(join(file, 'below')), 'MOBILITY_STORE_ADDRESS');
+    await rejects(openStoreIn(file), 'MOBILITY_STORE_ADDRESS');
+    await rejects(openStoreIn(join(file, 'below')), 'MOBILITY_STORE_ADDRESS');
     expect(await readFile(file, 'utf8')).toBe('text');
   });
 
   it('cannot be made in a folder that may only be read', async (test) => {
-    const folder = await places.folder();
-    if (!(await mayOnlyRead(folder, places))) return test.skip('running as root, and without the right to mount');
-    await rejects(places.open(folder), 'MOBILITY_STORE_READONLY');
+    const folder = tempFolder();
+    if (!(await mayOnlyRead(folder))) return test.skip('running as root, and without the right to mount');
+    await rejects(openStoreIn(folder), 'MOBILITY_STORE_READONLY');
   });
 });
 
@@ -112,7 +112,7 @@ describe('every opening', () => {
     const { folder } = await closedStore();
     for (let i = 0; i < 2; i++) {
       watched.connections.length = 0;
-      const store = await places.open(folder);
+      const store = await openStoreIn(folder);
       await store.ping();
       // The last two: one for reads, one for writes.
       const [reader, writer] = watched.connections.slice(-2);
@@ -168,16 +168,16 @@ describe('every opening', () => {
       bytes[at]! ^= 0x10;
       await writeFile(path, bytes);
       const code = at >= 60 && at < 64 ? 'MOBILITY_STORE_VERSION' : 'MOBILITY_STORE_DAMAGED';
-      expect([at, (await places.open(folder).catch((error) => error)).code]).toEqual([at, code]);
+      expect([at, (await openStoreIn(folder).catch((error) => error)).code]).toEqual([at, code]);
     }
     await writeFile(path, whole);
-    await places.open(folder);
+    await openStoreIn(folder);
   });
 
   it('refuses a file or folder that may only be read, names the file, and touches nothing', async (test) => {
     for (const name of [database, '.']) {
       const { folder } = await closedStore();
-      if (!(await mayOnlyRead(join(folder, name), places))) {
+      if (!(await mayOnlyRead(join(folder, name)))) {
         return test.skip('running as root, and without the right to mount');
       }
       const message = await refused(folder, 'MOBILITY_STORE_READONLY');
@@ -189,7 +189,7 @@ describe('every opening', () => {
   it('opens a store that was copied after it was closed, without its log', async () => {
     const { folder, user } = await closedStore();
     for (const name of await readdir(folder)) if (name !== database) await rm(join(folder, name));
-    expect(await user.on(await places.open(folder)).waiting()).toHaveLength(200);
+    expect(await user.on(await openStoreIn(folder)).waiting()).toHaveLength(200);
   });
 });
 
@@ -201,7 +201,7 @@ it('overwritten or missing pages are reported as damage', async () => {
     const { folder, user } = await closedStore();
     const path = databaseIn(folder);
     await writeFile(path, damage(await readFile(path)));
-    const read = async () => user.on(await places.open(folder)).waiting();
+    const read = async () => user.on(await openStoreIn(folder)).waiting();
     await rejects(read(), 'MOBILITY_STORE_DAMAGED');
   }
 });
@@ -209,7 +209,7 @@ it('overwritten or missing pages are reported as damage', async () => {
 describe('a write-ahead log', () => {
   /** A store in use, whose log has five commits; the size of the log after each. */
   async function openStore(): Promise<{ folder: string; store: Store; user: Person; sizes: number[] }> {
-    const { folder, store, user } = await places.newStore();
+    const { folder, store, user } = await storeWithUser();
     const sizes: number[] = [];
     for (let i = 0; i < 5; i++) {
       await user.put([fix(2 * i), fix(2 * i + 1, { text: noise(`${i}`, 7_000) })]);
@@ -218,7 +218,7 @@ describe('a write-ahead log', () => {
     return { folder, store, user, sizes };
   }
   const timesIn = async (folder: string, user: Person): Promise<number[]> => {
-    const store = await places.open(folder);
+    const store = await openStoreIn(folder);
     const times = (await user.on(store).waiting()).map((one) => one.metadata.write_ts);
     await store.close();
     return times;

@@ -4,8 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { TripRecord } from '../../../../src/model/trip.ts';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
-import { accept, battery, entry, fix, never, numbers, same } from '../../../store/contract/kit.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { accept, battery, entry, fix, never, numbers, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { useAll } from '../../../store/support/use-all.ts';
 import { watched } from '../../../store/support/watched-driver.ts';
 
@@ -13,11 +12,10 @@ vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
 );
 
-const places = usePlaces();
 afterEach(() => watched.reset());
 
 it('no statement scans a table except studies and feeds, and statements sort only rows that an index found', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   const texts = new Set<string>();
   watched.prepared = (sql) => {
     if (/^(SELECT|INSERT|UPDATE|DELETE)/.test(sql)) texts.add(sql);
@@ -49,7 +47,7 @@ it('no statement scans a table except studies and feeds, and statements sort onl
 });
 
 it('an hour of entries is stored and moved in one commit each, with few statements, after any history', async () => {
-  const { store, user } = await places.newStore();
+  const { store, user } = await storeWithUser();
   const hour = (n: number) =>
     numbers(0, 60).flatMap((minute) => {
       const ts = 1_700_000_000 + 3_600 * n + 60 * minute;
@@ -76,7 +74,7 @@ it('an hour of entries is stored and moved in one commit each, with few statemen
 });
 
 it('a trip chain of decades is written and removed in one call: no statement has more values than SQLite allows', async () => {
-  const { store, user } = await places.newStore();
+  const { store, user } = await storeWithUser();
   const place = { start_zone: 'UTC', start_loc: [9, 48], end_loc: [9, 48], sections: [] };
   const link = (chain_ts: number) => {
     const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts, settled_ts: null };

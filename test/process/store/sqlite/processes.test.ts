@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
-import { fix, numbers, Person, same } from '../../../store/contract/kit.ts';
+import { fix, numbers, Person, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { startChild } from '../../../store/support/child.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
 import { buildProgram } from '../../../support/build.ts';
+import { atEnd, tempFolder } from '../../../support/clean-up.ts';
+import { openStoreIn } from '../../../support/store.ts';
 
-const places = usePlaces();
 let program: string;
 beforeAll(async () => {
   program = await buildProgram();
@@ -45,7 +45,7 @@ const mover = `
 `;
 
 it('processes that make a new store simultaneously and write to it lose nothing and insert nothing twice', async () => {
-  const folder = join(await places.folder(), 'new');
+  const folder = join(tempFolder(), 'new');
   const children = numbers(1, 5).map((n) => {
     return {
       own: uuidOf(n),
@@ -53,7 +53,7 @@ it('processes that make a new store simultaneously and write to it lose nothing 
     };
   });
   for (const { child } of children) expect(await child.ended).toBe(0);
-  const store = await places.open(folder);
+  const store = await openStoreIn(folder);
   expect(await new Person(store, uuidOf(0)).waiting()).toHaveLength(60);
   for (const { own } of children) expect(await new Person(store, own).waiting()).toHaveLength(60);
   const inserted = children.flatMap(({ child }) => child.lines.filter((line) => line.endsWith('inserted')));
@@ -62,7 +62,7 @@ it('processes that make a new store simultaneously and write to it lose nothing 
 });
 
 it('acknowledged entries are stored after the writers were killed', async () => {
-  const folder = join(await places.folder(), 'store');
+  const folder = join(tempFolder(), 'store');
   for (let round = 0; round < 3; round++) {
     const children = [1, 2].map((n) => {
       const own = uuidOf(10 * (round + 1) + n);
@@ -70,7 +70,7 @@ it('acknowledged entries are stored after the writers were killed', async () => 
     });
     for (const { child } of children) await child.line(`ack ${5 + 7 * round} `);
     for (const { child } of children) await child.kill();
-    const store = await places.open(folder);
+    const store = await openStoreIn(folder);
     const shared = new Set((await new Person(store, uuidOf(0)).waiting()).map((one) => one.metadata.write_ts));
     for (const { own, child } of children) {
       const acknowledged = child.lines.filter((line) => line.startsWith('ack')).length;
@@ -85,7 +85,7 @@ it('acknowledged entries are stored after the writers were killed', async () => 
 });
 
 it('a move that is killed at any moment leaves each entry in one place, while another process puts entries', async () => {
-  const { folder, store, user } = await places.newStore();
+  const { folder, store, user } = await storeWithUser();
   const all = numbers(1, 401);
   for (const ts of all.slice(0, 300)) await user.put([fix(ts)]);
   const timesOf = async () => {
@@ -110,7 +110,7 @@ it('a move that is killed at any moment leaves each entry in one place, while an
 });
 
 it('an opening reports no damage while another process removes or empties its files as it closes', async () => {
-  const folder = join(await places.folder(), 'store');
+  const folder = join(tempFolder(), 'store');
   const visitor = `
     for (let i = 0; i < 60; i++) {
       const store = await openStore(args.folder, { busySeconds: 240 });
@@ -126,7 +126,7 @@ it('an opening reports no damage while another process removes or empties its fi
       await new Promise((resolve) => setImmediate(resolve));
     }
   `;
-  await (await places.open(folder)).close();
+  await (await openStoreIn(folder)).close();
   const folderModule = join(program, 'dist/store/sqlite/folder.js');
   const looks = startChild(program, looker, { folder, folderModule });
   await looks.line('looks');
@@ -136,10 +136,10 @@ it('an opening reports no damage while another process removes or empties its fi
 });
 
 it('an erasure in one process leaves no row of the user, despite writes in other processes', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store } = await storeWithUser();
   const body = `try { ${writer} } catch (error) { say(error.code); }`;
   const child = startChild(program, body, { folder, user: uuidOf(0), own: uuidOf(1), count: 1e9 });
-  places.later(() => child.kill());
+  atEnd(() => child.kill());
   await child.line('ack 5 ');
   await store.erase(uuidOf(1));
   expect(await child.ended).toBe(0);

@@ -7,7 +7,9 @@ import { basename, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { archiveFiles } from '../../../../src/log/compress-files.ts';
 import { backupStore } from '../../../../src/upkeep/backup-store.ts';
-import { usePlaces } from '../../../store/support/folders.ts';
+import { storeWithUser } from '../../../store/contract/kit.ts';
+import { tempFolder } from '../../../support/clean-up.ts';
+import { openStoreIn } from '../../../support/store.ts';
 
 /** What was written to disk, named and removed, in order. */
 const events = vi.hoisted((): string[] => []);
@@ -34,18 +36,17 @@ vi.mock('node:fs/promises', async (original) => {
   return { ...actual, open, rename: noted('rename'), link: noted('link'), rm: noted('rm') };
 });
 
-const places = usePlaces();
 beforeEach(() => void events.splice(0));
 
 it('a new store: its file before it has its name, and its name before it is used', async () => {
-  const folder = join(await places.folder(), 'store');
-  await places.open(folder);
+  const folder = join(tempFolder(), 'store');
+  await openStoreIn(folder);
   expect(events.slice(0, 3)).toEqual(['sync mobility.db.*', 'link mobility.db.*', 'sync store']);
 });
 
 it('a backup: its file and the names in it before it has its name, and its name before it is reported', async () => {
-  const { folder } = await places.newStore();
-  const around = await places.folder();
+  const { folder } = await storeWithUser();
+  const around = tempFolder();
   events.splice(0);
   await backupStore(folder, join(around, 'backup'));
   const copied = ['sync mobility.db', 'sync .backup.*', 'rename .backup.*', `sync ${basename(around)}`];
@@ -55,7 +56,7 @@ it('a backup: its file and the names in it before it has its name, and its name 
 });
 
 it('a compressed log: before the lines that it was made of are removed', async () => {
-  const folder = await places.folder();
+  const folder = tempFolder();
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'server-2026-03-13.log'), 'a line\n');
   const fsync = vi.spyOn(fs, 'fsync').mockImplementation(((_: number, done: () => void) => {
