@@ -7,7 +7,7 @@ import type { Location } from '../../src/analysis/clean/observations.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 import { readStretch } from '../../src/pipeline/read-stretch.ts';
-import { life, runs } from '../support/lives.ts';
+import { anyLife, runs } from '../support/lives.ts';
 import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { at, motions, moving } from '../support/phone.ts';
 
@@ -31,7 +31,7 @@ const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
 describe('in a random history, no section', () => {
   it('is faster than its mode can be, and sections and stops sum to their trip', async () => {
     await fc.assert(
-      fc.asyncProperty(life, async (entries) => {
+      fc.asyncProperty(anyLife, async (entries) => {
         const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);
         const { records } = analyse({ userId: 'u', ...stretch, carry: null });
         for (const { trip } of records) {

@@ -147,10 +147,10 @@ describe('a phone that reports movement but no locations', () => {
   const motions = (...parts: Observations['motions'][]): Observations['motions'] => parts.flat();
 
   it('is unobserved from then to its next location, if it moved for 5 minutes without a break', () => {
-    const told = motions(rest(600, hour), walk(hour + 300, 300), rest(hour + 900, 4 * hour));
-    expect(reasons({ locations: ends, motions: told })).toEqual([`${hour + 300}-${4 * hour} no location`]);
+    const walked = motions(rest(600, hour), walk(hour + 300, 300), rest(hour + 900, 4 * hour));
+    expect(reasons({ locations: ends, motions: walked })).toEqual([`${hour + 300}-${4 * hour} no location`]);
     const exits = [event(hour + 200, 'EXITED_GEOFENCE')];
-    expect(reasons({ locations: ends, motions: told, events: exits })).toHaveLength(1);
+    expect(reasons({ locations: ends, motions: walked, events: exits })).toHaveLength(1);
   });
 
   it('is staying if it moved for less, with breaks, with low confidence, or between locations', () => {
@@ -164,10 +164,10 @@ describe('a phone that reports movement but no locations', () => {
   });
 
   it('keeps the other reasons of times between them', () => {
-    const told = motions(rest(600, hour), walk(hour, 600));
+    const walked = motions(rest(600, hour), walk(hour, 600));
     const events = [event(hour + 700, 'STOP_TRACKING'), event(3 * hour, 'START_TRACKING')];
     const later = rest(3 * hour, 4 * hour);
-    expect(reasons({ locations: ends, motions: motions(told, later), events })).toEqual([
+    expect(reasons({ locations: ends, motions: motions(walked, later), events })).toEqual([
       `${hour}-${hour + 700} no location`,
       `${hour + 700}-${3 * hour} tracking off`,
       `${3 * hour}-${4 * hour} no location`,

@@ -145,8 +145,7 @@ describe('mobility correct', () => {
       [['--reason', 'lost'], { reason: 'lost' }],
     ] as const) {
       const done = await correct('drop', ...flags, ...more);
-      const { data } = await program.withStore(async (store) => {
-        const { uuid } = (await store.users.byEmail(user[1]!))!;
+      const { data } = await program.withUser(user[1]!, async (store, uuid) => {
         const all: Entry[] = [];
         for await (const one of everyEntry(store.timeseries, uuid, { keys: ['manual/correction'], time: 'write_ts' }))
           all.push(one);
@@ -167,8 +166,7 @@ describe('mobility correct', () => {
     }
     const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
     const cut = (trips[0].end_ts + trips[1].start_ts) / 2;
-    await program.withStore(async (store) => {
-      const { uuid } = (await store.users.byEmail(user[1]!))!;
+    await program.withUser(user[1]!, async (store, uuid) => {
       const all: Entry[] = [];
       for await (const entry of everyEntry(store.timeseries, uuid, { time: 'write_ts' })) all.push(entry);
       const pushed = (from: number, to: number) =>
@@ -212,7 +210,7 @@ describe('mobility correct', () => {
     expect((await program.run(['migrate', '--from', program.address, '--to', `sqlite:${moved}`])).code).toBe(0);
     for (const store of [imported.address, moved]) {
       const read = (...args: string[]) =>
-        run([...args, '--json', '--store', store]).then((said) => said.json<Untyped>());
+        run([...args, '--json', '--store', store]).then((result) => result.json<Untyped>());
       expect(withoutReceipt(await read('correct', 'list', ...user))).toEqual(listed);
       expect(await read('diary', ...user, '--day', day)).toEqual(expected);
     }

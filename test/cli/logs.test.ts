@@ -34,11 +34,11 @@ interface Result {
 }
 
 /** Runs the program; `whileRunning` gets its output so far. */
-async function mobility(args: string[], whileRunning?: (said: Result) => Promise<void>): Promise<Result> {
-  const said: Result = { code: -1, out: '', err: '' };
+async function mobility(args: string[], whileRunning?: (result: Result) => Promise<void>): Promise<Result> {
+  const result: Result = { code: -1, out: '', err: '' };
   const sink = (name: 'out' | 'err') => ({
     write: (text: string, done?: (error?: Error | null) => void) => {
-      said[name] += text;
+      result[name] += text;
       done?.();
       return true;
     },
@@ -51,9 +51,9 @@ async function mobility(args: string[], whileRunning?: (said: Result) => Promise
     now: () => noon + 3600,
     zone: 'Europe/Berlin',
   });
-  await whileRunning?.(said);
-  said.code = await running;
-  return said;
+  await whileRunning?.(result);
+  result.code = await running;
+  return result;
 }
 
 const rows = ({ out }: Result): string[] => out.trimEnd().split('\n');
@@ -347,12 +347,12 @@ describe('mobility logs --follow', () => {
   it('shows calls as they end, until Ctrl-C, and exits with 0', async () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, call(noon, 'w1-1'));
-    const result = await mobility(['logs', '--follow', '--json'], async (said) => {
+    const result = await mobility(['logs', '--follow', '--json'], async (result) => {
       // The command does not report that it has begun: calls come until it shows one.
       let next = 2;
       await until(() => {
-        if (said.out === '') appendFileSync(file, call(noon + next, `w1-${next++}`));
-        return said.out !== '';
+        if (result.out === '') appendFileSync(file, call(noon + next, `w1-${next++}`));
+        return result.out !== '';
       });
       process.emit('SIGINT', 'SIGINT');
     });

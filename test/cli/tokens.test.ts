@@ -32,8 +32,7 @@ const changed = {
 
 describe('tokens', () => {
   it('of people expire after a year, of other apps and imported ones never, unless a flag sets it', async () => {
-    const { run, folder, withStore } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { run, folder, withStore, refuse } = await freshProgram('ada');
     const file = join(folder, 'people.csv');
     await writeFile(file, 'user_email,token\nben,made-elsewhere-0001\n');
     expect((await run(['users', 'import', file])).code).toBe(0);
@@ -54,8 +53,7 @@ describe('tokens', () => {
     expect(await withStore((store) => store.tokens.byHash(tokenHash('made-elsewhere-0001')))).toMatchObject({
       kind: 'imported',
     });
-    const stolen = await run(['users', 'token', 'ada', '--import', 'made-elsewhere-0001']);
-    expect([stolen.code, stolen.stderr]).toEqual([2, expect.stringContaining('another account')]);
+    await refuse(['users', 'token', 'ada', '--import', 'made-elsewhere-0001'], 'another account');
     expect((await run(['users', 'token', 'ada', '--import', 'short'])).code).toBe(2);
   });
 
@@ -83,12 +81,10 @@ describe('tokens', () => {
   });
 
   it('are listed with the phone that used each', async () => {
-    const { run, withStore } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { run, withUser } = await freshProgram('ada');
     const ids: string[] = [];
     for (let i = 0; i < 3; i += 1) ids.push((await run(['users', 'token', 'ada', '--json'])).json<Made>().id);
-    await withStore(async (store) => {
-      const { uuid } = (await store.users.byEmail('ada'))!;
+    await withUser('ada', async (store, uuid) => {
       for (const [i, platform] of ['android', 'ios'].entries()) {
         const metadata = { key: 'ours/mood', platform, write_ts: i, type: 'message' };
         const options = { store, now: () => 1, sentWith: ids[i]! };
@@ -111,8 +107,7 @@ describe('tokens', () => {
   });
 
   it('for other apps come with settings, a link and a QR code', async () => {
-    const { run } = await freshProgram();
-    await run(['users', 'add', 'ada']);
+    const { run, refuse } = await freshProgram('ada');
     const made = async (app: string) =>
       (await run(['users', 'token', 'ada', '--app', app, '--server', 'https://a.example', '--json'])).json<Made>();
     const owntracks = await made('owntracks');
@@ -133,8 +128,7 @@ describe('tokens', () => {
     expect(new URL(traccar.link).searchParams.get('id')).toBe(traccar.token);
     const { stdout } = await run(['users', 'token', 'ada', '--qr']);
     expect(stdout).toMatch(/^mob_[\w-]{43}\n[█▀▄ \n]+$/);
-    const nowhere = await run(['users', 'token', 'ada', '--app', 'overland']);
-    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('MOBILITY_PUBLIC_URL')]);
+    await refuse(['users', 'token', 'ada', '--app', 'overland'], 'MOBILITY_PUBLIC_URL');
   });
 });
 
@@ -182,7 +176,7 @@ describe('studies', () => {
   });
 
   it('that do not exist are refused by every command that selects by them, and so are their subgroups', async () => {
-    const { run, folder } = await freshProgram();
+    const { run, folder, refuse } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
     const selects = [['users', 'list'], ['purge-keys'], ['export', '--out', join(folder, 'out')]];
     for (const command of selects) {
@@ -199,13 +193,11 @@ describe('studies', () => {
         expect.stringContaining('expected --subgroup west or east for sunny, found north'),
       ]);
     }
-    const alone = await run(['erase', '--subgroup', 'west', '--user', 'ada', '--yes']);
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("cannot be used with option '--user")]);
-    const empty = await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', join(folder, 'out')]);
-    expect([empty.code, empty.stderr]).toEqual([
-      2,
-      expect.stringContaining('the study sunny, subgroup west has no members'),
-    ]);
+    await refuse(['erase', '--subgroup', 'west', '--user', 'ada', '--yes'], "cannot be used with option '--user");
+    await refuse(
+      ['export', '--study', 'sunny', '--subgroup', 'west', '--out', join(folder, 'out')],
+      'the study sunny, subgroup west has no members',
+    );
     expect((await run(['users', 'list', '--study', 'sunny'])).code).toBe(0);
   });
 
@@ -238,7 +230,7 @@ describe('studies', () => {
   });
 
   it('write a configuration that is checked, whose version grows with every change only', async () => {
-    const { run, folder } = await freshProgram();
+    const { run, folder, refuse } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west']);
     const texts = join(folder, 'texts.json');
     await writeFile(
@@ -246,7 +238,7 @@ describe('studies', () => {
       JSON.stringify({ intro: { mode_studied: 'e-bike' }, survey_info: { 'trip-labels': 'ENKETO' } }),
     );
     const write = async (...flags: string[]) => {
-      const said = await run([
+      const result = await run([
         'study',
         'config',
         'sunny',
@@ -256,7 +248,7 @@ describe('studies', () => {
         folder,
         ...flags,
       ]);
-      expect([said.code, said.stderr]).toEqual([0, expect.any(String)]);
+      expect([result.code, result.stderr]).toEqual([0, expect.any(String)]);
       return JSON.parse(await readFile(join(folder, 'sunny.nrel-op.json'), 'utf8')) as JsonObject;
     };
     const first = await write();
@@ -270,18 +262,16 @@ describe('studies', () => {
     const second = await write('--file', texts);
     expect(second).toMatchObject({ version: 2, intro: { mode_studied: 'e-bike', program_or_study: 'study' } });
     await writeFile(texts, JSON.stringify({ survey_info: { 'trip-labels': 'OTHER' } }));
-    const bad = await run(['study', 'config', 'sunny', '--server', 'https://a.example', '--file', texts]);
-    expect([bad.code, bad.stderr]).toEqual([
-      2,
-      expect.stringContaining('survey_info.trip-labels: expected MULTILABEL or ENKETO'),
-    ]);
+    await refuse(
+      ['study', 'config', 'sunny', '--server', 'https://a.example', '--file', texts],
+      'survey_info.trip-labels: expected MULTILABEL or ENKETO',
+    );
     const server = ['--server', 'https://a.example'];
-    for (const [flags, said] of [
+    for (const [flags, reason] of [
       [['--file', `${texts}.none`], 'cannot read'],
       [['--out', `${texts}/none`], 'cannot write'],
     ] as const) {
-      const refused = await run(['study', 'config', 'sunny', ...server, ...flags]);
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)]);
+      await refuse(['study', 'config', 'sunny', ...server, ...flags], reason);
     }
   });
 

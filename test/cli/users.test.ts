@@ -27,17 +27,15 @@ describe('users add', () => {
   });
 
   it('gives the requested UUID, in any case, and refuses one in use', async () => {
-    const { run } = await freshProgram();
+    const { run, refuse } = await freshProgram();
     expect((await run(['users', 'add', 'ada', '--uuid', uuid.toUpperCase()])).stdout).toBe(`${uuid}  ada\n`);
-    const { code, stderr } = await run(['users', 'add', 'ben', '--uuid', uuid]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('MOBILITY_USER_EXISTS')]);
+    await refuse(['users', 'add', 'ben', '--uuid', uuid], 'MOBILITY_USER_EXISTS', { code: 1 });
   });
 
   it('refuses invalid names and UUIDs', async () => {
-    const { run } = await freshProgram();
+    const { refuse } = await freshProgram();
     for (const args of [[''], ['a\nb'], ['x'.repeat(255)], ['ada', '--uuid', '123']]) {
-      const { code, stderr } = await run(['users', 'add', ...args]);
-      expect([code, stderr]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: expected .*found/)]);
+      await refuse(['users', 'add', ...args], /MOBILITY_USAGE: expected .*found/);
     }
   });
 });
@@ -46,13 +44,12 @@ describe('a name that is a UUID', () => {
   const own = '22222222-3333-4444-8555-666666666666';
 
   it('is registered for that UUID only', async () => {
-    const { run, folder } = await freshProgram();
+    const { run, folder, refuse } = await freshProgram();
     const file = join(folder, 'people.csv');
     await writeFile(file, `user_email,uuid\n${uuid},\n${uuid},${own}\n${own},${own.toUpperCase()}\n`);
     expect((await run(['users', 'import', file])).stdout).toBe('1 user added, 0 already registered, 2 lines failed\n');
     for (const args of [[uuid], [uuid.toUpperCase()], [uuid, '--uuid', own]]) {
-      const { code, stderr } = await run(['users', 'add', ...args]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name that is not a UUID')]);
+      await refuse(['users', 'add', ...args], 'expected a name that is not a UUID');
     }
     expect((await run(['users', 'add', uuid, '--uuid', uuid])).code).toBe(0);
   });
@@ -86,34 +83,34 @@ describe('users import', () => {
     const { run, folder, withStore } = await freshProgram();
     const file = join(folder, 'people.csv');
     await writeFile(file, csv);
-    const said = await run(['users', 'import', file, '--json']);
+    const result = await run(['users', 'import', file, '--json']);
     const names = await withStore(async (store) =>
       (await store.users.list({ limit: 100 })).map((user) => user.user_email),
     );
-    return { said, names: names.sort(), again: () => run(['users', 'import', file]) };
+    return { result, names: names.sort(), again: () => run(['users', 'import', file]) };
   };
 
   it('reads a byte order mark, quotes, CRLF, blank lines, other columns and missing UUIDs', async () => {
-    const { said, names } = await imported(
+    const { result, names } = await imported(
       `\ufeffnote,user_email,uuid\r\n,ada,\r\n\r\n"a, b","ben, jr",${uuid.toUpperCase()}\r\n  \r\nx, eve \r\n`,
     );
-    expect([said.code, said.json()]).toEqual([0, { added: 3, present: 0, failed: [] }]);
+    expect([result.code, result.json()]).toEqual([0, { added: 3, present: 0, failed: [] }]);
     expect(names).toEqual(['ada', 'ben, jr', 'eve']);
   });
 
   it('may be repeated', async () => {
-    const { said, again } = await imported(`user_email,uuid\nada,\nben,${uuid}\n`);
-    expect(said.code).toBe(0);
+    const { result, again } = await imported(`user_email,uuid\nada,\nben,${uuid}\n`);
+    expect(result.code).toBe(0);
     const second = await again();
     expect([second.code, second.stdout]).toEqual([0, '0 users added, 2 already registered, 0 lines failed\n']);
   });
 
   it('reports bad lines by number, registers the others, and ends with 3', async () => {
     const csv = `user_email,uuid\nada,${uuid}\nben,no-uuid\n\neve,${uuid}\n,${uuid.replace('1', '9')}\nfay\n`;
-    const { said, names } = await imported(csv);
-    expect(said.code).toBe(3);
-    expect(said.json<{ failed: { line: number }[] }>().failed.map(({ line }) => line)).toEqual([3, 5, 6]);
-    expect(said.stderr).toMatch(/^line 3 \(ben\): expected a UUID/);
+    const { result, names } = await imported(csv);
+    expect(result.code).toBe(3);
+    expect(result.json<{ failed: { line: number }[] }>().failed.map(({ line }) => line)).toEqual([3, 5, 6]);
+    expect(result.stderr).toMatch(/^line 3 \(ben\): expected a UUID/);
     expect(names).toEqual(['ada', 'fay']);
   });
 
@@ -123,27 +120,27 @@ describe('users import', () => {
     ['"dora"x,\ngus\n"hal"\n', 'Invalid Closing Quote'],
   ])('registers all lines before a stray quote, and reports its line and the bad lines above', async (rest, reason) => {
     const before = [...Array.from({ length: 70 }, (_, i) => `user-${i}`), 'ada', 'ada', 'ben,no-uuid'];
-    const { said, names } = await imported(`user_email,uuid\n${before.join('\n')}\n\n${rest}`);
-    const { failed } = said.json<{ failed: { line: number; message: string }[] }>();
-    expect([said.code, names]).toEqual([3, [...new Set(before.slice(0, -1))].sort()]);
+    const { result, names } = await imported(`user_email,uuid\n${before.join('\n')}\n\n${rest}`);
+    const { failed } = result.json<{ failed: { line: number; message: string }[] }>();
+    expect([result.code, names]).toEqual([3, [...new Set(before.slice(0, -1))].sort()]);
     expect(failed.map(({ line }) => line)).toEqual([before.length + 1, before.length + 2]);
     expect(failed[1]!.message).toMatch(`the file is not CSV: ${reason}`);
-    expect(said.stderr).toMatch(/^line \d+: the file is not CSV.*; this line and all later lines were not read$/m);
+    expect(result.stderr).toMatch(/^line \d+: the file is not CSV.*; this line and all later lines were not read$/m);
   });
 
   it('fails when no line could be registered', async () => {
-    expect((await imported('user_email,uuid\nada,1\n')).said.code).toBe(2);
+    expect((await imported('user_email,uuid\nada,1\n')).result.code).toBe(2);
   });
 
   it('reads semicolons between columns, as Excel writes them in many countries', async () => {
-    const { said, names } = await imported(`user_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`);
-    expect([said.json().failed, names]).toEqual([[], ['ada', 'ben, jr']]);
+    const { result, names } = await imported(`user_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`);
+    expect([result.json().failed, names]).toEqual([[], ['ada', 'ben, jr']]);
   });
 
   it('refuses files that are not a list of people', async () => {
     for (const csv of ['', '\n\n', 'name,uuid\nada,\n', 'user_email\n"ada\n']) {
-      const { said, names } = await imported(csv);
-      expect([csv, said.code, said.stderr, names]).toEqual([csv, 2, expect.stringMatching(/MOBILITY_USAGE/), []]);
+      const { result, names } = await imported(csv);
+      expect([csv, result.code, result.stderr, names]).toEqual([csv, 2, expect.stringMatching(/MOBILITY_USAGE/), []]);
     }
   });
 
@@ -190,12 +187,9 @@ describe('users list', () => {
   });
 
   it('lists users who requested their erasure on their page', async () => {
-    const { run, withStore } = await freshProgram();
+    const { run, withUser } = await freshProgram();
     for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
-    await withStore(async (store) => {
-      const { uuid } = (await store.users.byEmail('ben'))!;
-      await store.profiles.merge(uuid, { erasure_asked_ts: 1_720_000_000 });
-    });
+    await withUser('ben', (store, uuid) => store.profiles.merge(uuid, { erasure_asked_ts: 1_720_000_000 }));
     const { users } = (await run(['users', 'list', '--asked-erasure', '--json'])).json<{ users: object[] }>();
     expect(users).toEqual([expect.objectContaining({ user_email: 'ben' })]);
     expect((await run(['status'])).stdout).toContain('1 asked to be erased: mobility users list --asked-erasure');
@@ -241,9 +235,8 @@ describe('users remove', () => {
   });
 
   it('refuses a user with data and names the command that removes them', async () => {
-    const { run } = await freshProgram();
+    const { run, refuse } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
-    const { code, stderr } = await run(['users', 'remove', 'sim-s-1@example.org']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('mobility erase --user sim-s-1@example.org')]);
+    await refuse(['users', 'remove', 'sim-s-1@example.org'], 'mobility erase --user sim-s-1@example.org');
   });
 });

@@ -40,8 +40,8 @@ it('a trip is flagged if locations were left out, or if the person named another
   const evidence = { evidence: { left_out: { spikes: 1 } } as unknown as NonNullable<Trip['evidence']> };
   expect(flagsIn(trip(800, {}, evidence))).toEqual(['t jump_left_out']);
   const say = (label: string, mode: string): string[] => {
-    const said = { user_input: { mode_confirm: label }, additions: [] };
-    const labels = { ...noLabels, ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
+    const inputs = { user_input: { mode_confirm: label }, additions: [] };
+    const labels = { ...noLabels, ofTrip: () => inputs, ofStay: () => inputs, labelledTrips: 1 };
     return flagsIn(trip(1000, { sensed_mode: mode }), known, labels);
   };
   expect(say('drove_alone', 'PredictedModeTypes.WALKING')).toEqual(['t label_contradicts']);

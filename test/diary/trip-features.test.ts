@@ -30,8 +30,8 @@ describe('a trip', () => {
     const { properties, features: parts } = features({ ...toWork, sections });
     expect(properties.estimated).toBe(120.5);
     const lines = parts.filter((part): part is SectionCollection => part.type === 'FeatureCollection');
-    const said = lines.map((one) => (one.features[0]!.properties as { estimated?: number }).estimated);
-    expect(said).toEqual(sections.map((_, i) => (i === 0 ? 120.5 : undefined)));
+    const estimated = lines.map((one) => (one.features[0]!.properties as { estimated?: number }).estimated);
+    expect(estimated).toEqual(sections.map((_, i) => (i === 0 ? 120.5 : undefined)));
   });
 
   it('is a FeatureCollection with the properties that clients read', () => {

@@ -9,7 +9,7 @@ import type { LogLine } from '../../src/log/read-log.ts';
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const noon = 1_795_249_800;
 
-function said(thread: string, message: string, changes: Partial<LogLine> = {}): LogLine {
+function logLine(thread: string, message: string, changes: Partial<LogLine> = {}): LogLine {
   return { time: noon, level: 'INFO', thread, message, source: 'server', ...changes };
 }
 
@@ -27,7 +27,7 @@ function putLines(thread: string, from = noon): LogLine[] {
     line.putStored(user, { inserted: 1, updated: 1, rejected: 1 }),
     line.answered(200, 'POST', '/usercache/put'),
     line.endCall('POST', '/usercache/put', user, 0.5),
-  ].map((message, i) => said(thread, message, { time: from + i / 16, level }));
+  ].map((message, i) => logLine(thread, message, { time: from + i / 16, level }));
 }
 
 /** What a tracker makes of lines: the calls that are done, and those that are open. */
@@ -105,25 +105,25 @@ describe('a call', () => {
 
   it('has failed if it was refused, with the reason', () => {
     const { done } = track([
-      said('w1-1', line.startCall('POST', '/usercache/get')),
-      said('w1-1', line.answered(403, 'POST', '/usercache/get:', 'MOBILITY_FORBIDDEN', 'expected: a token')),
-      said('w1-1', line.endCall('POST', '/usercache/get', null, 0.01)),
+      logLine('w1-1', line.startCall('POST', '/usercache/get')),
+      logLine('w1-1', line.answered(403, 'POST', '/usercache/get:', 'MOBILITY_FORBIDDEN', 'expected: a token')),
+      logLine('w1-1', line.endCall('POST', '/usercache/get', null, 0.01)),
     ]);
     expect(done[0]).toMatchObject({ status: 403, code: 'MOBILITY_FORBIDDEN', notes: ['expected: a token'] });
     expect(callOutcome(done[0]!)).toBe('failed');
   });
 
   it('is known to have failed even if only warnings are kept', () => {
-    const { open } = track([said('w1-1', line.answered(500, 'POST', '/x', 'EXCEPTION'), { level: 'ERROR' })]);
+    const { open } = track([logLine('w1-1', line.answered(500, 'POST', '/x', 'EXCEPTION'), { level: 'ERROR' })]);
     expect(open.map(callOutcome)).toEqual(['failed']);
   });
 
   it('does not begin with a line of the pipeline or of the server itself', () => {
     const { done, open } = track([
       ...putLines('p1').map((one) => ({ ...one, source: 'pipeline' })),
-      said('main', line.serverStarted(2, 'x')),
-      said('main', 'worker 1 ended', { level: 'ERROR' }),
-      said('main', line.serverStopped()),
+      logLine('main', line.serverStarted(2, 'x')),
+      logLine('main', 'worker 1 ended', { level: 'ERROR' }),
+      logLine('main', line.serverStopped()),
     ]);
     expect([done, open]).toEqual([[], []]);
   });
@@ -133,15 +133,16 @@ describe('the memory', () => {
   it('is bounded if no call ends', () => {
     const tracker = new CallTracker();
     let done = 0;
-    for (let n = 0; n < 12_000; n += 1) done += tracker.add(said(`w1-${n}`, line.startCall('GET', '/x'))).done.length;
+    for (let n = 0; n < 12_000; n += 1)
+      done += tracker.add(logLine(`w1-${n}`, line.startCall('GET', '/x'))).done.length;
     expect(tracker.open()).toHaveLength(10_000);
     expect(done).toBe(2000);
   });
 
   it('of one call is bounded for any number of warnings', () => {
     const tracker = new CallTracker();
-    tracker.add(said('w1-1', line.startCall('GET', '/x')));
-    for (let n = 0; n < 100; n += 1) tracker.add(said('w1-1', `note ${n}`, { level: 'WARNING' }));
+    tracker.add(logLine('w1-1', line.startCall('GET', '/x')));
+    for (let n = 0; n < 100; n += 1) tracker.add(logLine('w1-1', `note ${n}`, { level: 'WARNING' }));
     expect(tracker.open()[0]!.notes).toHaveLength(5);
   });
 });

@@ -12,7 +12,7 @@ import { runAll } from '../../src/pipeline/run-all.ts';
 import { chainProblems } from '../support/chain.ts';
 import { chainOf, memoryLog, pipeline, put } from '../support/diary.ts';
 import { hourlySegmenter as segmenter } from '../support/hourly-segmenter.ts';
-import { life, runs } from '../support/lives.ts';
+import { anyLife, runs } from '../support/lives.ts';
 import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { android, pushedMove, pushedRide } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -36,7 +36,7 @@ async function chainIn(from: StretchStore, size: number): Promise<TripRecord[]> 
 
 it('a segmenter that keeps the contract gives one chain in stretches of any size', async () => {
   await fc.assert(
-    fc.asyncProperty(life, fc.integer({ min: 2, max: 90 }), async (entries, size) => {
+    fc.asyncProperty(anyLife, fc.integer({ min: 2, max: 90 }), async (entries, size) => {
       const from = memoryTimeseries(entries);
       const expected = await chainIn(from, 1_000_000);
       expect(chainProblems(expected)).toEqual([]);

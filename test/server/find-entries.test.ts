@@ -1,5 +1,5 @@
 // What a caller reads while a run of the pipeline moves their entries: each entry once, and none missing.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -10,7 +10,6 @@ import { madeTrip, storeTrips } from './trips.ts';
 
 let kit: Kit;
 let ada: string;
-afterEach(() => kit.close());
 
 const ts = 1463502000.5;
 const push = (entries: JsonObject[]) => putBatch(ada, entries, { store: kit.store, now: () => now });
@@ -70,14 +69,14 @@ describe.each([
     await moveBefore(place, nth);
     const start = Date.parse('2016-05-17T09:00:00-07:00') / 1000;
     await storeTrips(kit.store, ada, [madeTrip(start, [{ mode: 'WALKING' }])]);
-    const said = (key: string, write_ts: number, data: JsonObject): JsonObject => ({
+    const stated = (key: string, write_ts: number, data: JsonObject): JsonObject => ({
       metadata: { key, type: 'message', platform: 'android', write_ts, time_zone: 'America/Los_Angeles' },
       data,
     });
     const incident = { ts: start + 60, loc: { type: 'Point', coordinates: [-122.27, 37.87] }, stress: 30 };
     await push([
-      said('manual/mode_confirm', start + 900, { start_ts: start, end_ts: start + 250, label: 'walk' }),
-      said('manual/incident', start + 950, incident),
+      stated('manual/mode_confirm', start + 900, { start_ts: start, end_ts: start + 250, label: 'walk' }),
+      stated('manual/incident', start + 950, incident),
     ]);
     const { json } = await kit.post('/timeline/getTrips/2016-05-17', { user: 'ada' });
     expect(JSON.stringify(json)).toContain('"walk"');

@@ -73,7 +73,7 @@ export function inventedLife(seed: string | number, days = 60): LabelledTraits[]
     return habits.get(key)!;
   };
   const near = ([lon, lat]: Position): Position => [lon + random.normal(0.0004), lat + random.normal(0.0003)];
-  const life: LabelledTraits[] = [];
+  const trips: LabelledTraits[] = [];
   for (let date = 0; date < days; date += 1) {
     const weekend = date % 7 >= 5;
     let at = 0;
@@ -97,7 +97,7 @@ export function inventedLife(seed: string | number, days = 60): LabelledTraits[]
       const reported = random.chance(sensing) ? sensed[mode]! : random.pick(Object.values(sensed));
       if (random.chance(diligence)) {
         const start_ts = monday + date * day + minute * 60;
-        life.push({
+        trips.push({
           start_ts,
           start: near(places[at]!),
           end: near(places[to]!),
@@ -111,5 +111,5 @@ export function inventedLife(seed: string | number, days = 60): LabelledTraits[]
       minute += random.between(60, 400);
     }
   }
-  return life;
+  return trips;
 }

@@ -192,7 +192,7 @@ export function lastOfEach(entries: readonly Entry[]): Entry[] {
 }
 
 /** The entries of a random history. */
-export const life: fc.Arbitrary<Entry[]> = fc
+export const anyLife: fc.Arbitrary<Entry[]> = fc
   .tuple(
     fc.oneof(fc.array(episode, { minLength: 1, maxLength: 3 }), fc.array(episode, { minLength: 3, maxLength: 12 })),
     fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1),

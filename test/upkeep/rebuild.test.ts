@@ -19,7 +19,7 @@ import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
 import { chainAfter, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { hourlySegmenter } from '../support/hourly-segmenter.ts';
-import { life, runs } from '../support/lives.ts';
+import { anyLife, runs } from '../support/lives.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
@@ -123,7 +123,7 @@ it('a preview reports exactly what a rebuild with another version then does, and
   const versions = [shippedSegmenter, hourlySegmenter, segmenterWith({ full: shippedModels.sparse })];
   expect(new Set(versions.map(({ version }) => version)).size).toBe(3);
   const seen = { added: 0, removed: 0, changed: 0 };
-  const lives = fc.array(fc.oneof(life, days), { minLength: 1, maxLength: 3 });
+  const lives = fc.array(fc.oneof(anyLife, days), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(
       lives,

@@ -34,8 +34,8 @@ const removed = { ...options, before: t0 + 30 * day, what: 'raw' } as const;
 async function retainedDays() {
   const store = await newStore();
   await store.users.register('ada', { uuid: user, now: 1 });
-  const life = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
-  await put(store, user, [...life.flat(), ...restAfter(life.at(-1)!)]);
+  const rides = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  await put(store, user, [...rides.flat(), ...restAfter(rides.at(-1)!)]);
   await pipeline(store, user);
   const shown = async () => {
     const from = new Date(t0 * 1000).toISOString().slice(0, 10);
@@ -45,7 +45,7 @@ async function retainedDays() {
   };
   const before = await shown();
   expect((await retain(store, user, removed)).entries).toBeGreaterThan(100);
-  return { store, life, shown, before };
+  return { store, rides, shown, before };
 }
 
 it('no run, rebuild, new version or second call changes a day', async () => {
@@ -61,8 +61,8 @@ it('no run, rebuild, new version or second call changes a day', async () => {
 });
 
 it('late entries change no day', async () => {
-  const { store, life, shown, before } = await retainedDays();
-  const late = life[1]!.filter((_, i) => i % 3 > 0);
+  const { store, rides, shown, before } = await retainedDays();
+  const late = rides[1]!.filter((_, i) => i % 3 > 0);
   await put(store, user, late);
   await pipeline(store, user);
   expect(await shown()).toEqual(before);

@@ -104,8 +104,8 @@ describe('an iPhone', () => {
       ...more,
       motion(hour + 13 * minute, 'STILL'),
     ].sort((a, b) => a.ts - b.ts);
-  const startWith = (told: ReturnType<typeof readings>): number =>
-    since(lastTrip({ locations: [...drive(hour, 0), later], motions: told }).start_ts);
+  const startWith = (motions: ReturnType<typeof readings>): number =>
+    since(lastTrip({ locations: [...drive(hour, 0), later], motions }).start_ts);
 
   it('whose first location comes a quarter of an hour late shows the walk to the car by its motion readings', () => {
     expect(Math.abs(startWith(readings(hour - 14 * minute)) - (hour - 14 * minute))).toBeLessThan(45);

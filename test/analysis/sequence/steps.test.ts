@@ -228,8 +228,8 @@ describe('the features', () => {
           const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
           const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
           const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
-          const told = readings.map(([step]) => step);
-          const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(told, i), type, confidence }));
+          const steps = readings.map(([step]) => step);
+          const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(steps, i), type, confidence }));
           const track = new Track(locations);
           const cellsOf = (from: number, to: number): number[][] => {
             const cells: number[][] = [];

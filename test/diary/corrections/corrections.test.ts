@@ -12,7 +12,7 @@ import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../../support/chain.ts';
 import { correction, correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
 import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../../support/diary.ts';
-import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { anyLife, type Delivery, deliveriesOf, runs } from '../../support/lives.ts';
 import { newUser, useStore } from '../../support/store.ts';
 
 const store = useStore();
@@ -33,7 +33,7 @@ async function outcome<T>(uuid: string, { pushes }: Delivery, then: (found: Deri
 }
 
 const same = async <T>(found: T): Promise<T> => found;
-const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 const analysedOf = (uuid: string, { trips }: Store = store) => trips.chain(uuid, { limit: 1_000_000 });
 
 function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[]): void {
@@ -74,7 +74,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
 const all = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
 
 describe('corrections of a random history', () => {
-  const lives = life.map(withTokens).chain((entries) =>
+  const lives = anyLife.map(withTokens).chain((entries) =>
     correctionsOf(entries).chain((corrections) =>
       fc.record({
         entries: fc.constant(entries),
@@ -88,8 +88,8 @@ describe('corrections of a random history', () => {
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
-        const before = await outcome(uuid, atOnce(entries), same);
-        const expected = await outcome(uuid, atOnce([...entries, ...corrections]), same);
+        const before = await outcome(uuid, inOnePush(entries), same);
+        const expected = await outcome(uuid, inOnePush([...entries, ...corrections]), same);
         // What a link depends on is the analysis's alone.
         expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
         await outcome(uuid, delivery, async (found) => {

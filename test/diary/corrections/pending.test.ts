@@ -15,7 +15,7 @@ import { affectsOf } from '../../../src/model/keys.ts';
 import { simulateDays } from '../../../src/simulate/simulate-day.ts';
 import { correction, correctionsOf, undoing } from '../../support/corrections.ts';
 import { chainOf, pipeline, put } from '../../support/diary.ts';
-import { life, runs } from '../../support/lives.ts';
+import { anyLife, runs } from '../../support/lives.ts';
 import { newUser, useStore } from '../../support/store.ts';
 
 const store = useStore();
@@ -78,7 +78,7 @@ it('corrections weeks apart are applied without reading the trips between them',
 });
 
 describe('corrections of a random history', () => {
-  const lives = life.chain((entries) =>
+  const lives = anyLife.chain((entries) =>
     fc.record({ entries: fc.constant(entries), corrections: correctionsOf(entries) }),
   );
 

@@ -21,8 +21,8 @@ it('explains every second of a simulated day, without a coordinate', async () =>
   await run(words('simulate --users 1 --days 2 --from 2024-03-11 --seed why --platform android'));
   await run(['pipeline', '--all']);
   const asked = ['explain', '--user', user, '--day', '2024-03-11'];
-  const said = await run([...asked, '--json']);
-  const { parts } = said.json<{ parts: Part[] }>();
+  const result = await run([...asked, '--json']);
+  const { parts } = result.json<{ parts: Part[] }>();
   let until = parts[0]!.from;
   for (const { from, to, reasons } of parts) {
     expect(from).toBeLessThanOrEqual(until);
@@ -36,7 +36,7 @@ it('explains every second of a simulated day, without a coordinate', async () =>
   const start = trips[1]!.reasons.find(({ about }) => about === 'start')!;
   expect(start).toMatchObject({ rule: 'geofence', values: { first_location_ts: expect.any(Number) } });
   expect(start.readings!.map(({ word }) => word)).toContain('exited geofence');
-  expect(said.stdout).not.toMatch(/l(at|ong)itude|coordinates/);
+  expect(result.stdout).not.toMatch(/l(at|ong)itude|coordinates/);
 
   const clock = /(\d\d:\d\d)-(\d\d:\d\d) {2}trip/.exec((await run(asked)).stdout)![1]!;
   const at = await run([...asked, '--at', clock, '--json']);

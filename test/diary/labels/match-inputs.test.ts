@@ -89,29 +89,33 @@ describe('input about a trip', () => {
   });
 
   it('counts trips with a label or survey, none with a note alone', () => {
-    const said = [
+    const inputs = [
       mode(10_000, 11_000, 'bike'),
       input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
       input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
     ];
-    expect(matchInputs(said, trips).labelledTrips).toBe(2);
+    expect(matchInputs(inputs, trips).labelledTrips).toBe(2);
   });
 
   it('has the replaced mode of the same label as the mode', () => {
-    const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
-    const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
+    const stated = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
+    const both = [
+      stated('mode_confirm', 'walk', 1),
+      stated('mode_confirm', 'bike', 2),
+      stated('replaced_mode', 'bus', 2),
+    ];
     expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
   });
 
   it('has no replaced mode after the mode was corrected to one that replaces none', () => {
     const range = { start_ts: 1, end_ts: 2 };
-    const said = [
+    const inputs = [
       input('mode_confirm', { ...range, label: 'e_bike' }),
       input('replaced_mode', { ...range, label: 'drove_alone' }),
       input('mode_confirm', { ...range, label: 'walk' }),
     ];
-    expect(combineInputs(said).user_input).toEqual({ mode_confirm: 'walk' });
-    const again = [...said, input('mode_confirm', { ...range, label: 'e_bike' })];
+    expect(combineInputs(inputs).user_input).toEqual({ mode_confirm: 'walk' });
+    const again = [...inputs, input('mode_confirm', { ...range, label: 'e_bike' })];
     expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
   });
 });

@@ -12,7 +12,7 @@ import { suggestionFields } from '../../../src/diary/labels/suggestion-fields.ts
 import { inventedLife } from '../../support/habits.ts';
 
 const textOf = (labels: LabelSet): string => JSON.stringify(suggestedLabels.map((name) => labels[name] ?? null));
-const life = fc.integer({ min: 0, max: 10_000 }).map((seed) => inventedLife(`property ${seed}`, 40));
+const habits = fc.integer({ min: 0, max: 10_000 }).map((seed) => inventedLife(`property ${seed}`, 40));
 
 /** A trip of a commute on the i-th day. */
 const commute = (i: number, labels: LabelSet, fields: Partial<LabelledTraits> = {}): LabelledTraits => ({
@@ -64,14 +64,14 @@ describe('suggested labels', () => {
 
   it('are probabilities of the labels of similar trips, the greatest first, in any order of the trips', () => {
     fc.assert(
-      fc.property(life, fc.nat(), fc.integer(), (ways, at, seed) => {
+      fc.property(habits, fc.nat(), fc.integer(), (ways, at, seed) => {
         fc.pre(ways.length > 1);
         const way = ways[at % ways.length]!;
         const found = suggest(way, {}, ways);
         expect(found.reduce((sum, { p }) => sum + p, 0)).toBeLessThanOrEqual(1);
         expect(found.map(({ p }) => p)).toEqual(found.map(({ p }) => p).sort((a, b) => b - a));
-        const said = new Set(ways.filter((other) => other !== way).map(({ labels }) => textOf(labels)));
-        for (const { labels } of found) expect(said.has(textOf(labels))).toBe(true);
+        const stated = new Set(ways.filter((other) => other !== way).map(({ labels }) => textOf(labels)));
+        for (const { labels } of found) expect(stated.has(textOf(labels))).toBe(true);
         const shuffled = [...ways].sort((a, b) => Math.sin(seed + a.start_ts) - Math.sin(seed + b.start_ts));
         const rounded = (all: Suggestion[]) => all.map(({ p, labels }) => [p.toFixed(2), textOf(labels)]).sort();
         expect(rounded(suggest(way, {}, shuffled))).toEqual(rounded(found));
@@ -82,7 +82,7 @@ describe('suggested labels', () => {
 
   it('never contradict labels of the user, and end when mode and purpose are labelled', () => {
     fc.assert(
-      fc.property(life, fc.nat(), (ways, at) => {
+      fc.property(habits, fc.nat(), (ways, at) => {
         fc.pre(ways.length > 0);
         const way = ways[at % ways.length]!;
         const { mode_confirm } = way.labels;

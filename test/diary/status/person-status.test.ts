@@ -40,7 +40,7 @@ const stand = async (): Promise<PersonStatus> => {
   expect(one).toEqual(await readStatus(store, (await store.users.byUuid(user))!, { now: clock }));
   return one!;
 };
-const said = async () => {
+const status = async () => {
   const { state, since, broken } = await stand();
   return [state, since, broken && `${broken.link}: ${broken.code}`];
 };
@@ -108,7 +108,7 @@ it('a person without figures is damaged, and other errors end the reading', asyn
 });
 
 it('each step of a status has the time of the put or the run that completed it, by both clocks', async () => {
-  expect(await said()).toEqual(['never_began', start, 'called: never_called']);
+  expect(await status()).toEqual(['never_began', start, 'called: never_called']);
   clock += 3600;
   await push(location(start + 60), battery(start + 70));
   clock += 60;
@@ -139,27 +139,27 @@ describe('the state is of the first failed step:', () => {
     clock += 2 * day;
     await push(battery(clock));
     await run();
-    expect(await said()).toEqual(['in_order', null, null]);
+    expect(await status()).toEqual(['in_order', null, null]);
     clock += 2 * day;
     await push(battery(clock));
     await run();
-    expect(await said()).toEqual(['without_locations', start, 'located: no_location']);
+    expect(await status()).toEqual(['without_locations', start, 'located: no_location']);
     const last = clock;
     clock += 4 * day;
-    expect(await said()).toEqual(['silent', last, 'called: silent']);
+    expect(await status()).toEqual(['silent', last, 'called: silent']);
   });
 
   it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
     await push(location(start + 40 * day));
     await run();
-    expect(await said()).toEqual(['without_locations', start, 'stored: clock_ahead']);
+    expect(await status()).toEqual(['without_locations', start, 'stored: clock_ahead']);
     clock += 60;
     await push(location(clock));
     await run();
-    expect(await said()).toEqual(['in_order', null, null]);
+    expect(await status()).toEqual(['in_order', null, null]);
     expect((await stand()).chain.located).toEqual({ ts: clock, phone_ts: clock });
     clock += 12 * day;
-    expect(await said()).toEqual(['silent', start + 60, 'called: silent']);
+    expect(await status()).toEqual(['silent', start + 60, 'called: silent']);
   });
 
   it('a person whose entries are pending for long is behind since the first put after the last run, not since the run', async () => {
@@ -170,22 +170,22 @@ describe('the state is of the first failed step:', () => {
     const first = clock;
     clock += day;
     await push(location(clock));
-    expect(await said()).toEqual(['in_order', null, null]);
+    expect(await status()).toEqual(['in_order', null, null]);
     expect((await stand()).lag_s).toBe(day);
     clock += day;
     await push(location(clock));
-    expect(await said()).toEqual(['behind', first, 'moved: not_run']);
+    expect(await status()).toEqual(['behind', first, 'moved: not_run']);
     await run();
-    expect(await said()).toEqual(['in_order', null, null]);
+    expect(await status()).toEqual(['in_order', null, null]);
   });
 
   it('a few wrong values are no fault, and many wrong locations are one', async () => {
     const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x' });
     await push(location(start), ...[1, 2, 3].map((n) => wrong(start + n)));
     await run();
-    expect(await said()).toEqual(['in_order', null, null]);
+    expect(await status()).toEqual(['in_order', null, null]);
     await push(...Array.from({ length: 20 }, (_, n) => wrong(start + 10 + n)));
     await run();
-    expect(await said()).toEqual(['behind', start, 'converted: set_aside']);
+    expect(await status()).toEqual(['behind', start, 'converted: set_aside']);
   });
 });

@@ -115,7 +115,7 @@ export class Model {
     return { ...result, dirty: marked };
   }
 
-  takeBack(errors: readonly { id: string; entry: Entry }[]): number {
+  recover(errors: readonly { id: string; entry: Entry }[]): number {
     const before = new Map(errors.map(({ entry }) => [nameOf(identityOf(entry)), this.receiptOf(identityOf(entry))]));
     const waited = new Set(this.waiting.keys());
     let count = 0;

@@ -25,8 +25,7 @@ const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x', 
 let program: Program;
 beforeEach(async () => {
   fault.battery = true;
-  program = await freshProgram();
-  await program.run(['users', 'add', 'eva']);
+  program = await freshProgram('eva');
   await program.withStore(async (store) => {
     for (const [name, version] of [
       ['ada', '1.9'],
@@ -46,8 +45,8 @@ beforeEach(async () => {
 
 it('a converter that throws is a program fault: first in the summary, exit code 3, one ERROR per user', async () => {
   const { run, address } = program;
-  const said = await run(['pipeline', '--all']);
-  expect([said.code, said.stdout]).toEqual([
+  const result = await run(['pipeline', '--all']);
+  expect([result.code, result.stdout]).toEqual([
     3,
     expect.stringMatching(
       /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost: mobility errors\n/,
@@ -69,14 +68,14 @@ it('a converter that throws is a program fault: first in the summary, exit code 
 it('errors counts by reason, key, platform, version and user, and recovery takes the same filters', async () => {
   const { run } = program;
   await run(['pipeline', '--all']);
-  const said = await run(['errors']);
-  expect([said.code, said.stdout]).toEqual([
+  const result = await run(['errors']);
+  expect([result.code, result.stdout]).toEqual([
     3,
     expect.stringMatching(
       /^40 entries {2}2 people {2}background\/battery {2}android {2}app 1.9 .*\n {4}PROGRAM FAULT: TypeError: Cannot.*\n {4}[0-9a-f]{24}\n20 entries {2}1 person .* app 2.0 [\s\S]*\n1 entry {2}1 person {2}background\/location {2}ios {2}app 2.0 .*\n {4}wrong_type: data\.latitude: expected a number/,
     ),
   ]);
-  expect(said.stderr).toContain(
+  expect(result.stderr).toContain(
     '61 entries; to see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
   );
   const only = await run(['errors', '--platform', 'ios', '--json']);
@@ -108,19 +107,19 @@ it('errors show hides the values of the entry unless a flag asks for them', asyn
   const { run } = program;
   await run(['pipeline', '--user', 'cal']);
   const [{ id }] = (await run(['errors', '--platform', 'ios', '--json'])).json<{ errors: [{ id: string }] }>().errors;
-  const said = await run(['errors', 'show', id]);
-  expect(said.stdout).toMatch(/^user +cal\nreason +wrong_type\n[\s\S]*"latitude":"a? ?(text|string)"/);
-  expect(said.stdout).not.toContain('13.123456');
+  const result = await run(['errors', 'show', id]);
+  expect(result.stdout).toMatch(/^user +cal\nreason +wrong_type\n[\s\S]*"latitude":"a? ?(text|string)"/);
+  expect(result.stdout).not.toContain('13.123456');
   expect((await run(['errors', 'show', id, '--coordinates'])).stdout).toContain('13.123456');
   expect((await run(['errors', 'show', 'ffff'])).code).toBe(2);
 });
 
 it('a run of one user with --debug also prints its log lines, each repeated line once', async () => {
   const { run } = program;
-  const said = await run(['pipeline', '--user', 'ada', '--debug']);
-  expect(said.code).toBe(3);
-  expect(said.stderr).toMatch(/:INFO:p\d+:.*move to long term/);
-  expect(said.stderr.match(/Got error/g)).toHaveLength(2); // once, and once with the number of the others
-  expect(said.stderr).toMatch(/^19 more like: .*Got error/m);
+  const result = await run(['pipeline', '--user', 'ada', '--debug']);
+  expect(result.code).toBe(3);
+  expect(result.stderr).toMatch(/:INFO:p\d+:.*move to long term/);
+  expect(result.stderr.match(/Got error/g)).toHaveLength(2); // once, and once with the number of the others
+  expect(result.stderr).toMatch(/^19 more like: .*Got error/m);
   expect((await run(['pipeline', '--user', 'ben'])).stderr).toBe('');
 });

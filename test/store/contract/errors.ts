@@ -55,12 +55,12 @@ export function errorTests(use: Use): void {
   use.it('a recovered error is pending again, and no longer an error', async (user, other) => {
     await user.putFailed([fix(1), fix(2)]);
     const one = (await user.errors()).filter((row) => row.identity?.write_ts === 1);
-    expect(await other.takeBack(one)).toBe(0);
-    expect(await user.takeBack(one)).toBe(1);
+    expect(await other.recover(one)).toBe(0);
+    expect(await user.recover(one)).toBe(1);
     same(await user.waiting(), [fix(1)]);
     expect(await user.errors()).toHaveLength(1);
-    expect(await user.takeBack(one)).toBe(0);
-    expect(await user.takeBack([])).toBe(0);
+    expect(await user.recover(one)).toBe(0);
+    expect(await user.recover([])).toBe(0);
     expect(await user.moveAll()).toMatchObject({ inserted: 1 });
   });
 
@@ -69,7 +69,7 @@ export function errorTests(use: Use): void {
     async (user) => {
       await user.putFailed([fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
       await user.put([fix(1, { a: 'new' })]);
-      expect(await user.takeBack(await user.errors())).toBe(1);
+      expect(await user.recover(await user.errors())).toBe(1);
       same(await user.waiting(), [fix(1, { a: 'new' }), fix(2, { a: 'old' })]);
       same(await user.errors(), []);
     },
@@ -82,7 +82,7 @@ export function errorTests(use: Use): void {
       await user.moveIn([fix(0)], 11);
       await user.putFailed([fix(1)], 11);
       await user.put([fix(2)], 11);
-      expect(await user.takeBack(unusable, (i) => fix(i, { old: true }))).toBe(1);
+      expect(await user.recover(unusable, (i) => fix(i, { old: true }))).toBe(1);
       same(await user.waiting(), [fix(2), fix(3, { old: true })]);
       expect(await user.errors()).toMatchObject([{ entry: fix(1) }]);
     },
@@ -94,14 +94,14 @@ export function errorTests(use: Use): void {
     await user.put([fix(2)], 9);
     const unusable = await putUnusable(user, 'abc', 9);
     const before = await user.errors();
-    expect(await user.takeBack(unusable, (i) => fix(i, { other: true }))).toBe(0);
+    expect(await user.recover(unusable, (i) => fix(i, { other: true }))).toBe(0);
     same(await user.waiting(), [fix(2)]);
     same(await user.errors(), before);
   });
 
   use.it('of several errors with one identity the first is recovered', async (user) => {
     const errors = (await putUnusable(user, 'ab', 9)).reverse();
-    expect(await user.takeBack(errors, (i) => fix(1, { i }))).toBe(1);
+    expect(await user.recover(errors, (i) => fix(1, { i }))).toBe(1);
     same(await user.waiting(), [fix(1, { i: 0 })]);
     same(await user.errors(), []);
   });
@@ -110,7 +110,7 @@ export function errorTests(use: Use): void {
     'a recovered error that fails again keeps its first time and its tries, also if it is pushed again',
     async (user) => {
       await user.putFailed([fix(1), fix(2)], 10.5);
-      await user.takeBack(await user.errors());
+      await user.recover(await user.errors());
       await user.put([fix(1, { again: true }), fix(3)], 20);
       await user.moveAll(refuse('again'), { at: 30 });
       const errors = (await user.errors()).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
@@ -142,7 +142,7 @@ export function errorTests(use: Use): void {
       same(await user.errors(), strange);
     }
     expect(await use.store.errors.summary(user.id)).toContainEqual({ key: battery, reason: '', count: 1 });
-    expect(await user.takeBack(strange.filter(({ id }) => id === first!.id))).toBe(1);
+    expect(await user.recover(strange.filter(({ id }) => id === first!.id))).toBe(1);
     await user.moveAll(refuse(), { at: 9 });
     const again = (await user.errors()).filter(({ id }) => id === first!.id);
     expect(again).toMatchObject([{ first_ts: 1.25, last_ts: 9, tries: 5, received_ts: 0.5 }]);
@@ -164,7 +164,7 @@ export function errorTests(use: Use): void {
   use.it('an error that is recovered three times simultaneously is moved once', async (user) => {
     await user.putFailed(fixes(0, 20));
     const errors = await user.errors();
-    const counts = await Promise.all([1, 2, 3].map(() => user.takeBack(errors)));
+    const counts = await Promise.all([1, 2, 3].map(() => user.recover(errors)));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(20);
     expect(await user.waiting()).toHaveLength(20);
   });
