@@ -7,8 +7,7 @@ import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkAnswer, config, type Kit, listen, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
-import { describeOnServers, openOn } from '../store/servers.ts';
-import { atEnd } from '../support/clean-up.ts';
+import { describeOnServers, newStoreOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
 import { studySettings } from '../support/study.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -31,7 +30,6 @@ let link: string;
 function served(subgroups: string[], open?: () => Promise<Opened>): void {
   beforeEach(async () => {
     const other = await open?.();
-    atEnd(() => other?.dispose());
     const wrap = (embedded: Store): Store => other?.store ?? embedded;
     kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock, wrap });
     store = wrap(kit.store);
@@ -66,7 +64,7 @@ describe.each([
   live(platform);
 });
 describeOnServers('the history of a phone on MongoDB', (server) => {
-  served(['west'], () => openOn(server()));
+  served(['west'], () => newStoreOn(server()));
   live('android');
 });
 

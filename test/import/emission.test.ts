@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freshProgram, type Program } from '../cli/kit.ts';
-import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
+import { describeOnServers, newDatabase, withClient } from '../store/servers.ts';
 import { type MadeUp, madeUpDatabase, writeDump, writeJson } from './emission-database.ts';
 import { withoutTimesOfRuns } from './store-texts.ts';
 
@@ -108,14 +108,13 @@ describeOnServers(
       const [live, fromDump] = [await freshProgram(), await freshProgram()];
       await writeDump(madeUp, join(fromDump.folder, 'in'));
       await fromDump.run(['import', join(fromDump.folder, 'in')]);
-      await withDatabaseOn(server(), async (address) => {
-        await withClient(address, async (client) => {
-          for (const [name, documents] of Object.entries(madeUp.collections))
-            await client.db().collection(name).insertMany(documents);
-        });
-        const { code, json } = await live.run(['import', address, '--json']);
-        expect([code, json()]).toMatchObject([0, { known: 0, doubled: 20, left_behind: 4 }]);
+      const address = newDatabase(server());
+      await withClient(address, async (client) => {
+        for (const [name, documents] of Object.entries(madeUp.collections))
+          await client.db().collection(name).insertMany(documents);
       });
+      const { code, json } = await live.run(['import', address, '--json']);
+      expect([code, json()]).toMatchObject([0, { known: 0, doubled: 20, left_behind: 4 }]);
       expect(await withoutTimesOfRuns(live)).toBe(await withoutTimesOfRuns(fromDump));
     });
   },

@@ -4,7 +4,7 @@ import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eraseUser } from '../../src/upkeep/erase-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
-import { describeOnServers, openOn } from '../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../store/servers.ts';
 import { newStore } from '../support/store.ts';
 import { androidLocation, config, openKit } from './kit.ts';
 
@@ -75,13 +75,9 @@ it.each(['dev', 'token'] as const)(
 
 describeOnServers('on MongoDB', (server) => {
   it('a put is refused if its user is erased after the token was accepted, and leaves no entries', async () => {
-    const opened = await openOn(server());
-    try {
-      const { status, uuid } = await putAcrossErasure(opened.store, 3);
-      expect(status).toBe(403);
-      await expectNothingOf(opened.store, uuid);
-    } finally {
-      await opened.dispose();
-    }
+    const { store } = await newStoreOn(server());
+    const { status, uuid } = await putAcrossErasure(store, 3);
+    expect(status).toBe(403);
+    await expectNothingOf(store, uuid);
   });
 });

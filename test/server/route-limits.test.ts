@@ -8,8 +8,7 @@ import { routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
-import { describeOnServers, openOn, type TestServer } from '../store/servers.ts';
-import { atEnd } from '../support/clean-up.ts';
+import { describeOnServers, newStoreOn, type TestServer } from '../store/servers.ts';
 import { words } from '../support/words.ts';
 import { type Answered, androidLocation, answered, type Kit, listen, noLimits, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
@@ -20,11 +19,10 @@ let serving: Serving;
 
 /** Opens a server with a person, on a new database of `server` or, without one, in a folder. */
 async function open(server: TestServer | null, parts: Partial<AppParts> = {}): Promise<void> {
-  const database = server === null ? null : await openOn(server);
+  const database = server === null ? null : await newStoreOn(server);
   const limits = { ...noLimits, ...parts.limits };
   kit = await openKit({ ...parts, limits, ...(database !== null && { store: database.store }) });
   if (database !== null) kit.store = database.store;
-  atEnd(() => database?.dispose());
   serving = await listen(kit.app);
   ada = (await kit.store.users.register('ada', { now })).user.uuid;
 }

@@ -13,7 +13,7 @@ import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
 import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../src/store/rules/build-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tempFolder } from '../support/clean-up.ts';
+import { atEnd, tempFolder } from '../support/clean-up.ts';
 import { isHere } from '../support/needs.ts';
 import type { Opened } from './contract.ts';
 import { watch } from './watch.ts';
@@ -73,10 +73,10 @@ export function modes(): Mode[] {
 
 function givenServer(address: string): TestServer {
   const at = (database: string): string => withDatabase(address.trim(), database);
-  return { address: at, newAddress: () => at(newDatabase()), control: null, stop: async () => {} };
+  return { address: at, newAddress: () => at(databaseName()), control: null, stop: async () => {} };
 }
 
-const newDatabase = (): string => `mobility-test-${randomUUID()}`;
+const databaseName = (): string => `mobility-test-${randomUUID()}`;
 
 function withDatabase(address: string, database: string): string {
   return address.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`);
@@ -135,28 +135,18 @@ export async function openOn(server: TestServer, options: MongoOptions = {}): Pr
   };
 }
 
-/** Runs `work` with a new store, which is removed afterwards. */
-export async function withStore(
-  server: TestServer,
-  work: (store: Store, opened: OpenedOnServer) => Promise<void>,
-  options: MongoOptions = {},
-): Promise<void> {
+/** The same until the test ends. */
+export async function newStoreOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
   const opened = await openOn(server, options);
-  try {
-    await work(opened.store, opened);
-  } finally {
-    await opened.dispose();
-  }
+  atEnd(() => opened.dispose());
+  return opened;
 }
 
-/** Runs `work` with the address of a new database, which is dropped afterwards. */
-export async function withDatabaseOn<T>(server: TestServer, work: (address: string) => Promise<T>): Promise<T> {
+/** The address of a new database, which is dropped when the test ends. */
+export function newDatabase(server: TestServer): string {
   const address = server.newAddress();
-  try {
-    return await work(address);
-  } finally {
-    await dropDatabase(server, address);
-  }
+  atEnd(() => dropDatabase(server, address));
+  return address;
 }
 
 /**
@@ -193,7 +183,7 @@ async function startServer(durable: boolean): Promise<TestServer> {
   const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
   return {
     address,
-    newAddress: () => address(newDatabase()),
+    newAddress: () => address(databaseName()),
     control: {
       isRunning: () => isRunning(child),
       kill: () => end(child),

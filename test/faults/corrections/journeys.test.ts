@@ -7,14 +7,13 @@ import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.t
 import type { Entry } from '../../../src/model/entry.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { run, tempFolder } from '../../cli/kit.ts';
-import { describeOnServers, withStore } from '../../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
 import { type Derived, derived, pipeline, put } from '../../support/diary.ts';
 import { anyLife, deliveriesOf, runs } from '../../support/lives.ts';
-import { newUser } from '../../support/store.ts';
+import { newUser, openStoreIn } from '../../support/store.ts';
 
 /** What may happen to a person after a push. */
 const acts = ['nothing', 'run', 'push again', 'rebuild', 'recover', 'migrate', 'export and import'] as const;
@@ -109,21 +108,17 @@ async function expectToHold(places: readonly Place[], usual: number): Promise<vo
   await fc.assert(property, runs(usual));
 }
 
-/** Runs `work` with a new embedded store. */
-async function embedded<T>(work: (place: Place) => Promise<T>): Promise<T> {
+async function embedded(): Promise<Place> {
   const address = `sqlite:${tempFolder()}`;
-  const store = await openStore(address);
-  return work({ address, store }).finally(() => store.close());
+  return { address, store: await openStoreIn(address) };
 }
 
 const title = 'are neither lost nor applied twice, and leave the diary of before when they are undone';
 
 describe('corrections of a random history between embedded stores', () => {
-  it(title, () => embedded((here) => embedded((there) => expectToHold([here, there], 4))));
+  it(title, async () => expectToHold([await embedded(), await embedded()], 4));
 });
 
 describeOnServers('corrections of a random history between an embedded store and MongoDB', (server) => {
-  it(title, () =>
-    withStore(server(), (store, { address }) => embedded((here) => expectToHold([here, { address, store }], 2))),
-  );
+  it(title, async () => expectToHold([await embedded(), await newStoreOn(server())], 2));
 });

@@ -13,7 +13,7 @@ import type { BriefRecord, TripRecord } from '../../../src/model/trip.ts';
 import { briefOf } from '../../../src/model/trip-fields.ts';
 import { simulateDays } from '../../../src/simulate/simulate-day.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { describeOnServers, withStore } from '../../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correctionsOf } from '../../support/corrections.ts';
 import { pipeline, put } from '../../support/diary.ts';
 import { anyLife, type Delivery, deliveriesOf, runs } from '../../support/lives.ts';
@@ -145,7 +145,7 @@ describe('the kinds of time of a random history', () => {
 });
 
 describeOnServers('the kinds of time of a random history on MongoDB', (server) => {
-  it(title, () => withStore(server(), async (store) => expectToFill(store, await newStore(), 3)));
+  it(title, async () => expectToFill((await newStoreOn(server())).store, await newStore(), 3));
 });
 
 const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;

@@ -4,7 +4,7 @@ import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../../src/store/rules/build-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { accept, fix, never } from '../../store/contract/kit.ts';
-import { describeOnServers, startedHere, withStore } from '../../store/servers.ts';
+import { describeOnServers, newStoreOn, startedHere } from '../../store/servers.ts';
 import { leaseOn, newUser } from '../../support/store.ts';
 import { allEntries, times, withSeed } from '../kit.ts';
 import { type CuttingProxy, startProxy } from './proxy.ts';
@@ -29,18 +29,18 @@ describeOnServers(
   'connections to MongoDB that are cut',
   (server) => {
     /** Runs `work` with a store behind the proxy, and with the same store without it. */
-    const behindProxy = (work: (through: Store, direct: Store, proxy: CuttingProxy) => Promise<void>): Promise<void> =>
-      withStore(server(), async (direct, { address }) => {
-        const proxy = await startProxy(address);
-        const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 3 }));
-        try {
-          await work(through, direct, proxy);
-        } finally {
-          proxy.decide(null);
-          await through.close();
-          await proxy.close();
-        }
-      });
+    const behindProxy = async (work: (through: Store, direct: Store, proxy: CuttingProxy) => Promise<void>) => {
+      const { store: direct, address } = await newStoreOn(server());
+      const proxy = await startProxy(address);
+      const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 3 }));
+      try {
+        await work(through, direct, proxy);
+      } finally {
+        proxy.decide(null);
+        await through.close();
+        await proxy.close();
+      }
+    };
 
     it('at random: puts and moves that are repeated until acknowledged take effect once', () =>
       withSeed((random) =>

@@ -3,11 +3,11 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { describeOnServers, withDatabaseOn } from '../../store/servers.ts';
+import { describeOnServers, newDatabase } from '../../store/servers.ts';
 import { buildProgram } from '../../support/build.ts';
 import { tempFolder } from '../../support/clean-up.ts';
+import { openStoreIn } from '../../support/store.ts';
 import { everythingOf, pause, pushesOf, times, withSeed, withStore } from '../kit.ts';
 import { type Exit, type Running, run, start } from '../program.ts';
 
@@ -72,23 +72,18 @@ describeOnServers(
   'three workers, one of them killed every few seconds',
   (server) => {
     it('process every user and give the diary of an undisturbed run', () =>
-      withSeed((random) =>
-        withDatabaseOn(server(), async (address) => {
-          const folder = tempFolder();
-          await buildProgram();
-          const store = await openStore(address);
-          try {
-            const uuids = await fill(store);
-            const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
-            const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
-            expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
-            expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);
-            expect(await diariesOf(store, uuids)).toEqual(await undisturbed());
-          } finally {
-            await store.close();
-          }
-        }),
-      ));
+      withSeed(async (random) => {
+        const address = newDatabase(server());
+        const folder = tempFolder();
+        await buildProgram();
+        const store = await openStoreIn(address);
+        const uuids = await fill(store);
+        const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
+        const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
+        expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
+        expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);
+        expect(await diariesOf(store, uuids)).toEqual(await undisturbed());
+      }));
   },
   { mayLeave: true },
 );

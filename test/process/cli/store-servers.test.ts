@@ -6,7 +6,7 @@ import { accounts, allTables, arrivals } from '../../../src/store/rows/tables.ts
 import { released } from '../../../src/store/rules/accounts.ts';
 import type { AnyTable } from '../../../src/upkeep/every-row.ts';
 import { freshProgram, refuse, run } from '../../cli/kit.ts';
-import { describeOnServers, withClient, withDatabaseOn } from '../../store/servers.ts';
+import { describeOnServers, newDatabase, withClient } from '../../store/servers.ts';
 
 /** Every row of a store with its checksum, by table. The lease is not copied, and only copies note when people came. */
 const rowsAt = (address: string): Promise<Record<string, object[]>> =>
@@ -24,16 +24,16 @@ const rowsAt = (address: string): Promise<Record<string, object[]>> =>
   });
 
 describeOnServers('a MongoDB store', (server) => {
-  it('is refused by commands that only read until `store init` creates it, which can be repeated', () =>
-    withDatabaseOn(server(), async (address) => {
-      const env = { MOBILITY_STORE: address };
-      await refuse(['status'], /^mobility: MOBILITY_STORE_ADDRESS: .*store init/, { env });
-      for (let round = 0; round < 2; round++) {
-        const init = await run(['store', 'init'], { env });
-        expect(init).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^mongodb.*: ready\n$/) });
-      }
-      expect((await run(['status'], { env })).code).toBe(0);
-    }));
+  it('is refused by commands that only read until `store init` creates it, which can be repeated', async () => {
+    const address = newDatabase(server());
+    const env = { MOBILITY_STORE: address };
+    await refuse(['status'], /^mobility: MOBILITY_STORE_ADDRESS: .*store init/, { env });
+    for (let round = 0; round < 2; round++) {
+      const init = await run(['store', 'init'], { env });
+      expect(init).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^mongodb.*: ready\n$/) });
+    }
+    expect((await run(['status'], { env })).code).toBe(0);
+  });
 
   it('is refused by `store init` on a server that lacks a command, with the name of the command', async () => {
     const failing = (mode: string, data: object) =>
@@ -41,53 +41,52 @@ describeOnServers('a MongoDB store', (server) => {
         client.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
       );
     for (const command of ['findAndModify', 'aggregate', 'dbStats']) {
-      await withDatabaseOn(server(), async (address) => {
-        const init = () => run(['store', 'init'], { env: { MOBILITY_STORE: address } });
-        await failing('alwaysOn', { failCommands: [command], errorCode: 59 }); // CommandNotFound
-        const { code, stderr } = await init().finally(() => failing('off', {}));
-        expect([code, stderr]).toEqual([1, expect.stringMatching(`MOBILITY_UNSUPPORTED: .* refuses ${command}: `)]);
-        expect((await init()).code).toBe(0);
-      });
+      const address = newDatabase(server());
+      const init = () => run(['store', 'init'], { env: { MOBILITY_STORE: address } });
+      await failing('alwaysOn', { failCommands: [command], errorCode: 59 }); // CommandNotFound
+      const { code, stderr } = await init().finally(() => failing('off', {}));
+      expect([code, stderr]).toEqual([1, expect.stringMatching(`MOBILITY_UNSUPPORTED: .* refuses ${command}: `)]);
+      expect((await init()).code).toBe(0);
     }
   });
 
-  it('refuses a backup by copying files, and names the tools of MongoDB', () =>
-    withDatabaseOn(server(), async (address) => {
-      const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/);
-    }));
+  it('refuses a backup by copying files, and names the tools of MongoDB', async () => {
+    const address = newDatabase(server());
+    const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/);
+  });
 
-  it('receives all rows of an embedded store by migration, and they can be migrated to another embedded store', () =>
-    withDatabaseOn(server(), async (address) => {
-      const program = await freshProgram();
-      await program.run(['simulate', '--users', '1', '--from', '2024-03-12']);
-      await program.run(['pipeline', '--all']);
-      await program.withStore(async (store) => {
-        const [user] = await store.users.list({ limit: 1 });
-        await store.profiles.merge(user!.uuid, { '$set.a': -0, text: 'é\u0000\ud800' });
-        const waiting = { metadata: { key: 'manual/survey', write_ts: 1_710_000_000.25 }, data: { text: '\u0000' } };
-        const unusable = [{ entry: 'x', reason: 'not_an_object', message: 'found a text' }];
-        await store.usercache.put(user!.uuid, { entries: [waiting as never], unusable }, 1);
-      });
-      const there = await program.run(['migrate', '--to', address]);
-      expect([there.code, there.stdout]).toEqual([0, expect.stringContaining('both sides are equal')]);
-      const back = join(program.folder, 'back');
-      const home = await run(['migrate', '--from', address, '--to', back, '--json']);
-      expect([home.code, home.json()]).toMatchObject([0, { copied: 1, equal: true }]);
-      const [source, ...copies] = await Promise.all([program.address, address, back].map(rowsAt));
-      expect(Object.values(source!).filter((rows) => rows.length > 0).length).toBeGreaterThan(7);
-      for (const copy of copies) expect(copy).toEqual(source);
+  it('receives all rows of an embedded store by migration, and they can be migrated to another embedded store', async () => {
+    const address = newDatabase(server());
+    const program = await freshProgram();
+    await program.run(['simulate', '--users', '1', '--from', '2024-03-12']);
+    await program.run(['pipeline', '--all']);
+    await program.withStore(async (store) => {
+      const [user] = await store.users.list({ limit: 1 });
+      await store.profiles.merge(user!.uuid, { '$set.a': -0, text: 'é\u0000\ud800' });
+      const waiting = { metadata: { key: 'manual/survey', write_ts: 1_710_000_000.25 }, data: { text: '\u0000' } };
+      const unusable = [{ entry: 'x', reason: 'not_an_object', message: 'found a text' }];
+      await store.usercache.put(user!.uuid, { entries: [waiting as never], unusable }, 1);
+    });
+    const there = await program.run(['migrate', '--to', address]);
+    expect([there.code, there.stdout]).toEqual([0, expect.stringContaining('both sides are equal')]);
+    const back = join(program.folder, 'back');
+    const home = await run(['migrate', '--from', address, '--to', back, '--json']);
+    expect([home.code, home.json()]).toMatchObject([0, { copied: 1, equal: true }]);
+    const [source, ...copies] = await Promise.all([program.address, address, back].map(rowsAt));
+    expect(Object.values(source!).filter((rows) => rows.length > 0).length).toBeGreaterThan(7);
+    for (const copy of copies) expect(copy).toEqual(source);
 
-      const check = () => run(['store', 'check', '--json'], { env: { MOBILITY_STORE: address } });
-      expect((await check()).code).toBe(0);
-      await withClient(address, async (client) => {
-        const chunks = client.db().collection('chunks');
-        await chunks.updateOne({}, { $set: { entries: Buffer.alloc(40, 7) } });
-      });
-      const damaged = await check();
-      const row = expect.stringMatching(/^user ".*", first [\d.]+, key "/);
-      const finding = { user_id: (source!.people![0] as { uuid: string }).uuid, table: 'chunks', row };
-      expect([damaged.code, damaged.json()]).toMatchObject([3, { findings: [finding] }]);
-    }));
+    const check = () => run(['store', 'check', '--json'], { env: { MOBILITY_STORE: address } });
+    expect((await check()).code).toBe(0);
+    await withClient(address, async (client) => {
+      const chunks = client.db().collection('chunks');
+      await chunks.updateOne({}, { $set: { entries: Buffer.alloc(40, 7) } });
+    });
+    const damaged = await check();
+    const row = expect.stringMatching(/^user ".*", first [\d.]+, key "/);
+    const finding = { user_id: (source!.people![0] as { uuid: string }).uuid, table: 'chunks', row };
+    expect([damaged.code, damaged.json()]).toMatchObject([3, { findings: [finding] }]);
+  });
 });

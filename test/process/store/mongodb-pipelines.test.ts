@@ -2,12 +2,11 @@
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { type AllReport, runAll } from '../../../src/pipeline/run-all.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { everythingOf, pushesOf } from '../../faults/kit.ts';
-import { describeOnServers, withStore } from '../../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correction } from '../../support/corrections.ts';
-import { newStore, newUser } from '../../support/store.ts';
+import { newStore, newUser, openStoreIn } from '../../support/store.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
@@ -47,19 +46,18 @@ function noting(store: Store, hands: Map<string, number>): Store {
 }
 
 describeOnServers('two simultaneous runs over all users', (server) => {
-  it('process each user in one run only, move each entry once, and give the diary of one run on the embedded store', () =>
-    withStore(server(), async (store, { address }) => {
-      await fill(store);
-      const other = await openStore(address);
-      const hands = new Map<string, number>();
-      const reports = await Promise.all([store, other].map((one) => runAll(noting(one, hands), options)));
-      expect(reports).toMatchObject([{ failed: 0 }, { failed: 0 }]);
-      await other.close();
-      const alone = await newStore();
-      await fill(alone);
-      const moved = (some: AllReport[]): number =>
-        some.flatMap(({ stages }) => stages).reduce((sum, { counts }) => sum + (counts.moved ?? 0), 0);
-      expect(moved(reports)).toBe(moved([await runAll(alone, options)]));
-      for (const uuid of uuids) expect(await everythingOf(store, uuid)).toBe(await everythingOf(alone, uuid));
-    }));
+  it('process each user in one run only, move each entry once, and give the diary of one run on the embedded store', async () => {
+    const { store, address } = await newStoreOn(server());
+    await fill(store);
+    const other = await openStoreIn(address);
+    const hands = new Map<string, number>();
+    const reports = await Promise.all([store, other].map((one) => runAll(noting(one, hands), options)));
+    expect(reports).toMatchObject([{ failed: 0 }, { failed: 0 }]);
+    const alone = await newStore();
+    await fill(alone);
+    const moved = (some: AllReport[]): number =>
+      some.flatMap(({ stages }) => stages).reduce((sum, { counts }) => sum + (counts.moved ?? 0), 0);
+    expect(moved(reports)).toBe(moved([await runAll(alone, options)]));
+    for (const uuid of uuids) expect(await everythingOf(store, uuid)).toBe(await everythingOf(alone, uuid));
+  });
 });

@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/log/log.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { mongoIndexes } from '../../../src/store/mongodb/layout.ts';
 import { pushesOf } from '../../faults/kit.ts';
-import { describeOnServers, withStore } from '../../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { useAll } from '../../store/support/use-all.ts';
 import { newUser } from '../../support/store.ts';
 
@@ -45,14 +45,9 @@ const isIndexed = ({ name, filter }: { name: string; filter: Document }, columns
 describeOnServers('statements of MongoDB', (server) => {
   it('find their rows by an index, for a user with any history', async () => {
     const commands: Document[] = [];
-    await withStore(
-      server(),
-      async (store) => {
-        commands.length = 0; // without the commands of the opening
-        await useAll(store);
-      },
-      { onCommand: (command) => void commands.push(command) },
-    );
+    const { store } = await newStoreOn(server(), { onCommand: (command) => void commands.push(command) });
+    commands.length = 0; // without the commands of the opening
+    await useAll(store);
     // Of studies and feeds there are few.
     const filters = filtersIn(commands).filter(
       ({ name }) => !['about', 'studies', 'feeds', 'feed_parts'].includes(name),
@@ -84,28 +79,23 @@ describeOnServers('statements of MongoDB', (server) => {
       if (process.env.MOBILITY_PRINT_STATEMENTS === '1') console.log(name, sum, found);
       expect(sum, JSON.stringify([...found])).toBeLessThanOrEqual(most[name]);
     };
-    await withStore(
-      server(),
-      async (store) => {
-        const user = await newUser(store);
-        const days = pushesOf('somebody', 'android', 3);
-        const run = () => runPipeline(store, user, { log: silentLog, now: () => 1_800_000_000 });
-        sent();
-        await store.usercache.put(user, { entries: days[0]!, unusable: [] }, 1);
-        expectFew('firstPut'); // also records when it came
-        expect(await run()).toMatchObject({ status: 'done' });
-        expectFew('run');
-        expect(await run()).toMatchObject({ status: 'nothing_new' });
-        expectFew('nothingNew');
-        for (const day of days.slice(1)) {
-          sent();
-          await store.usercache.put(user, { entries: day, unusable: [] }, 1);
-          expectFew('put');
-          expect(await run()).toMatchObject({ status: 'done' });
-        }
-        expectFew('nextDay');
-      },
-      { onCommand: (command) => void commands.push(command) },
-    );
+    const { store } = await newStoreOn(server(), { onCommand: (command) => void commands.push(command) });
+    const user = await newUser(store);
+    const days = pushesOf('somebody', 'android', 3);
+    const run = () => runPipeline(store, user, { log: silentLog, now: () => 1_800_000_000 });
+    sent();
+    await store.usercache.put(user, { entries: days[0]!, unusable: [] }, 1);
+    expectFew('firstPut'); // also records when it came
+    expect(await run()).toMatchObject({ status: 'done' });
+    expectFew('run');
+    expect(await run()).toMatchObject({ status: 'nothing_new' });
+    expectFew('nothingNew');
+    for (const day of days.slice(1)) {
+      sent();
+      await store.usercache.put(user, { entries: day, unusable: [] }, 1);
+      expectFew('put');
+      expect(await run()).toMatchObject({ status: 'done' });
+    }
+    expectFew('nextDay');
   });
 });
