@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { buildProgram } from '../support/build.ts';
-import { tempFolder } from '../support/clean-up.ts';
+import { atEnd, tempFolder } from '../support/clean-up.ts';
+import { allEntries } from '../support/diary.ts';
 import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
-import { allEntries, copyOf, fillStore, pushesOf, withStore } from './kit.ts';
+import { copyOf, fillStore, pushesOf, withStore } from './kit.ts';
 import { type How, type RunningServer, run, startServer, succeed } from './program.ts';
 
 const mebibyte = 1024 * 1024;
@@ -32,7 +33,6 @@ interface Small {
   folder: string;
   how: How;
   makeSpace(server: RunningServer): Promise<void>;
-  dispose(): Promise<void>;
 }
 
 /** A file system in memory, most of it in use; needs the right to mount. */
@@ -41,6 +41,7 @@ async function smallFileSystem(folder: string): Promise<Small | null> {
   await mkdir(mounted);
   const isMounted = works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted]);
   if (!isHere('the right to mount', isMounted)) return null;
+  atEnd(() => execFileSync('umount', ['-l', mounted]));
   const ballast = join(mounted, 'ballast');
   await writeFile(ballast, Buffer.alloc(26 * mebibyte));
   return {
@@ -50,9 +51,6 @@ async function smallFileSystem(folder: string): Promise<Small | null> {
     makeSpace: async () => {
       await rm(ballast);
       execFileSync('mount', ['-o', 'remount,size=256m', mounted]);
-    },
-    dispose: async () => {
-      execFileSync('umount', ['-l', mounted]);
     },
   };
 }
@@ -67,7 +65,6 @@ async function smallFiles(folder: string): Promise<Small | null> {
     makeSpace: async ({ pid }) => {
       execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited']);
     },
-    dispose: async () => {},
   };
 }
 
@@ -148,24 +145,21 @@ async function lookAt(folder: string, how: How = {}): Promise<void> {
 async function fillThenMakeSpace({ folder, how, makeSpace }: Small): Promise<void> {
   const { ada } = await fillStore(folder, { ada: [] });
   const server = await startServer(folder, how);
-  try {
-    const { acknowledged, refused } = await fillDisk(server);
-    const pipeline = await run(['pipeline', '--user', 'ada', '--store', folder], how);
-    if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|expected space/);
-    await lookAt(folder, how);
+  atEnd(() => server.kill());
+  const { acknowledged, refused } = await fillDisk(server);
+  const pipeline = await run(['pipeline', '--user', 'ada', '--store', folder], how);
+  if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|expected space/);
+  await lookAt(folder, how);
 
-    await makeSpace(server);
-    for (const number of refused) expect(await put(server, number)).toBe(200);
-    const end = await server.stop();
-    expect(end, end.stderr).toMatchObject({ code: 0 });
-    const counts = Object.fromEntries([...acknowledged, ...refused].map((number) => [number, batchSize]));
-    expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
-    const moved = await onceThereIsSpace(() => moveAll(folder));
-    expect(moved, moved.stderr).toMatchObject({ code: 0 });
-    expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
-  } finally {
-    await server.kill();
-  }
+  await makeSpace(server);
+  for (const number of refused) expect(await put(server, number)).toBe(200);
+  const end = await server.stop();
+  expect(end, end.stderr).toMatchObject({ code: 0 });
+  const counts = Object.fromEntries([...acknowledged, ...refused].map((number) => [number, batchSize]));
+  expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
+  const moved = await onceThereIsSpace(() => moveAll(folder));
+  expect(moved, moved.stderr).toMatchObject({ code: 0 });
+  expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
 }
 
 describe.each([
@@ -176,7 +170,7 @@ describe.each([
     const folder = tempFolder();
     const small = await make(folder);
     if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
-    await fillThenMakeSpace(small).finally(() => small.dispose());
+    await fillThenMakeSpace(small);
   });
 });
 
@@ -186,19 +180,15 @@ it.for(['stop', 'kill'] as const)(
     const folder = tempFolder();
     const small = await smallFileSystem(folder);
     if (small === null) return test.skip('this machine does not let a test make a file system');
-    try {
-      await fillStore(small.folder, { ada: [] });
-      const server = await startServer(small.folder);
-      await fillDisk(server).finally(() => server[end]());
-      const rest = Buffer.alloc(4096);
-      for (let full = false; !full; )
-        await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
-          full = true;
-        });
-      await lookAt(small.folder);
-    } finally {
-      await small.dispose();
-    }
+    await fillStore(small.folder, { ada: [] });
+    const server = await startServer(small.folder);
+    await fillDisk(server).finally(() => server[end]());
+    const rest = Buffer.alloc(4096);
+    for (let full = false; !full; )
+      await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
+        full = true;
+      });
+    await lookAt(small.folder);
   },
 );
 
@@ -322,22 +312,16 @@ it('a store that is mounted read-only can be read, with its log or without; a co
   const remount = ['-o', 'remount,ro,bind', mounted];
   const isMounted = works('mount', ['--bind', written, mounted]) && works('mount', remount);
   if (!isHere('the right to mount', isMounted)) return context.skip();
-  try {
-    for (const [i, name] of names.entries()) {
-      const store = ['--store', join(mounted, name)];
-      expect(await run([...reads, ...store])).toMatchObject({ code: 0, stdout: expected[i] });
-      await succeed(['backup', join(folder, `copy-${i}`), ...store]);
-      for (const command of [
-        ['pipeline', '--all'],
-        ['users', 'token', 'ada'],
-        ['users', 'add', 'eve'],
-      ]) {
-        const end = await run([...command, ...store, ...logs]);
-        expect(end.code, command.join(' ')).toBe(1);
-        expect(end.stderr).toMatch(/^mobility: MOBILITY_STORE_READONLY: .*mounted read-only/);
-      }
+  atEnd(() => execFileSync('umount', ['-l', mounted]));
+  const writes = ['pipeline --all', 'users token ada', 'users add eve'];
+  for (const [i, name] of names.entries()) {
+    const store = ['--store', join(mounted, name)];
+    expect(await run([...reads, ...store])).toMatchObject({ code: 0, stdout: expected[i] });
+    await succeed(['backup', join(folder, `copy-${i}`), ...store]);
+    for (const command of writes) {
+      const end = await run([...command.split(' '), ...store, ...logs]);
+      expect(end.code, command).toBe(1);
+      expect(end.stderr).toMatch(/^mobility: MOBILITY_STORE_READONLY: .*mounted read-only/);
     }
-  } finally {
-    execFileSync('umount', ['-l', mounted]);
   }
 });

@@ -5,7 +5,8 @@ import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../support/clean-up.ts';
-import { allEntries, fillStore, pause, releaseLease, times, withSeed, withStore } from './kit.ts';
+import { allEntries } from '../support/diary.ts';
+import { fillStore, pause, releaseLease, times, withSeed, withStore } from './kit.ts';
 import { type RunningServer, start, startServer, succeed } from './program.ts';
 
 const rounds = times('MOBILITY_TEST_KILLS', 12);

@@ -7,7 +7,8 @@ import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { openStore } from '../../src/store/open.ts';
 import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
-import type { EntryCursor, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { allEntries } from '../support/diary.ts';
 import { share } from '../support/sample.ts';
 
 /** Opens the store of a folder for `work`. */
@@ -97,18 +98,6 @@ export async function contentOf(store: Store, uuid: string): Promise<string> {
   const waiting = await store.usercache.find(uuid, { time: 'write_ts', limit: 10_000 });
   const others = [store.users.byUuid(uuid), store.tokens.list(uuid), store.profiles.get(uuid)];
   return JSON.stringify([waiting.entries, await Promise.all(others), await everythingOf(store, uuid)]);
-}
-
-/** All of the user's timeseries, by time, key and `write_ts`. */
-export async function allEntries(part: Pick<Store['timeseries'], 'find'>, userId: string): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  let after: EntryCursor | undefined;
-  for (;;) {
-    const page = await part.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
-    entries.push(...page.entries);
-    if (page.next === null) return entries;
-    after = page.next;
-  }
 }
 
 // ---------------------------------------------------------------- damage

@@ -7,9 +7,10 @@ import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
+import { allEntries } from '../support/diary.ts';
 import { newUser, putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { allEntries, everythingOf, pushesOf, releaseLease } from './kit.ts';
+import { everythingOf, pushesOf, releaseLease } from './kit.ts';
 
 // A converter that fails on some entries until it is repaired.
 const converter = vi.hoisted(() => ({ repaired: false }));

@@ -1,7 +1,7 @@
 // Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { chainOf, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
+import { allEntries, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedFix, pushedRide } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -18,7 +18,7 @@ describe('the move', () => {
     await put(store, user, [good, bad, unknown]);
     const report = await pipeline(store, user);
     expect(report.stages[0]!.counts).toMatchObject({ moved: 2, inserted: 2, unknown_keys: 1, set_aside: 1 });
-    expect(await timeseriesOf(store, user)).toEqual([good, unknown]);
+    expect(await allEntries(store.timeseries, user)).toEqual([good, unknown]);
   });
 
   it('leaves nothing pending, counts its work, and logs each rejected entry without its payload', async () => {
@@ -52,11 +52,11 @@ describe('the move', () => {
     await pipeline(store, user);
     await put(store, user, [battery(android, 1, { battery_status: 'full' })]);
     await pipeline(store, user);
-    expect(await timeseriesOf(store, user)).toEqual([]);
+    expect(await allEntries(store.timeseries, user)).toEqual([]);
     expect(await store.errors.list(user, { limit: 10 })).toHaveLength(1);
     await put(store, user, [battery(android, 1)]);
     await pipeline(store, user);
-    expect(await timeseriesOf(store, user)).toHaveLength(1);
+    expect(await allEntries(store.timeseries, user)).toHaveLength(1);
     expect(await store.errors.list(user, { limit: 10 })).toEqual([]);
   });
 });

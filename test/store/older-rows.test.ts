@@ -8,14 +8,14 @@ import { briefIn } from '../../src/store/chunks/stored-brief.ts';
 import { chunks, trips } from '../../src/store/rows/tables.ts';
 import { storeOver } from '../../src/store/rules/build-store.ts';
 import { openSqliteEngine } from '../../src/store/sqlite/sqlite-engine.ts';
+import { tempFolder } from '../support/clean-up.ts';
 import { chainOf, pipeline, put } from '../support/diary.ts';
 import { newUser } from '../support/store.ts';
-import { tempFolder } from '../support/temp-folders.ts';
 
 const now = 4_000_000_000;
 
 it('days, flags, outlines and trips are the same from rows of older versions', async () => {
-  const engine = await openSqliteEngine(await tempFolder());
+  const engine = await openSqliteEngine(tempFolder());
   const store = storeOver(engine);
   const user = await newUser(store);
   const days = [...simulateDays({ platform: 'android', day: '2024-03-10', seed: 'old', zone: 'Europe/Berlin' }, 4)];

@@ -1,10 +1,14 @@
 // Pushing, running the pipeline, and everything that comes of it as values that can be compared.
+
+import { expect } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from '../../src/pipeline/run-pipeline.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
+import type { Delivery } from './lives.ts';
+import { newUser } from './store.ts';
 
 /** The default time of receipt and analysis in tests: no clock of a phone is ahead of it. */
 const later = 4_000_000_000;
@@ -49,11 +53,11 @@ export async function chainAfter(store: Store, userId: string, entries: readonly
   return chainOf(store, userId);
 }
 
-/** Every entry of the user's timeseries, by write time. */
-export async function timeseriesOf(store: Store, userId: string): Promise<Entry[]> {
+/** Every entry of a user in the usercache or the timeseries, by write time. */
+export async function allEntries(part: Pick<Store['timeseries'], 'find'>, userId: string): Promise<Entry[]> {
   const all: Entry[] = [];
   for (let after: EntryCursor | null | undefined; after !== null; ) {
-    const page = await store.timeseries.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
+    const page = await part.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
     all.push(...page.entries);
     after = page.next;
   }
@@ -82,8 +86,50 @@ export async function derived(store: Store, userId: string): Promise<Derived> {
   return {
     chain: await chainOf(store, userId),
     documents: documents.map(({ key, data }) => ({ key, data })).sort((a, b) => (a.key < b.key ? -1 : 1)),
-    timeseries: await timeseriesOf(store, userId),
+    timeseries: await allEntries(store.timeseries, userId),
     errors: (await store.errors.list(userId, { limit: 1000 })).map(({ identity, reason }) => ({ identity, reason })),
     state,
   };
+}
+
+/** Fails unless parts of two outcomes are the same, byte by byte. */
+export function expectSame(
+  found: Derived,
+  expected: Derived,
+  parts: readonly (keyof Derived)[] = ['timeseries', 'errors', 'chain', 'documents', 'state'],
+): void {
+  for (const part of parts) {
+    if (JSON.stringify(found[part]) !== JSON.stringify(expected[part]))
+      expect(found[part], part).toEqual(expected[part]);
+    expect(JSON.stringify(found[part]) === JSON.stringify(expected[part]), part).toBe(true);
+  }
+}
+
+/** All entries in one push, and one run. */
+export const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+
+/**
+ * Delivers entries to a new user with this UUID, whom it erases after `work`. `afterRun` is called after each run but
+ * the last.
+ */
+export async function deliver<T>(
+  store: Store,
+  uuid: string,
+  { pushes }: Delivery,
+  work: () => Promise<T>,
+  afterRun: () => Promise<unknown> = async () => {},
+): Promise<T> {
+  await newUser(store, uuid);
+  try {
+    for (const { entries, run, stretchSize } of pushes) {
+      await put(store, uuid, entries);
+      if (!run) continue;
+      await pipeline(store, uuid, { stretchSize });
+      await afterRun();
+    }
+    await pipeline(store, uuid);
+    return await work();
+  } finally {
+    await store.erase(uuid);
+  }
 }

@@ -4,7 +4,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import type { ErrorRow } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
-import { chainAfter, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
+import { allEntries, chainAfter, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
 
@@ -100,7 +100,7 @@ describe('recovery', () => {
       const rows = [unnamed('a', study('old'), 10), unnamed('b', study('new'), 20), unnamed('c', study('older'), 5)];
       await store.errors.put(user, rows);
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 3, recovered: 1, remaining: [] });
-      expect(await timeseriesOf(store, user)).toEqual([study('new')]);
+      expect(await allEntries(store.timeseries, user)).toEqual([study('new')]);
     });
 
     it('removes errors that are older than entries accepted meanwhile', async () => {
@@ -109,7 +109,7 @@ describe('recovery', () => {
       await put(store, user, [study('new')], 20);
       await pipeline(store, user);
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining: [] });
-      expect(await timeseriesOf(store, user)).toEqual([study('new')]);
+      expect(await allEntries(store.timeseries, user)).toEqual([study('new')]);
     });
 
     it('keeps errors that may be newer or older than the accepted entry, and names them', async () => {
@@ -119,7 +119,7 @@ describe('recovery', () => {
       await store.errors.put(user, [unnamed('a', study('other'), 20)]);
       const remaining = [{ key: 's/b', reason: 'too_many_keys', count: 1 }];
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining });
-      expect(await timeseriesOf(store, user)).toEqual([study('accepted')]);
+      expect(await allEntries(store.timeseries, user)).toEqual([study('accepted')]);
     });
 
     it('does not correct times a second time', async () => {
@@ -128,7 +128,7 @@ describe('recovery', () => {
       await store.errors.put(user, [unnamed('a', study('v', microseconds), 10)]);
       const now = () => 2 * microseconds;
       expect(await recoverErrors(store, user, { ...options, now })).toMatchObject({ recovered: 1 });
-      expect(await timeseriesOf(store, user)).toEqual([study('v', microseconds)]);
+      expect(await allEntries(store.timeseries, user)).toEqual([study('v', microseconds)]);
     });
   });
 

@@ -11,7 +11,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { run, tempFolder } from '../../cli/kit.ts';
 import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
-import { type Derived, derived, pipeline, put } from '../../support/diary.ts';
+import { type Derived, deliver, derived, expectSame, inOnePush, pipeline, put } from '../../support/diary.ts';
 import { anyLife, deliveriesOf, runs } from '../../support/lives.ts';
 import { newUser, openStoreIn } from '../../support/store.ts';
 
@@ -59,25 +59,11 @@ async function done(act: (typeof acts)[number], uuid: string, pushed: Entry[], p
   return [there, here];
 }
 
-const parts = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
-
-function expectSame(found: Derived, expected: Derived, which: readonly (keyof Derived)[] = parts): void {
-  for (const part of which) {
-    if (JSON.stringify(found[part]) !== JSON.stringify(expected[part]))
-      expect(found[part], part).toEqual(expected[part]);
-    expect(JSON.stringify(found[part]) === JSON.stringify(expected[part]), part).toBe(true);
-  }
-}
-
 /** The corrections hold on journeys between these places. */
 async function expectToHold(places: readonly Place[], usual: number): Promise<void> {
   const plain = places[0]!.store;
-  const after = async (uuid: string, entries: Entry[]): Promise<Derived> => {
-    await newUser(plain, uuid);
-    await put(plain, uuid, entries);
-    await pipeline(plain, uuid);
-    return derived(plain, uuid).finally(() => plain.erase(uuid));
-  };
+  const after = (uuid: string, entries: Entry[]): Promise<Derived> =>
+    deliver(plain, uuid, inOnePush(entries), () => derived(plain, uuid));
   const property = fc.asyncProperty(journeys, fc.constant(newUuid()), async (journey, uuid) => {
     const { entries, corrections, delivery } = journey;
     fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing

@@ -15,11 +15,11 @@ import { simulateDays } from '../../../src/simulate/simulate-day.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correctionsOf } from '../../support/corrections.ts';
-import { pipeline, put } from '../../support/diary.ts';
+import { deliver, inOnePush } from '../../support/diary.ts';
 import { anyLife, type Delivery, deliveriesOf, runs } from '../../support/lives.ts';
 import { t0 } from '../../support/phone.ts';
 import { pushedIn, recordedIn } from '../../support/recorded.ts';
-import { newStore, newUser } from '../../support/store.ts';
+import { newStore } from '../../support/store.ts';
 
 const now = 4_000_000_000;
 
@@ -74,18 +74,9 @@ async function expectSameInBrief(store: Store, uuid: string): Promise<void> {
 /** A link without the fields that a link in brief lacks. */
 const withoutLine = (link: BriefRecord) => briefOf(link as TripRecord);
 
-/** The days after a whole delivery. Each push may be followed by a run, after which the days are checked too. */
-async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Promise<ObservedDay[]> {
-  await newUser(store, uuid);
-  try {
-    for (const { entries, run, stretchSize } of pushes) {
-      await put(store, uuid, entries);
-      if (!run) continue;
-      await pipeline(store, uuid, { stretchSize });
-      await daysOf(store, uuid);
-      await expectSameInBrief(store, uuid);
-    }
-    await pipeline(store, uuid);
+/** The days after a whole delivery. They are also checked after each run before. */
+async function daysAfter(store: Store, uuid: string, delivery: Delivery): Promise<ObservedDay[]> {
+  const work = async (): Promise<ObservedDay[]> => {
     const days = await daysOf(store, uuid);
     await expectSameInBrief(store, uuid);
     for (const one of days.slice(-3)) {
@@ -93,12 +84,13 @@ async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Prom
       expect(alone!.observed, `${one.day} alone`).toEqual(one);
     }
     return days;
-  } finally {
-    await store.erase(uuid);
-  }
+  };
+  const afterRun = async (): Promise<void> => {
+    await daysOf(store, uuid);
+    await expectSameInBrief(store, uuid);
+  };
+  return deliver(store, uuid, delivery, work, afterRun);
 }
-
-const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
 /** The entries, `seconds` later. */
 function later(entries: readonly Entry[], seconds: number): Entry[] {

@@ -5,8 +5,9 @@ import { storeOver } from '../../../src/store/rules/build-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { accept, fix, never } from '../../store/contract/kit.ts';
 import { describeOnServers, newStoreOn, startedHere } from '../../store/servers.ts';
+import { allEntries } from '../../support/diary.ts';
 import { leaseOn, newUser } from '../../support/store.ts';
-import { allEntries, times, withSeed } from '../kit.ts';
+import { times, withSeed } from '../kit.ts';
 import { type CuttingProxy, startProxy } from './proxy.ts';
 
 const rounds = times('MOBILITY_TEST_ROUNDS', 40);

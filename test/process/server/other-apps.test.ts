@@ -11,7 +11,7 @@ import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { everyError } from '../../../src/store/paging.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type Answered, answered, config, type Kit, listen, openKit } from '../../server/kit.ts';
-import { chainOf, pipeline, timeseriesOf } from '../../support/diary.ts';
+import { allEntries, chainOf, pipeline } from '../../support/diary.ts';
 import { pendingEntries } from '../../support/store.ts';
 
 let kit: Kit;
@@ -411,7 +411,7 @@ describe("OsmAnd's protocol", () => {
       expect((await kit.request(`/traccar?id=${token}&${at}`, { method: 'POST' })).status).toBe(200);
     }
     await pipeline(kit.store, uuid);
-    const stored = (await timeseriesOf(kit.store, uuid)).filter(
+    const stored = (await allEntries(kit.store.timeseries, uuid)).filter(
       ({ metadata }) => metadata.key === 'background/location',
     );
     expect(stored.filter(({ data }) => (data.reported as JsonObject).valid === 'false')).toHaveLength(26);

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { tempFolder } from '../../support/clean-up.ts';
-import { chainOf, pipeline, timeseriesOf } from '../../support/diary.ts';
+import { allEntries, chainOf, pipeline } from '../../support/diary.ts';
 import { openStoreIn } from '../../support/store.ts';
 import { storeWithUser } from '../contract/kit.ts';
 
@@ -39,10 +39,10 @@ const namesIn = (folder: string): string[] =>
 
 it('a store of commit cb09d3fe opens with all its entries, and the pipeline continues from its state', async () => {
   const store = await openStoreIn(await earlierStore());
-  expect(await timeseriesOf(store, user)).toHaveLength(3);
+  expect(await allEntries(store.timeseries, user)).toHaveLength(3);
   expect(await store.usercache.count(user)).toBe(1);
   expect(await pipeline(store, user)).toMatchObject({ status: 'done' });
-  expect(await timeseriesOf(store, user)).toHaveLength(4);
+  expect(await allEntries(store.timeseries, user)).toHaveLength(4);
   expect(await chainOf(store, user)).toEqual([]);
   expect(await store.users.byEmail('ada@example.org')).toMatchObject({ uuid: user });
 });
@@ -67,5 +67,5 @@ it('a store that may only be read opens as it is', async () => {
   onFile(folder, (connection) => connection.exec('DROP INDEX trips_user_day'));
   await chmod(databaseIn(folder), 0o400);
   const store = await openStoreIn(folder, { make: false });
-  expect(await timeseriesOf(store, user)).toHaveLength(3);
+  expect(await allEntries(store.timeseries, user)).toHaveLength(3);
 });
