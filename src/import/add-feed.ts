@@ -34,12 +34,8 @@ export type FeedFacts = {
   added_ts: number;
 };
 
-/**
- * The largest zip, which is stored as a whole, and the largest packed index for each agency. The index of a usual
- * agency has 50 KiB.
- */
-const maxZipBytes = 64 * 1024 * 1024;
-const maxIndexBytes = 1024 * 1024;
+const maxZipBytes = 64 * 1024 * 1024; // the zip is stored as a whole
+const maxIndexBytes = 1024 * 1024; // of the packed index, for each agency; a usual agency has 50 KiB
 
 /** Reads a GTFS zip and stores nothing. Throws `MOBILITY_USAGE` with the reason if it is not usable. */
 export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {

@@ -29,7 +29,7 @@ const readers: Record<string, (value: JsonObject, where: string) => Generator<Fo
   semanticSegments: segmentFound,
   rawSignals: signalFound,
   timelineObjects: monthFound,
-  timelineEdits: (value, where) => signalFound(inner(inner(value, 'rawSignal'), 'signal'), where),
+  timelineEdits: (value, where) => signalFound(objectOf(objectOf(value.rawSignal).signal), where),
   locations: recordFound,
 };
 
@@ -43,37 +43,34 @@ async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): As
   }
 }
 
-/** The object in a member of `value`; an empty object if there is none. */
-const inner = (value: JsonObject, name: string): JsonObject => {
-  const member = value[name];
-  return isJsonObject(member) ? member : {};
+const objectOf = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {});
+const listOf = (value: JsonValue | undefined): JsonValue[] => (Array.isArray(value) ? value : []);
+const motionFound = (ts: number, type: MotionType, percent?: number): Found => {
+  return { owner: null, entry: motionEntry(ts, type, origin, percent) };
 };
 
 /** Reads a visit or movement of a monthly file. Times are texts or numbers. A movement may lack its start or end. */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
-  const [visit, movement] = [inner(value, 'placeVisit'), inner(value, 'activitySegment')];
+  const [visit, movement] = [objectOf(value.placeVisit), objectOf(value.activitySegment)];
   const isVisit = value.placeVisit !== undefined;
-  const part = isVisit ? visit : movement;
-  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = inner(part, 'duration');
+  const { duration, simplifiedRawPath } = isVisit ? visit : movement;
+  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = objectOf(duration);
   const start = timeOf(startTimestamp ?? startTimestampMs);
   const end = timeOf(endTimestamp ?? endTimestampMs);
-  const path = inner(part, 'simplifiedRawPath').points;
-  for (const point of Array.isArray(path) ? path : []) {
-    const { timestamp, timestampMs, accuracyMeters } = isJsonObject(point) ? point : {};
+  for (const point of listOf(objectOf(simplifiedRawPath).points)) {
+    const { timestamp, timestampMs, accuracyMeters } = objectOf(point);
     const more = { accuracy: numberFrom(accuracyMeters, 0) };
     yield locate(point, timeOf(timestamp ?? timestampMs), where, more);
   }
-  const { waypoints } = inner(movement, 'waypointPath');
-  const [first, last] = Array.isArray(waypoints) ? [waypoints[0], waypoints.at(-1)] : [];
-  const candidates = Array.isArray(visit.otherCandidateLocations) ? visit.otherCandidateLocations : [];
-  const places = [visit.location, visit, ...candidates].filter((place) => positionOf(place) !== null);
-  const from = isVisit ? places[0] : positionOf(movement.startLocation) ? movement.startLocation : first;
-  const to = isVisit ? places[0] : positionOf(movement.endLocation) ? movement.endLocation : last;
+  const waypoints = listOf(objectOf(movement.waypointPath).waypoints);
+  const candidates = [visit.location, visit, ...listOf(visit.otherCandidateLocations)];
+  const place = candidates.find((one) => positionOf(one) !== null);
+  const from = isVisit ? place : positionOf(movement.startLocation) ? movement.startLocation : waypoints[0];
+  const to = isVisit ? place : positionOf(movement.endLocation) ? movement.endLocation : waypoints.at(-1);
   yield locate(from, start, where);
   if (to !== undefined && end !== null) yield locate(to, end, where);
   const type = isVisit ? motionTypes.STILL : motionOf(movement.activityType);
-  if (type !== null && type !== motionTypes.UNKNOWN && start !== null)
-    yield { owner: null, entry: motionEntry(start, type, origin) };
+  if (type !== null && type !== motionTypes.UNKNOWN && start !== null) yield motionFound(start, type);
 }
 
 /**
@@ -87,11 +84,11 @@ function* recordFound(record: JsonObject, where: string): Generator<Found> {
     sensed_speed: numberFrom(record.velocity, 0),
     bearing: numberFrom(record.heading, 0),
   });
-  for (const reading of Array.isArray(record.activity) ? record.activity : []) {
-    const { timestamp, timestampMs, activity } = isJsonObject(reading) ? reading : {};
+  for (const reading of listOf(record.activity)) {
+    const { timestamp, timestampMs, activity } = objectOf(reading);
     const at = timeOf(timestamp ?? timestampMs);
     const found = mostProbable(activity);
-    if (at !== null && found !== null) yield { owner: null, entry: motionEntry(at, found.type, origin, found.percent) };
+    if (at !== null && found !== null) yield motionFound(at, found.type, found.percent);
   }
 }
 
@@ -102,14 +99,31 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   if (start === null || end === null) {
     yield { unread: `expected startTime and endTime of a segment at ${where}, found something else` };
   } else if (Array.isArray(timelinePath)) {
-    for (const point of timelinePath) yield pathPoint(isJsonObject(point) ? point : {}, start, where);
+    for (const point of timelinePath) yield pathPoint(objectOf(point), start, where);
   } else if (isJsonObject(visit)) {
     yield* visitFound(visit, start, end, where);
   } else if (isJsonObject(activity)) {
-    yield* activityFound(activity, start, end, where);
+    yield locate(activity.start, start, where);
+    yield locate(activity.end, end, where);
+    const { type: word, probability } = objectOf(activity.topCandidate);
+    const type = motionOf(word);
+    if (type === null || type === motionTypes.UNKNOWN) return;
+    const share = Number(probability);
+    yield motionFound(start, type, share >= 0 && share <= 1 ? Math.round(share * 100) : undefined);
   } else {
     yield { skipped: 'a segment that is neither a visit, nor a movement, nor a path' };
   }
+}
+
+function* visitFound(visit: JsonObject, start: number, end: number, where: string): Generator<Found> {
+  if (Number(visit.hierarchyLevel ?? 0) > 0) {
+    yield { skipped: 'a visit within a visit' };
+    return;
+  }
+  const { placeLocation } = objectOf(visit.topCandidate);
+  yield locate(placeLocation, start, where);
+  yield locate(placeLocation, end, where);
+  yield motionFound(start, motionTypes.STILL);
 }
 
 /** Reads a point of a path. Android phones export its time, iPhones the minutes since the start of the segment. */
@@ -117,45 +131,8 @@ function pathPoint(
   { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
   start: number,
   where: string,
-): Found {
-  const ts = time === undefined ? start + 60 * Number(minutes) : timeOf(time);
-  return locate(point, ts, where);
-}
-
-/**
- * Reads a visit: two locations at its place, at its start and its end, and "still". A visit within a visit is skipped.
- */
-function* visitFound(
-  { hierarchyLevel, topCandidate }: JsonObject,
-  start: number,
-  end: number,
-  where: string,
-): Generator<Found> {
-  const level = Number(hierarchyLevel ?? 0);
-  const place = isJsonObject(topCandidate) ? topCandidate.placeLocation : undefined;
-  if (level > 0) {
-    yield { skipped: 'a visit within a visit' };
-    return;
-  }
-  yield locate(place, start, where);
-  yield locate(place, end, where);
-  yield { owner: null, entry: motionEntry(start, motionTypes.STILL, origin) };
-}
-
-function* activityFound(
-  { start: from, end: to, topCandidate }: JsonObject,
-  start: number,
-  end: number,
-  where: string,
-): Generator<Found> {
-  yield locate(from, start, where);
-  yield locate(to, end, where);
-  const { type: word, probability } = isJsonObject(topCandidate) ? topCandidate : {};
-  const type = motionOf(word);
-  if (type === null || type === motionTypes.UNKNOWN) return;
-  const share = Number(probability);
-  const confidence = share >= 0 && share <= 1 ? Math.round(share * 100) : undefined;
-  yield { owner: null, entry: motionEntry(start, type, origin, confidence) };
+) {
+  return locate(point, time === undefined ? start + 60 * Number(minutes) : timeOf(time), where);
 }
 
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
@@ -171,7 +148,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
     const found = mostProbable(probableActivities ?? detectedActivities);
     const ts = timeOf(timestamp);
     if (found === null || ts === null) yield { skipped: 'an activity that is not known' };
-    else yield { owner: null, entry: motionEntry(ts, found.type, origin, found.percent) };
+    else yield motionFound(ts, found.type, found.percent);
   } else {
     yield { skipped: 'a signal without a place, such as a scan for networks' };
   }
@@ -183,8 +160,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
  */
 function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof mostProbable> = null;
-  for (const one of Array.isArray(activities) ? activities : []) {
-    if (!isJsonObject(one)) continue;
+  for (const one of listOf(activities).filter(isJsonObject)) {
     const type = motionOf(one.type ?? one.activityType);
     const confidence = Number(one.confidence ?? one.probability ?? 0);
     const percent = Math.round(confidence <= 1 && !Number.isInteger(confidence) ? confidence * 100 : confidence);
@@ -201,10 +177,10 @@ function locate(
   more: Partial<OtherLocation> = {},
 ): Found {
   const position = positionOf(place);
-  if (position === null)
-    return {
-      unread: `expected a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7 at ${where}, found something else`,
-    };
+  if (position === null) {
+    const expected = 'a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7';
+    return { unread: `expected ${expected} at ${where}, found something else` };
+  }
   if (ts === null || !Number.isFinite(ts))
     return { unread: `expected a time with its offset at ${where}, found something else` };
   const location = { ts, ...position, ...more };
@@ -247,14 +223,8 @@ function degreesFrom(value: JsonValue | undefined): number | undefined {
  * numbers in 10^-7 degrees. null: any other value.
  */
 function positionOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
-  const {
-    latE7,
-    latitudeE7 = latE7,
-    centerLatE7,
-    lngE7,
-    longitudeE7 = lngE7,
-    centerLngE7,
-  } = isJsonObject(place) ? place : {};
+  const { latE7, latitudeE7 = latE7, centerLatE7 } = objectOf(place);
+  const { lngE7, longitudeE7 = lngE7, centerLngE7 } = objectOf(place);
   const [north, east] = [degreesFrom(latitudeE7 ?? centerLatE7), degreesFrom(longitudeE7 ?? centerLngE7)];
   if (north !== undefined && east !== undefined) return { latitude: north, longitude: east };
   const text = isJsonObject(place) ? (place.latLng ?? place.LatLng) : place;

@@ -8,25 +8,11 @@ import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { zipEntries } from './zip.ts';
 
-/** The most unpacked bytes of all tables that are read. */
-const maxUnpacked = 200 * 1024 * 1024;
-/**
- * The most bytes of a row, and the most rows of a table. The largest national feeds have 10 times as many stop times.
- */
-const maxRecord = 64 * 1024;
-const maxRows = 8_000_000;
-const tables = [
-  'agency',
-  'calendar',
-  'calendar_dates',
-  'feed_info',
-  'frequencies',
-  'routes',
-  'shapes',
-  'stop_times',
-  'stops',
-  'trips',
-];
+const maxUnpacked = 200 * 1024 * 1024; // bytes of all tables that are read
+const maxRecord = 64 * 1024; // bytes of a row
+const maxRows = 8_000_000; // of a table; the largest national feeds have 10 times as many stop times
+const needed = ['agency', 'routes', 'stops', 'stop_times', 'trips'];
+const tables = [...needed, 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'shapes'];
 
 /** The tables in a zip. Throws `MOBILITY_USAGE` if it is not a feed. */
 export async function openGtfs(path: string): Promise<GtfsTables> {
@@ -83,12 +69,9 @@ async function gtfsFiles(path: string): Promise<Entry[]> {
     if (size > maxUnpacked) {
       throw unusable(path, `at most 200 MiB unpacked, found ${Math.ceil(size / 1024 ** 2)} MiB: split it by agency`);
     }
-    for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
-      if (!entries.some(({ fileName }) => tableOf(fileName) === table)) {
-        throw unusable(path, `${table}.txt, found a ZIP archive without it: add the file that the agency publishes`);
-      }
-    }
-    return entries;
+    const missing = needed.find((table) => !entries.some(({ fileName }) => tableOf(fileName) === table));
+    if (missing === undefined) return entries;
+    throw unusable(path, `${missing}.txt, found a ZIP archive without it: add the file that the agency publishes`);
   } catch (error) {
     if (error instanceof SourceBroken) throw new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`);
     throw error;

@@ -4,7 +4,6 @@ import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
 
-/** A person in a source. */
 export interface SourcePerson {
   uuid: string;
   /** The name to log in with. Without one, the person is registered under the UUID. */

@@ -9,7 +9,7 @@ import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryFile } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
 import { google } from './google.ts';
-import type { FileFormat, FileReading, FolderFormat, Part } from './import-format.ts';
+import type { FileFormat, FileReading, FolderFormat, Part, SourceReadOptions } from './import-format.ts';
 import { withEnd } from './recording-end.ts';
 import { openSource, openSourceFile, type SourceFile, type SourceFolder, spooledFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
@@ -23,7 +23,7 @@ import { kml } from './tracks/kml.ts';
 import { gpx, tcx } from './tracks/xml-points.ts';
 import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 
-/** Formats of folders. If two match, the first counts. */
+/** If two formats match, the first counts. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
 /** Formats of recordings of other programs. They do not state the end of the recording, see `withEnd`. */
@@ -46,7 +46,6 @@ export async function recordingFormat(file: SourceFile): Promise<FileFormat | un
   return undefined;
 }
 
-/** Formats of files. If two match, the first counts. */
 const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 
 /** The values of `--format`. */
@@ -59,24 +58,17 @@ export interface FoundParts {
   skipped: { path: string; found: string }[];
 }
 
-/** Limits of a search, for files of strangers. */
-interface SearchLimits {
-  /** Ends the search: it throws, or returns a part that reports a broken archive. */
-  signal?: AbortSignal;
-  /** The most bytes of archives that are unpacked to the temporary folder. */
-  mostSpooled?: number;
-}
-
 /**
  * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
- * every file in this format. Throws `MOBILITY_USAGE` if a source does not exist, or if the only source has nothing to
- * import.
+ * every file in this format. `signal`: ends the search, which then throws or returns a part that reports a broken
+ * archive. `mostSpooled`: the most bytes of archives that are unpacked to the temporary folder. Throws `MOBILITY_USAGE`
+ * if a source does not exist, or if the only source has nothing to import.
  */
 export async function findParts(
   sources: readonly string[],
   format?: string,
   reading: FileReading = {},
-  { signal, mostSpooled = Infinity }: SearchLimits = {},
+  { signal, mostSpooled = Infinity }: { signal?: AbortSignal; mostSpooled?: number } = {},
 ): Promise<FoundParts> {
   const found: FoundParts = { parts: [], skipped: [] };
   for (const source of sources) {
@@ -100,25 +92,20 @@ export async function findParts(
 
 /** Throws for trajectories of several people: GeoLife has one folder per person, and its files name no person. */
 function checkOnePerson(parts: readonly Part[]): void {
-  const folders = new Set(
-    parts
-      .filter(({ format }) => format === geolife.name)
-      .map(({ name }) => name.replace(/([\\/]Trajectory)?[\\/][^\\/]*$/i, '')),
-  );
+  const trajectories = parts.filter(({ format }) => format === geolife.name);
+  const folders = new Set(trajectories.map(({ name }) => name.replace(/([\\/]Trajectory)?[\\/][^\\/]*$/i, '')));
   const [first, second] = folders;
   if (second === undefined) return;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected trajectories of one person, found ${folders.size} people: import ${first}, ${second} and so on one by one, ` +
-      'each with its own --user',
-  );
+  const text =
+    `expected trajectories of one person, found ${folders.size} people: ` +
+    `import ${first}, ${second} and so on one by one, each with its own --user`;
+  throw new MobilityError('MOBILITY_USAGE', text);
 }
 
 interface Search {
   format: string | undefined;
   reading: FileReading;
   found: FoundParts;
-  /** Called for the bytes that are read. */
   onBytes: () => void;
   /** Folders that were searched, because links may form a cycle. */
   folders: Set<string>;
@@ -152,6 +139,8 @@ const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
 /** Images, films and web pages, of which the export of an account has many. They are not unpacked. */
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
+const isArchive = ({ head, name }: SourceFile): boolean => isZip(head) && /\.(zip|kmz)$/i.test(name);
+
 /** Searches the files of an archive, also of archives in it, but not of archives in those. */
 async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, search: Search): Promise<void> {
   try {
@@ -163,7 +152,7 @@ async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, se
       if (isHidden(entry.fileName)) continue;
       const reopen = () => zippedFile(path, entry, place);
       const file = await reopen();
-      if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
+      if (typeof place === 'string' && isArchive(file))
         await searchZip(file.path, search.spool.append(file.bytes(search.onBytes)), search);
       else await addFile(file, reopen, search);
     }
@@ -183,7 +172,7 @@ async function searchTar(archive: SourceFile, search: Search): Promise<void> {
       const part = await search.spool.append(bytes);
       const reopen = () => spooledFile(`${archive.path}/${name}`, part);
       const file = await reopen();
-      if (isZip(file.head) && /\.(zip|kmz)$/i.test(file.name)) await searchZip(file.path, part, search);
+      if (isArchive(file)) await searchZip(file.path, part, search);
       else await addFile(file, reopen, search);
     }
   } catch (error) {
@@ -229,16 +218,10 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
   found.skipped.push({ path: file.path, found: descriptionOf(file) });
 }
 
-async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {
+async function folderPart(folder: SourceFolder, { name: format, names = 'none', files, read }: FolderFormat) {
   let size = 0;
-  for (const name of format.files(folder)) size += (await openSourceFile(join(folder.path, name))).size;
-  return {
-    name: folder.path,
-    format: format.name,
-    size,
-    names: format.names ?? 'none',
-    read: (options) => format.read(folder, options),
-  };
+  for (const name of files(folder)) size += (await openSourceFile(join(folder.path, name))).size;
+  return { name: folder.path, format, size, names, read: (options: SourceReadOptions) => read(folder, options) };
 }
 
 async function foundAt(path: string): Promise<string> {
@@ -248,7 +231,7 @@ async function foundAt(path: string): Promise<string> {
   return descriptionOf(source);
 }
 
-/** Describes a file in an unknown format, and what to do with it. */
+/** What a file in an unknown format is, and what to do with it. */
 function descriptionOf({ head, size }: SourceFile): string {
   if (size === 0) return 'an empty file';
   if (isZip(head)) return 'an archive in an archive (unpack it first)';

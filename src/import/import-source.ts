@@ -39,7 +39,7 @@ export interface PartReport extends ImportCounts {
 export interface ImportReport extends ImportCounts {
   parts: PartReport[];
   /** Every user who got data. `registered`: this import registered the user. */
-  users: (Pick<UserRecord, 'uuid' | 'user_email'> & ImportCounts & { registered: boolean })[];
+  users: (UserName & ImportCounts & { registered: boolean })[];
   /** True if a signal ended the import. Run the same import again to continue. */
   interrupted: boolean;
 }
@@ -76,8 +76,7 @@ export interface ImportOptions {
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
-/** The most problems that are reported per source: a file of a wrong format would have one on each line. */
-const maxProblems = 5;
+const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
 
 /** The entries of one user are stored when they reach this number or this many characters. */
 const batchEntries = 5000;
@@ -93,6 +92,7 @@ const mostPendingLength = 4 * 1024 * 1024;
 const lengthOf = (pushed: Pushed): number =>
   typeof pushed === 'string' ? pushed.length : JSON.stringify(pushed).length;
 
+const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_behind'] as const;
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
 
 /**
@@ -114,8 +114,6 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
   report.interrupted = options.signal?.aborted === true;
   return report;
 }
-
-const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_behind'] as const;
 
 async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
   const problem = (text: string): void => {
@@ -174,20 +172,18 @@ async function importPart(part: Part, report: PartReport, people: People, option
     problem(isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`);
   }
   await people.flush(report);
-  if (isEmpty(report) && part.names === 'none' && report.problems.length === 0)
-    problem(
-      skipped === undefined
-        ? 'expected recorded points, found none'
-        : `expected recorded points, found only data that are not imported: ${skipped}`,
-    );
+  if (report.stored + report.known + report.doubled === 0 && part.names === 'none' && report.problems.length === 0) {
+    const others = skipped === undefined ? 'none' : `only data that are not imported: ${skipped}`;
+    problem(`expected recorded points, found ${others}`);
+  }
   show();
 }
 
-/** True if the source gave no entry. */
-const isEmpty = ({ stored, known, doubled }: ImportCounts): boolean => stored + known + doubled === 0;
+type UserName = Pick<UserRecord, 'uuid' | 'user_email'>;
 
 /** A user for whom the import found data, with the data that are not stored yet. */
-interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
+interface Recipient {
+  user: UserName;
   registered: boolean;
   counts: ImportCounts;
   batch: Taken[];
@@ -198,9 +194,7 @@ interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
   seen: Map<string, Set<number>>;
 }
 
-const emptyBatch = (): Pick<Recipient, 'batch' | 'receipts' | 'length'> => {
-  return { batch: [], receipts: new Map(), length: 0 };
-};
+const emptyBatch = () => ({ batch: [] as Taken[], receipts: new Map<Entry, number>(), length: 0 });
 
 /** The users of an import. */
 class People {
@@ -217,16 +211,13 @@ class People {
   /** The user who gets the data of `owner`; null if the import does not include this person. */
   find(owner: Owner, part: Part): Promise<Recipient | null> {
     const key = `${part.names} ${owner?.uuid ?? ''}`;
-    let found = this.#byOwner.get(key);
-    if (found === undefined) {
-      found = this.#resolve(owner, part);
-      this.#byOwner.set(key, found);
-    }
+    const found = this.#byOwner.get(key) ?? this.#resolve(owner, part);
+    this.#byOwner.set(key, found);
     return found;
   }
 
   async #resolve(owner: Owner, { names }: Part): Promise<Recipient | null> {
-    const { whom } = this.#options;
+    const { whom, store, now, dryRun } = this.#options;
     if (owner !== null && (whom === null || names === 'people')) {
       const isWanted = whom === null || whom.name === owner.user_email || whom.name.toLowerCase() === owner.uuid;
       if (!isWanted) return null;
@@ -235,16 +226,15 @@ class People {
     }
     if (whom?.user != null) return this.#recipient(whom.user, false);
     if (!whom?.create) throw new TypeError('data without a user can be imported only for a registered user');
-    const { store, now, dryRun } = this.#options;
     const { name } = whom;
     const user = dryRun ? { uuid: '', user_email: name } : (await store.users.register(name, { now: now() })).user;
     return this.#recipient(user, true);
   }
 
-  #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
-    const { uuid, user_email } = user;
+  #recipient({ uuid, user_email }: UserName, registered: boolean): Recipient {
+    const user = { uuid, user_email };
     const known = this.#recipients.get(uuid);
-    const recipient = known ?? { uuid, user_email, registered, counts: noCounts(), ...emptyBatch(), seen: new Map() };
+    const recipient = known ?? { user, registered, counts: noCounts(), ...emptyBatch(), seen: new Map() };
     this.#recipients.set(uuid, recipient);
     return recipient;
   }
@@ -260,17 +250,14 @@ class People {
       if (recipient.batch.length >= batchEntries || recipient.length >= batchLength)
         await this.#store(recipient, report);
       if (this.#pending.entries > mostPending || this.#pending.length > mostPendingLength) await this.flush(report);
-    } else if (this.#options.entriesOnly) {
       return;
-    } else if ('error' in found) {
-      count(recipient, report, { read: 1, ...(await this.#reject(recipient, found.error)) });
-    } else if (this.#options.dryRun) {
-      return;
-    } else if ('profile' in found) {
-      await this.#options.store.profiles.merge(recipient.uuid, {}, found.profile);
-    } else if ('document' in found) {
-      await this.#putDocument(recipient, found.document);
     }
+    const { store, entriesOnly, dryRun } = this.#options;
+    if (entriesOnly) return;
+    if ('error' in found) count(recipient, report, { read: 1, ...(await this.#reject(recipient, found.error)) });
+    if (dryRun) return;
+    if ('profile' in found) await store.profiles.merge(recipient.user.uuid, {}, found.profile);
+    if ('document' in found) await this.#putDocument(recipient, found.document);
   }
 
   /** Checks an entry and keeps the time of its first receipt, unless that is in the future. */
@@ -296,7 +283,7 @@ class People {
     const doubled = batch.map((taken) => isEntry(taken) && isDoubled(recipient, taken.metadata));
     if (dryRun) {
       for (const [i, taken] of batch.entries()) {
-        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, recipient.uuid, taken.metadata));
+        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, recipient.user.uuid, taken.metadata));
         const what = !isEntry(taken) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
         count(recipient, report, { [what]: 1 });
       }
@@ -304,14 +291,14 @@ class People {
     }
     // The profile records only puts of the phone.
     const put = await (this.#options.put?.(batch, receipts) ??
-      putTaken(recipient.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
+      putTaken(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
     count(recipient, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
   }
 
   /** Stores an error with its history, unless the store has the error or a valid entry with its identity. */
-  async #reject({ uuid }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
+  async #reject({ user: { uuid } }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };
     if ((await store.errors.list(uuid, { id: row.id, limit: 1 })).length > 0) return { known: 1 };
@@ -319,7 +306,7 @@ class People {
     return { set_aside: 1 };
   }
 
-  async #putDocument({ uuid }: Recipient, document: Document): Promise<void> {
+  async #putDocument({ user: { uuid } }: Recipient, document: Document): Promise<void> {
     const { documents, leases } = this.#options.store;
     if ((await documents.keys(uuid)).includes(document.key)) return;
     const taken = await leases.acquire(uuid, `import ${document.key}`, secondsOfDocument);
@@ -328,14 +315,11 @@ class People {
   }
 
   report(): ImportReport['users'] {
-    return [...this.#recipients.values()].map(({ uuid, user_email, registered, counts }) => {
-      return { uuid, user_email, registered, ...counts };
-    });
+    return [...this.#recipients.values()].map(({ user, registered, counts }) => ({ ...user, registered, ...counts }));
   }
 }
 
-/** s until another process can get the lease if the import is killed while it writes a document. */
-const secondsOfDocument = 60;
+const secondsOfDocument = 60; // until another process can get the lease if the import is killed
 
 function count(recipient: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
   for (const name of countNames) {
@@ -355,17 +339,16 @@ function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
 async function register(
   { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,
-): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
+): Promise<{ user: UserName; registered: boolean }> {
   const user_email = isUserName(name) ? name : uuid; // no one could log in with an invalid name
   const known = await store.users.byUuid(uuid);
   if (known !== null) return { user: known, registered: false };
   const namesake = await store.users.byEmail(user_email);
   if (namesake !== null) {
-    throw new MobilityError(
-      'MOBILITY_USER_EXISTS',
-      `expected the same UUID for ${user_email} in source and store, found ${uuid} in the source and ${namesake.uuid} in ${store.address}: ` +
-        'import into another store, or with --user for a user whom you choose',
-    );
+    const text =
+      `expected the same UUID for ${user_email} in source and store, found ${uuid} in the source and ` +
+      `${namesake.uuid} in ${store.address}: import into another store, or with --user for a user whom you choose`;
+    throw new MobilityError('MOBILITY_USER_EXISTS', text);
   }
   if (dryRun) return { user: { uuid, user_email }, registered: true };
   const { user } = await store.users.register(user_email, { uuid, now: update_ts ?? now() });

@@ -2,16 +2,13 @@
 import { parse } from 'csv-parse/sync';
 import { usageError } from '../model/mobility-error.ts';
 
-/** Columns that name a person. */
 const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
 
 /** Weights by the name of the person. Throws `MOBILITY_USAGE` for a text without such columns or with a bad weight. */
 export function readWeights(csv: string): Map<string, number> {
   const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ',';
-  const rows = parse(csv, { bom: true, columns: true, delimiter, trim: true, skip_empty_lines: true }) as Record<
-    string,
-    string
-  >[];
+  const options = { bom: true, columns: true, delimiter, trim: true, skip_empty_lines: true } as const;
+  const rows = parse<Record<string, string>>(csv, options);
   const names = Object.keys(rows[0] ?? {});
   const column = naming.find((name) => names.includes(name));
   if (column === undefined || !names.includes('weight'))

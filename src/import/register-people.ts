@@ -70,9 +70,8 @@ function rowsOf(csv: string, report: UsersReport): Row[] {
   const names = header?.record ?? [];
   const [email, uuid, token] = ['user_email', 'uuid', 'token'].map((name) => names.indexOf(name)) as number[];
   if (email === -1) {
-    throw usageError(
-      `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(names.join(',')).slice(0, 100)}`,
-    );
+    const found = JSON.stringify(names.join(',')).slice(0, 100);
+    throw usageError(`expected a header user_email,uuid,token (the last two optional), found ${found}`);
   }
   const filled = records.filter(({ record }) => record.some((cell) => cell !== ''));
   return filled.map(({ record, info }) => ({
@@ -111,17 +110,14 @@ export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');
   const name = userNameOf(text);
   if (isUuid(name.toLowerCase()) && name.toLowerCase() !== uuid) {
-    throw usageError(
-      `expected a name that is not a UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
-    );
+    const expected = "a name that is not a UUID, or the same UUID as the user's (--uuid)";
+    throw usageError(`expected ${expected}, found ${JSON.stringify(name)}`);
   }
   if (isUserName(name)) return name;
-  throw usageError(
-    `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(shownName(name.slice(0, 60)))}`,
-  );
+  const found = JSON.stringify(shownName(name.slice(0, 60)));
+  throw usageError(`expected a name of at most 254 visible characters without blanks around it, found ${found}`);
 }
 
 /** The error for an invalid UUID. */
-export function uuidError(text: string): MobilityError {
-  return usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);
-}
+export const uuidError = (text: string): MobilityError =>
+  usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);

@@ -32,8 +32,7 @@ export interface SourceFolder {
   readonly names: readonly string[];
 }
 
-/** Bytes at the beginning of a file by which its format is recognised. */
-const headBytes = 64 * 1024;
+const headBytes = 64 * 1024; // by which the format of a file is recognised
 
 /** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
 export async function openSource(path: string): Promise<SourceFile | SourceFolder> {
@@ -41,7 +40,7 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
     const found = await stat(path);
     if (found.isDirectory()) return { path, names: (await readdir(path)).sort() };
     if (!found.isFile()) throw Object.assign(new Error('it is neither a file nor a folder'), { code: '' });
-    return await fileAt(path, found.size);
+    return await sourceFile(path, found.size, (onBytes) => fileBytes(path, onBytes));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason = (code !== undefined && reasons[code]) || errorText(error);
@@ -63,9 +62,6 @@ const reasons: Record<string, string> = {
   ENOTDIR: 'a part of the path is no folder',
   ELOOP: 'its links lead in a circle',
 };
-
-const fileAt = (path: string, size: number): Promise<SourceFile> =>
-  sourceFile(path, size, (onBytes) => fileBytes(path, onBytes));
 
 /** A file in a ZIP archive. `archive`: its path for messages; `place`: where its bytes are. */
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
@@ -101,9 +97,8 @@ async function sourceFile(
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;
       const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
-      throw new SourceBroken(`cannot be read to its end (${reason}); everything before that point was read`, {
-        cause: error,
-      });
+      const text = `cannot be read to its end (${reason}); everything before that point was read`;
+      throw new SourceBroken(text, { cause: error });
     }
   };
   const head = isGzip || encoding !== null ? await headOf(bytes()) : first;

@@ -46,10 +46,7 @@ export class Spool {
   }
 }
 
-/**
- * The bytes of a part. `onBytes` gets the size of each chunk. (A stream of Node would close the file if its reader
- * stops early.)
- */
+/** The bytes of a part. A stream of Node would close the file if its reader stops early. */
 export async function* partBytes(
   { file, start, size }: FilePart,
   onBytes: (count: number) => void = () => {},

@@ -25,12 +25,7 @@ const slowest = 2;
 /** The largest allowed difference between the median ratio and the factor of a unit, divided by the factor. */
 const tolerance = 0.12;
 
-interface SpeedLocation {
-  ts: number;
-  latitude: number;
-  longitude: number;
-  sensed_speed: number;
-}
+type SpeedLocation = Record<'ts' | 'latitude' | 'longitude' | 'sensed_speed', number>;
 
 /** Yields what `found` yields, then a warning if the speeds are probably not in m/s. */
 export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerator<Found> {
@@ -53,9 +48,7 @@ export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerat
   const middle = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)]!;
   const unit = units.find(({ factor }) => Math.abs(middle / factor - 1) < tolerance);
   if (unit === undefined) return;
-  yield {
-    warning:
-      `expected speeds in m/s, found values ${middle.toFixed(1)} times as large as distance over time, probably ${unit.name}: ` +
-      `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`,
-  };
+  const larger = `values ${middle.toFixed(1)} times as large as distance over time, probably ${unit.name}`;
+  const todo = `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`;
+  yield { warning: `expected speeds in m/s, found ${larger}: ${todo}` };
 }

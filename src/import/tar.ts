@@ -1,7 +1,7 @@
 // Reads tar archives, possibly gzipped, file by file.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { createTarDecoder } from 'modern-tar';
+import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
 import { SourceBroken } from './source-error.ts';
 import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
@@ -15,18 +15,16 @@ export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262
 export async function* tarEntries(
   chunks: AsyncIterable<Uint8Array>,
   size: number,
-): AsyncGenerator<{ name: string; size: number; bytes: AsyncIterable<Uint8Array> }> {
+): AsyncGenerator<{ name: string; bytes: AsyncIterable<Uint8Array> }> {
   const decoder = createTarDecoder({ strict: true });
   const stream = Readable.toWeb(Readable.from(limited(chunks, size))) as ReadableStream<Uint8Array>;
+  const entries = stream.pipeThrough(decoder as never) as AsyncIterable<ParsedTarEntry>;
   let count = 0;
   try {
-    for await (const { header, body } of stream.pipeThrough(decoder as never) as AsyncIterable<{
-      header: { name: string; size: number; type?: string };
-      body: ReadableStream<Uint8Array>;
-    }>) {
+    for await (const { header, body } of entries) {
       count += 1;
       if (count > maxEntries) throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found more`);
-      if (header.type === 'file') yield { name: header.name, size: header.size, bytes: body };
+      if (header.type === 'file') yield { name: header.name, bytes: body };
       if (!body.locked) await body.cancel();
     }
   } catch (error) {

@@ -14,7 +14,7 @@ import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 
-/** The location of an archive: the path of its file, or a part of an open file. */
+/** The path of an archive, or a part of an open file. */
 export type ZipPlace = string | FilePart;
 
 /** Limits for malicious archives. Only the directory of an archive is in memory as a whole. */

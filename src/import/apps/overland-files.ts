@@ -18,10 +18,8 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Features per call of `fromOverland`: the most that the app sends in a batch. */
+/** The most features, and characters, per call of `fromOverland`. The app sends at most 1000 features in a batch. */
 const batchSize = 1000;
-
-/** Characters of features after which `fromOverland` is called. */
 const batchLength = 1024 * 1024;
 
 async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {

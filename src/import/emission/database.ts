@@ -4,15 +4,13 @@ import type { JsonObject } from '../../model/json.ts';
 import type { Found, SourcePerson } from '../import-format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
-/** A document as the `bson` and `mongodb` packages return it. */
+/** A document as the `mongodb` package returns it. */
 export type EmissionDocument = Record<string, unknown>;
 
 /** The reason why a document could not be read. */
 export type Unreadable = string;
 
-/**
- * The collections to read, in this order. Other collections are derived from them, and the pipeline derives them again.
- */
+/** The collections to read, in this order. The pipeline derives the others again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -20,13 +18,10 @@ export const collectionNames = [
   'Stage_timeseries',
   'Stage_usercache',
 ] as const;
-/** The name of a collection to read. */
 export type CollectionName = (typeof collectionNames)[number];
 
-/** True for the name of a collection by which an e-mission database is recognised. */
-export function isCollectionName(name: string): name is CollectionName {
-  return (collectionNames as readonly string[]).includes(name);
-}
+export const isCollectionName = (name: string): name is CollectionName =>
+  (collectionNames as readonly string[]).includes(name);
 
 /**
  * Reads the collections in the order of `collectionNames`. Rejected entries are put again, so that this program checks
@@ -42,11 +37,10 @@ export async function* readDatabase(
         yield { unread: `${collection}: ${document}` };
       } else if (collection === 'Stage_uuids') {
         const person = personOf(document);
-        if (person === null) yield { unread: 'Stage_uuids: expected a registration with a UUID, found one without' };
-        else {
-          people.set(person.uuid, person);
-          yield { owner: person, person: true };
-        }
+        if (person !== null) people.set(person.uuid, person);
+        yield person === null
+          ? { unread: 'Stage_uuids: expected a registration with a UUID, found one without' }
+          : { owner: person, person: true };
       } else if (collection === 'Stage_Profiles') {
         yield* profileOf(document, people);
       } else {
@@ -67,8 +61,7 @@ function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument
   };
 }
 
-/** Fields of a profile that only e-mission uses. */
-const ownFields = ['_id', 'user_id', 'pipeline_range'];
+const ownFields = ['_id', 'user_id', 'pipeline_range']; // of a profile: only e-mission uses them
 
 function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, SourcePerson>): Generator<Found> {
   const uuid = uuidOf(document.user_id);
@@ -87,19 +80,14 @@ export function entryOf(
   if (isDerived(metadata)) return { skipped: String(metadata?.key) };
   const uuid = uuidOf(document.user_id);
   if (uuid === null) {
-    return {
-      unread: `${collection}: expected an entry with user_id, found none: ${String(metadata?.key ?? 'without a key').slice(0, 60)}`,
-    };
+    const key = String(metadata?.key ?? 'without a key').slice(0, 60);
+    return { unread: `${collection}: expected an entry with user_id, found none: ${key}` };
   }
   const received = idTime(document._id);
   const entry = withoutIds(document);
   if (entry === null)
     return { unread: `${collection}: expected an entry, found one that is nested too deeply to read` };
-  return {
-    owner: people.get(uuid) ?? { uuid },
-    entry,
-    ...(received !== null && { received_ts: received }),
-  };
+  return { owner: people.get(uuid) ?? { uuid }, entry, ...(received !== null && { received_ts: received }) };
 }
 
 /** The entry as JSON; null if it is nested too deeply to be read. */

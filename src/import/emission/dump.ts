@@ -15,7 +15,6 @@ import {
   type Unreadable,
 } from './database.ts';
 
-/** A folder with one file per collection. */
 export const emissionDump: FolderFormat = {
   name: 'emission-dump',
   names: 'people',
@@ -36,31 +35,30 @@ function collectionFiles({ names }: SourceFolder): Map<CollectionName, string> {
 
 async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   const files = collectionFiles(folder);
-  const broken: string[] = [];
+  const problems: string[] = [];
   yield* readDatabase((collection) => {
     const name = files.get(collection);
-    return name === undefined ? null : documentsOf(join(folder.path, name), onBytes, broken);
+    return name === undefined ? null : documentsOf(join(folder.path, name), onBytes, problems);
   });
-  if (broken.length > 0) throw new SourceBroken(broken.join('; '));
+  if (problems.length > 0) throw new SourceBroken(problems.join('; '));
 }
 
 /** The documents of one file. If the file breaks off, the other files are still read. */
 async function* documentsOf(
   path: string,
   onBytes: (count: number) => void,
-  broken: string[],
+  problems: string[],
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   try {
     const file = await openSourceFile(path);
     yield* file.name.endsWith('.bson') ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
   } catch (error) {
     if (!(error instanceof SourceBroken)) throw error;
-    broken.push(`${path}: ${error.message}`);
+    problems.push(`${path}: ${error.message}`);
   }
 }
 
-/** The longest BSON document. MongoDB itself allows 16 MiB. */
-const maxDocumentBytes = 17 * 1024 * 1024;
+const maxDocumentBytes = 17 * 1024 * 1024; // MongoDB itself allows 16 MiB
 
 /**
  * The documents of a `.bson` file. Skips documents that are longer than `maxElementBytes`. Throws `SourceBroken` if the
@@ -79,7 +77,7 @@ export async function* bsonDocuments(
     skipped -= start;
     while (bytes.length - start >= 4) {
       const length = bytes.readInt32LE(start);
-      if (length < 5 || length > maxDocumentBytes) throw noBson(position + start);
+      if (length < 5 || length > maxDocumentBytes) throw broken('a BSON document', position + start, 'something else');
       if (length > maxElementBytes) {
         yield `expected documents of at most ${maxElementBytes} bytes, found a longer one at byte ${position + start}`;
         skipped = Math.max(0, start + length - bytes.length);
@@ -92,11 +90,7 @@ export async function* bsonDocuments(
     rest = bytes.subarray(start);
     position += start;
   }
-  if (rest.length > 0 || skipped > 0) {
-    throw new SourceBroken(
-      `expected a whole document at byte ${position}, found the end of the file: everything before it was read`,
-    );
-  }
+  if (rest.length > 0 || skipped > 0) throw broken('a whole document', position, 'the end of the file');
 }
 
 function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
@@ -107,11 +101,8 @@ function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
   }
 }
 
-function noBson(at: number): SourceBroken {
-  return new SourceBroken(
-    `expected a BSON document at byte ${at}, found something else: everything before it was read`,
-  );
-}
+const broken = (expected: string, at: number, found: string): SourceBroken =>
+  new SourceBroken(`expected ${expected} at byte ${at}, found ${found}: everything before it was read`);
 
 /** The documents of a `mongoexport` file: one per line, or all in one list. */
 async function* jsonDocuments(
@@ -120,9 +111,7 @@ async function* jsonDocuments(
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   for await (const record of isJsonList(file) ? jsonRecords(file, onBytes) : jsonLines(file, onBytes)) {
     if ('unread' in record) yield record.unread;
-    else
-      yield isJsonObject(record.value)
-        ? record.value
-        : `expected a JSON object at ${record.where}, found another value`;
+    else if (isJsonObject(record.value)) yield record.value;
+    else yield `expected a JSON object at ${record.where}, found another value`;
   }
 }

@@ -6,10 +6,8 @@ import type { Found, Part } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
 
-/** The name of e-mission's database, if the address names none. */
-const usualName = 'Stage_database';
-
-const connectMs = 10_000; // ms until an unreachable server is reported
+const usualName = 'Stage_database'; // of e-mission's database, if the address names none
+const connectMs = 10_000; // until an unreachable server is reported
 
 /** True for the address of a database. */
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);

@@ -45,15 +45,11 @@ export function plainValue(value: unknown): JsonValue {
   if (value instanceof Date) return value.getTime() / 1000;
   if (Array.isArray(value)) return value.map(plainValue);
   if (typeof value !== 'object') return null;
-  if ('_bsontype' in value) return plainBson(value as BsonValue);
+  if ('_bsontype' in value) return plainBson(value);
   return plainExtended(value as JsonObject) ?? plainDocument(value);
 }
 
-interface BsonValue {
-  _bsontype: string;
-}
-
-function plainBson(value: BsonValue): JsonValue {
+function plainBson(value: object): JsonValue {
   if (value instanceof BSON.ObjectId) return value.toHexString();
   if (value instanceof BSON.Binary) return uuidOf(value) ?? Buffer.from(value.value()).toString('base64');
   if (value instanceof BSON.Long || value instanceof BSON.Int32 || value instanceof BSON.Double)
@@ -69,12 +65,9 @@ function plainExtended(value: JsonObject): JsonValue | undefined {
   if (name === undefined || !name.startsWith('$')) return undefined;
   const inner = value[name];
   if (name === '$oid') return String(inner);
-  if (name === '$uuid' || name === '$binary') {
+  if (name === '$uuid' || name === '$binary')
     return uuidOf(value) ?? String(isJsonObject(inner) ? inner.base64 : inner);
-  }
-  if (name === '$numberInt' || name === '$numberLong' || name === '$numberDouble' || name === '$numberDecimal') {
-    return plainValue(Number(inner));
-  }
+  if (/^\$number(Int|Long|Double|Decimal)$/.test(name)) return plainValue(Number(inner));
   if (name !== '$date') return undefined;
   const ms = typeof inner === 'string' ? Date.parse(inner) : Number(plainValue(inner));
   return plainValue(ms / 1000);

@@ -8,7 +8,6 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonLines, jsonRecords } from '../read/json-records.ts';
 import type { SourceFile } from '../source.ts';
 
-/** Entries on lines, in a list, or in an object with a list. */
 export const entryFile: FileFormat = {
   name: 'entries',
   recognises: (file) => (isOfLines(file) || isOfLists(file)) && /"write_ts"\s*:/.test(file.head.toString('utf8')),
@@ -58,9 +57,6 @@ function entryFound(value: JsonValue, where: string): Found {
   if (entry === null) return { unread: `expected an entry at ${where}, found one that is nested too deeply to read` };
   if (isDerived(value.metadata as JsonObject | undefined))
     return { skipped: String((value.metadata as JsonObject).key) };
-  return {
-    owner: uuid === null ? null : { uuid },
-    entry,
-    ...(typeof received_ts === 'number' && { received_ts }),
-  };
+  const owner = uuid === null ? null : { uuid };
+  return { owner, entry, ...(typeof received_ts === 'number' && { received_ts }) };
 }

@@ -1,7 +1,7 @@
 // Reads the folder of one user from `mobility export --out`. Keeps everything, including first receipts and errors.
 import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
+import { isJsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import type { FolderFormat, Found, Owner, SourceReadOptions } from '../import-format.ts';
 import { jsonLines } from '../read/json-records.ts';
@@ -41,16 +41,17 @@ async function* readExport(folder: SourceFolder, { onBytes }: SourceReadOptions)
   for (const name of exportFolder.files(folder)) {
     const path = join(folder.path, name);
     for await (const record of jsonLines(await openSourceFile(path), onBytes)) {
-      if ('unread' in record) yield { unread: `${path}: ${record.unread}` };
-      else
-        yield valueIn[name]!(record.value, owner) ?? {
-          unread: `expected a line as export writes it in ${path}, ${record.where}, found another value`,
-        };
+      if ('unread' in record) {
+        yield { unread: `${path}: ${record.unread}` };
+        continue;
+      }
+      const unread = `expected a line as export writes it in ${path}, ${record.where}, found another value`;
+      yield valueIn[name]!(record.value, owner) ?? { unread };
     }
   }
 }
 
-async function readUser(folder: SourceFolder): Promise<{ owner: Exclude<Owner, null>; profile: JsonObject | null }> {
+async function readUser(folder: SourceFolder) {
   const { path, size, head } = await openSourceFile(join(folder.path, 'user.json'));
   const { uuid, user_email, update_ts, profile } = parseJsonObject(head.toString('utf8')) ?? {};
   if (typeof uuid !== 'string' || !isUuid(uuid) || typeof user_email !== 'string') {

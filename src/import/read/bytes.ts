@@ -6,7 +6,7 @@ import type { Gunzip, InflateRaw } from 'node:zlib';
 /** Bytes per read or per unpacked chunk. */
 export const chunkBytes = 256 * 1024;
 
-/** The bytes of a file. `onBytes` gets the size of each chunk. */
+/** `onBytes` gets the size of each chunk. */
 export const fileBytes = (path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> =>
   countBytes(createReadStream(path, { highWaterMark: chunkBytes }), onBytes);
 

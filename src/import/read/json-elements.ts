@@ -20,17 +20,10 @@ export interface JsonElement {
  */
 export const maxElementBytes = 1024 * 1024;
 
-/** The most levels of nested lists and objects in an element, as in pushed entries. */
-const maxElementDepth = 500;
+const maxElementDepth = 500; // levels of nested lists and objects in an element, as in pushed entries
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openList = 0x5b;
-const closeList = 0x5d;
-const openObject = 0x7b;
-const closeObject = 0x7d;
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 

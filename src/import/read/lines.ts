@@ -1,18 +1,11 @@
 // Reads text files of any size line by line.
 import { StringDecoder } from 'node:string_decoder';
 
-/** A line of a file without its line break. */
-export interface TextLine {
-  /** The number of the line, counted from 1. */
-  number: number;
-  text: string;
-}
-
 /** The most characters that are read of a line, so that the memory of an import does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
-/** The lines of a UTF-8 text, also empty ones, with any kind of line break. Invalid bytes become U+FFFD. */
-export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
+/** The lines of a UTF-8 text, also empty ones, with their numbers from 1. Invalid bytes become U+FFFD. */
+export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<{ number: number; text: string }> {
   const decoder = new StringDecoder('utf8');
   let number = 1;
   let rest = '';

@@ -7,33 +7,23 @@ export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
 
-/** The most levels of nested elements. */
-const maxDepth = 200;
-
-/** The most attributes of an element, and the most characters of attributes of all open elements. */
-const maxAttributes = 1000;
-const maxAttributeLength = 1024 * 1024;
-
-/**
- * The most characters of an element's text that are kept. Numbers, times and names are shorter; only lists of positions
- * need the long limit.
- */
-const maxTextLength = 256;
-const maxLongTextLength = 4 * 1024 * 1024;
+const maxDepth = 200; // levels of nested elements
+const maxAttributes = 1000; // of an element
+const maxAttributeLength = 1024 * 1024; // characters of attributes of all open elements
+const maxTextLength = 256; // characters that are kept: numbers, times and names are shorter
+const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
 
 /**
  * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit.
- * Nothing is downloaded. Names, depth and attributes are limited; a text is cut off at `maxTextLength`. `long`: the
- * name of elements whose text may have `maxLongTextLength`. Throws `SourceBroken` with the line if the file breaks off
- * or is not XML.
+ * Nothing is downloaded. A text is cut off at `maxTextLength`. `long`: the name of elements whose text may have
+ * `maxLongTextLength`. Throws `SourceBroken` with the line if the file breaks off or is not XML.
  */
 export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });
   let [text, maxLength] = ['', maxTextLength];
   let events: XmlEvent[] = [];
-  let attributes = 0;
-  let attributeLength = 0;
-  const attributeLengths: number[] = []; // lengths for each open element
+  let [attributes, attributeLength] = [0, 0];
+  const attributeLengths: number[] = []; // for each open element
   parser.onattribute = ({ name, value }) => {
     attributes += 1;
     if (attributes > maxAttributes) throw broken(parser, `an element with more than ${maxAttributes} attributes`);
@@ -62,7 +52,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
     text = '';
   };
   parser.onerror = (error) => {
-    // The message has several lines, with a part of the text.
+    // The further lines of the message contain a part of the text.
     throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;

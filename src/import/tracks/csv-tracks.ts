@@ -16,8 +16,7 @@ export const csv: FileFormat = {
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-/** The number of lines that are searched for the header. Some programs write `sep=;` or titles before it. */
-const headerLines = 20;
+const headerLines = 20; // that are searched for the header: some programs write `sep=;` or titles before it
 
 /** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
@@ -33,10 +32,9 @@ function headerIn(head: Buffer, { columns }: FileReading): { line: number; delim
 async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
   const place = headerIn(file.head, { columns });
   if (place === null) {
-    throw new SourceBroken(
-      `expected columns for time, latitude and longitude in the first ${headerLines} lines, found others: ` +
-        'name them, such as --columns time=when,lat=north,lon=east',
-    );
+    const expected = `columns for time, latitude and longitude in the first ${headerLines} lines`;
+    const todo = 'name them, such as --columns time=when,lat=north,lon=east';
+    throw new SourceBroken(`expected ${expected}, found others: ${todo}`);
   }
   let header: string[] | null = null;
   let fields: Fields = {};
@@ -54,10 +52,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
 }
 
 /** The records of a table. If the CSV is invalid, yields the records before the error, then throws. */
-async function* recordsOf(
-  chunks: AsyncIterable<Uint8Array>,
-  { line, delimiter }: { line: number; delimiter: string },
-): AsyncGenerator<{ record: string[]; line: number }> {
+async function* recordsOf(chunks: AsyncIterable<Uint8Array>, { line, delimiter }: { line: number; delimiter: string }) {
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
     bom: true,

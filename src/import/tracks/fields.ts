@@ -9,23 +9,11 @@ import { SourceBroken } from '../source-error.ts';
 
 const knot = 1852 / 3600; // m/s
 
+const fieldNames = ['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const;
+
 /** Parts of a location, as names for `--columns`. The last three are speeds in other units than m/s. */
-export const columnNames = [
-  ...(['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const),
-  ...(['speed_kmh', 'speed_knots', 'speed_mph'] as const),
-];
-type Field =
-  | 'time'
-  | 'date'
-  | 'end'
-  | 'lat'
-  | 'lon'
-  | 'accuracy'
-  | 'vaccuracy'
-  | 'altitude'
-  | 'speed'
-  | 'bearing'
-  | 'person';
+export const columnNames = [...fieldNames, 'speed_kmh', 'speed_knots', 'speed_mph'];
+type Field = (typeof fieldNames)[number] | 'vaccuracy' | 'person';
 
 /** Units at the end of a name, such as `speed_kmh` or `hAcc (m)`, with the factor that converts their values. */
 const lengths = { m: 1, meter: 1, meters: 1, metre: 1, metres: 1, mm: 1e-3, ft: 0.3048, feet: 0.3048 };
@@ -82,9 +70,9 @@ const programs: readonly { names: string[]; speed?: number; person?: string }[] 
   { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
 ];
 
-/** A column with a part of a location, and the factor for its numbers. */
 interface FieldColumn {
   name: string;
+  /** Converts the numbers of the column. */
   factor: number;
 }
 
@@ -189,10 +177,7 @@ export function locate(
 }
 
 /** Adds the time zone at the coordinates, since the file names none and zones of other entries may be wrong here. */
-export function withZoneAt(
-  entry: Entry,
-  { latitude, longitude }: Pick<OtherLocation, 'latitude' | 'longitude'>,
-): Entry {
+export function withZoneAt(entry: Entry, { latitude, longitude }: OtherLocation): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
@@ -218,11 +203,8 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** The most levels of nested objects that are read. */
-const deepest = 4;
-
-/** A copy of the record that also has the fields of its nested objects, since programs nest a position in many ways. */
-export function flattened(record: JsonObject, depth = deepest): JsonObject {
+/** A copy of the record with the fields of its nested objects, up to `depth` levels: programs nest positions. */
+export function flattened(record: JsonObject, depth = 4): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;
   return Object.assign({}, ...inner.map((one) => flattened(one, depth - 1)), record) as JsonObject;

@@ -17,9 +17,6 @@ const origin = { program: 'geojson' };
 
 const isFeature = ({ type }: JsonObject): boolean => type === 'Feature';
 
-/** The most levels of nested lists and objects of a record that are searched for points. */
-const deepest = 6;
-
 async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
   const isRecord = (value: JsonObject): boolean =>
     isFeature(value) || hasLocation(fieldsIn(Object.keys(flattened(value)), columns));
@@ -47,10 +44,10 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
 }
 
 /**
- * The points in lists inside a value, as Arc and Home Assistant write them. If there are none, the value itself if it
- * is a point.
+ * The points in lists inside a value, as Arc and Home Assistant write them, up to `depth` levels. If there are none,
+ * the value itself if it is a point.
  */
-function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = deepest): JsonObject[] {
+function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = 6): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];
   const search = (one: JsonValue | undefined): JsonObject[] => pointsIn(one ?? null, isRecord, depth - 1);
@@ -93,16 +90,10 @@ function featureRows(feature: JsonObject, columns: SourceReadOptions['columns'])
   });
   const names = lists.map(([name]) => name);
   if (fieldsIn(names, columns).time !== undefined)
-    return rows.map(({ row, position }) => ({ row, position: withoutTime(position) }));
+    return rows.map(({ row, position }) => ({ row, position: { ...position, time: undefined } }));
   if (rows.length <= 1 || rows.some(({ position }) => position.time !== undefined)) return rows;
   const { end: [end] = [] } = fieldsIn(Object.keys(properties), columns);
   const ending = end && (properties[end.name] ?? undefined);
   const last = rows.at(-1)!;
   return [rows[0]!, ...(ending === undefined ? [] : [{ ...last, position: { ...last.position, time: ending } }])];
 }
-
-const withoutTime = ({ longitude, latitude, altitude }: GivenPosition): GivenPosition => ({
-  longitude,
-  latitude,
-  altitude,
-});

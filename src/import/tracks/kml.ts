@@ -10,8 +10,7 @@ export const kml: FileFormat = {
   read: readKml,
 };
 
-/** The most times of a track that are in memory, since a file may have all times before all positions. */
-const maxTimes = 500_000;
+const maxTimes = 500_000; // of a track, in memory: a file may have all times before all positions
 
 interface Placemark {
   begin?: string;
