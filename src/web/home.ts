@@ -1,5 +1,3 @@
-// The home page: participants open their days, others join a study, managers sign in.
-
 import { joinNameOf } from '../model/study.ts';
 import { markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';

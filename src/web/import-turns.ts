@@ -5,14 +5,13 @@
 const askedFor = 600; // s for which a refused person comes before people who imported more recently
 const rememberedFor = 3_600; // s after which an import is forgotten
 
-/** The people who wait for their turn, and the people who imported recently, in one process. */
+/** Waiting people and recent imports of one process. `now`: seconds since the epoch. */
 export class ImportTurns {
   readonly #now: () => number;
   /** By UUID: when waiting people asked last, and when imports ended. Seconds since the epoch. */
   readonly #asked = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 
-  /** `now`: seconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -25,7 +24,6 @@ export class ImportTurns {
     return [...this.#asked.keys()].every((other) => last(other) >= last(uuid));
   }
 
-  /** Records that the person must wait. */
   refused(uuid: string): void {
     this.#asked.set(uuid, this.#now());
   }
@@ -39,7 +37,6 @@ export class ImportTurns {
   }
 }
 
-/** Removes times before `before`. */
 function forget(times: Map<string, number>, before: number): void {
   for (const [uuid, ts] of times) if (ts < before) times.delete(uuid);
 }

@@ -33,10 +33,7 @@ import {
 
 const origin = { program: 'my days' };
 
-/** The most statements that one form undoes: a trip has a label and a mode for each ride. */
-const mostUndone = 50;
-
-// ---------------------------------------------------------------- what was stated
+const mostUndone = 50; // statements of one form: a trip has a label and a mode for each ride
 
 /** A statement in words. `id`: the `write_ts` of a correction, or the `match_id` of labels. */
 interface Stated {
@@ -106,8 +103,6 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
   const content = markup`<div class="acts"><button class="go">${t.me.save}</button><a class="btn" href="${dayPath(day)}">${t.me.cancel}</a></div>`;
   return markup`${banner(t.me.preview(correctionText(correction, shown, t)))}${formOf(call, '/me/correct', { day, kind, ...fields }, content)}`;
 }
-
-// ---------------------------------------------------------------- forms
 
 /**
  * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. `length`: the length of the

@@ -109,8 +109,7 @@ export async function readDay(
   };
 }
 
-/** s before the end of a day of which the map shows the person's other trips */
-const pathsReach = 30 * 86_400;
+const pathsReach = 30 * 86_400; // s before the end of a day of which the map shows the person's other trips
 
 /** The lines of a person's other trips, the newest first. On the map they show streets. */
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {

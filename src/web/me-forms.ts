@@ -54,7 +54,6 @@ const previewPath = '/me/preview';
 const addLink = (day: string, item: string, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${t.me.madeTrip}</span></a>`;
 
-/** A link to the forms of a trip, or to its reasons. */
 export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?${what}=${trip.id}#trip-${trip.id}"><span>${tripWords(trip, what, t)}</span></a>`;
 
@@ -64,8 +63,6 @@ const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: T
 
 export const tripWhy = (trip: Trip, t: Texts): Markup =>
   markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
-
-// ---------------------------------------------------------------- trips
 
 /** The question how the person travelled. The present answer is checked. `given`: the label, if the trip has one. */
 function modeQuestion(
@@ -90,7 +87,6 @@ function modeQuestion(
   return markup`<fieldset><legend>${question}</legend><div class="tiles">${tiles}</div></fieldset>`;
 }
 
-/** The name of the field for the mode of a ride. With several rides, each has its own. */
 export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
 
 /** The forms of a trip. `before`: the trip before it if the two can be joined, else null. */
@@ -176,8 +172,6 @@ function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): M
   return markup`<select name="mode" required>${first}${options}</select>`;
 }
 
-// ---------------------------------------------------------------- stays and gaps
-
 /** The forms of a stay: to name its place, to confirm a guess, and to add a trip that was not recorded. */
 export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
@@ -207,7 +201,6 @@ export function gapForms(call: PersonCall, gap: ItemOf<'gap'>, shown: ShownDay):
 ${addLink(day, itemId(gap), t)}`;
 }
 
-/** The form to add a trip that was not recorded, within a stay or gap. */
 function addForm(call: PersonCall, item: DayItem, shown: ShownDay): Markup {
   const { t, query } = call;
   const { day } = shown.observed;

@@ -30,7 +30,6 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** Kinds of records in words, by key. */
 const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
   [keys.location]: 'location',
   [keys.filteredLocation]: 'location',

@@ -20,8 +20,7 @@ import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
 
-/** The most imports that a profile lists. */
-const mostKept = 20;
+const mostKept = 20; // imports in a profile
 
 /**
  * ms after which an import stops, so that others can import. The entries stored until then stay. To import the rest,
@@ -29,15 +28,10 @@ const mostKept = 20;
  */
 const maxDuration = 300_000;
 
-/** The most bytes of archives that a file may unpack to the temporary folder. Many years of history have less. */
-const mostSpooled = 1024 ** 3;
-
-/** Entries per transaction: few, so that puts of phones wait only briefly. */
-const partLength = 50;
-
-/** The most problems that an import keeps, and the most characters of each. */
-const mostProblems = 5;
-const mostProblemLength = 500;
+const mostSpooled = 1024 ** 3; // bytes that a file may unpack to the temporary folder; years of history have less
+const partLength = 50; // entries per transaction: few, so that puts of phones wait only briefly
+const mostProblems = 5; // of an import that its profile keeps
+const mostProblemLength = 500; // characters
 
 /** `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {

@@ -11,7 +11,6 @@ import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute }
 
 const gibibyte = 1024 ** 3;
 
-/** The most people with refused phones that the page names. */
 const mostNamed = 50;
 
 async function sumFigures({ store, now }: ManagerCall) {

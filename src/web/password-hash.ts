@@ -1,10 +1,8 @@
 // Hashes passwords of managers with scrypt. Each hash has its own salt and its parameters.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** The N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash. */
-const hashCost = 2 ** 15;
-/** r and p of scrypt; p as OWASP recommends for this N. */
-const [blockSize, parallel] = [8, 3];
+const hashCost = 2 ** 15; // N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash
+const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommends for this N
 
 /** The least length of a password. */
 export const leastPassword = 12;

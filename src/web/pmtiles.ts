@@ -9,7 +9,6 @@ import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 /** The tiles of a file, in Web Mercator: `x` from west to east, `y` from north to south, 2^z of each. */
 export interface Tiles {
-  /** Media type. */
   type: string;
   minZoom: number;
   maxZoom: number;

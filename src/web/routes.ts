@@ -1,4 +1,3 @@
-// The list of all pages of the server.
 import { homeRoutes } from './home.ts';
 import { joinRoutes } from './join.ts';
 import { correctionRoutes } from './me-corrections.ts';

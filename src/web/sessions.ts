@@ -38,9 +38,6 @@ export function sessionCookie(
   return { 'Set-Cookie': `${cookieName(kind, isSecure)}=${secret ?? ''}; ${rules}` };
 }
 
-// ---------------------------------------------------------------- people
-
-/** The account of a valid link, or null. */
 export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
   const link = await store.tokens.byHash(tokenHash(key));
   if (link?.kind !== 'link' || refusalOf(link, now) !== null) return null;
@@ -61,7 +58,6 @@ export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string
   return secret;
 }
 
-/** The person of the session, or null if the session is not valid. */
 export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user' | 'session' | 'csrf'> | null> {
   const secret = call.cookies.get(cookieName('person', call.isSecure));
   if (secret === undefined) return null;
@@ -83,12 +79,8 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
 export const endSession = async ({ store, user, session, now }: PersonCall): Promise<void> =>
   void (await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' }));
 
-// ---------------------------------------------------------------- managers
-
-/** The most sessions of a manager. A further session ends the oldest. */
-const mostSessions = 10;
-/** The most known browsers of a manager. A further browser replaces the browser that signed in first. */
-const mostBrowsers = 20;
+const mostSessions = 10; // of a manager; a further one ends the oldest
+const mostBrowsers = 20; // that are known of a manager; a further one replaces the one that signed in first
 
 /** The manager's name, and the hash of the secret, from the cookie of the call; both empty if there is none. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
@@ -131,7 +123,6 @@ export async function startManagerSession(call: WebCall, name: string, verified:
   return isIn ? `${name}.${secret}` : null;
 }
 
-/** The manager and the hash of the session; null if the session is not valid. */
 export async function findManager(call: WebCall) {
   const cookie = call.cookies.get(cookieName('manager', call.isSecure)) ?? '';
   const [name, hash] = managerCookie(call);

@@ -31,8 +31,7 @@ import {
 const lockTime = 900;
 const mostFailures = 50;
 
-/** s after which a caller may try again if the queue of passwords was full. */
-const fullQueueWait = 5;
+const fullQueueWait = 5; // s until a caller may try again if the queue of passwords was full
 
 function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);

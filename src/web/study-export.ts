@@ -18,11 +18,9 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** The most person-days of an export from a page: one process makes them in some minutes. */
-const mostPersonDays = 2000;
+const mostPersonDays = 2000; // one process makes them in some minutes
 const usualDays = 30;
-/** m; sizes of the cells that hide exact places */
-const cellSizes = ['250', '500', '1000'];
+const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 
 interface Asked {
   from: string;

@@ -80,8 +80,7 @@ ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.wit
   return studyPage(call, title, body, 'figures');
 }
 
-/** The page of days with flags shows today and this many days before. */
-const daysBack = 7;
+const daysBack = 7; // the page of days with flags shows today and this many days before
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, query, note, cache } = call;

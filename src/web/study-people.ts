@@ -57,8 +57,7 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 
-/** Number of people on a page. */
-const pageSize = 50;
+const pageSize = 50; // people
 
 /** One page of a list. `number`: the index of the page, from 0. */
 export function takePage<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
@@ -90,8 +89,7 @@ export interface Fortnight {
 }
 
 const days = 14;
-/** The most cached values. Each has some numbers and no places. */
-const mostCached = 50_000;
+const mostCached = 50_000; // values; each has some numbers and no places
 
 /** Caches figures about people. Reads a figure again only after the data of its person changed. */
 export class FigureCache {

@@ -6,7 +6,6 @@ import { modeLine, styleOf } from './mode-styles.ts';
 
 export interface MapPlace {
   position: Position;
-  /** The label beside its ring. */
   mark: string;
 }
 

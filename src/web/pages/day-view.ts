@@ -33,7 +33,6 @@ export interface DayActions {
   ofStay?: (stay: ItemOf<'stay'>) => MarkupValue;
   ofGap?: (gap: ItemOf<'gap'>) => MarkupValue;
   ofFlag?: (flag: Flagged) => MarkupValue;
-  /** Tiles behind the lines of the map. */
   base?: BaseMap | null;
 }
 
@@ -65,7 +64,6 @@ export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue =
 /** Flags of time ranges are shown once for the day, not at every trip in the range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
-/** The flags, each with its question and possible answers. */
 function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
   return day.flagged
     .filter((one) => isShown(one) && (one.of === 'day' || !ofTime.has(one.flag)))
@@ -123,8 +121,6 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   return texts.join(' ');
 }
 
-// ---------------------------------------------------------------- map
-
 function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null, ofTrip }: DayActions): string {
   const places: (MapPlace & { name: string })[] = [];
   for (const position of trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc])) {
@@ -153,8 +149,6 @@ function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres
   };
 }
 
-// ---------------------------------------------------------------- list
-
 function itemRow(day: ShownDay, item: DayItem, t: Texts, actions: DayActions): Markup {
   if (item.kind === 'trip') return tripItem(day, item, t, actions);
   return item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions);
@@ -167,7 +161,6 @@ function row(kind: string, time: Markup | null, line: string, content: MarkupVal
 const timeTag = (ts: number, zone: string, t: Texts): Markup =>
   markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
 
-/** Answers to surveys; empty if there are none. */
 export const answerList = (answers: readonly SurveyAnswer[], t: Texts): MarkupValue =>
   answers.length > 0 && markup`<details><summary><span>${t.me.answers}</span></summary>${factList(answers)}</details>`;
 

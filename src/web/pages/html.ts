@@ -1,5 +1,3 @@
-// Escapes texts for HTML. All texts from people and phones must pass through here.
-
 /** Escapes text for elements and quoted attributes. Removes control characters and characters that reorder text. */
 export function html(text: string): string {
   const plain = text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, '');

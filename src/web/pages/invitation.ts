@@ -11,7 +11,6 @@ export interface Invitation {
   code: string;
   /** The text in the QR code, which configures the app. */
   setUp: string;
-  /** A link that works once. It opens the person's days. */
   days: string;
 }
 
@@ -22,7 +21,6 @@ interface Invitations {
   isScannedInApp: boolean;
   /** Address of the page with more information. */
   page: string;
-  /** When the links to the days expire. */
   until: string;
   people: readonly Invitation[];
 }

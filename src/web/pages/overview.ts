@@ -25,7 +25,6 @@ export function monthSteps(month: string, href: string, first: string, last: str
   return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
 }
 
-/** A heading between links to the pages before and after. */
 export function stepHeading(content: MarkupValue, [before, after]: Neighbours, level: 'h1' | 'h2' = 'h1'): Markup {
   const tag = new Markup(level);
   const beside = (step: NeighbourLink | null, sign: string, rel: string): Markup =>

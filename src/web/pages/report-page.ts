@@ -28,7 +28,6 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
   return shell({ t, title, isFile: true, body }).text;
 }
 
-/** The patterns for the bars of the tables, once per page. */
 export const figurePatterns = (by: Dimension): Markup =>
   new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 

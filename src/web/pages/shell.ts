@@ -9,7 +9,6 @@ export interface Shell {
   /** The name in the head: the study or the service. */
   brand?: string;
   links?: readonly { href: string; words: string; isCurrent?: boolean }[];
-  /** A button that ends the session. */
   signOut?: Markup;
   isNarrow?: boolean;
   /** True: a file that may fetch nothing. */

@@ -1,5 +1,3 @@
-// Reads the days of a person as pages show them.
-
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type DayBounds, type DayStore, everyWholeDay } from '../../diary/read-days.ts';

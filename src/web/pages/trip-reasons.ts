@@ -8,8 +8,7 @@ import type { Section, Trip } from '../../model/trip.ts';
 import { zoneWithin } from '../../model/trip-fields.ts';
 import { ownValue, type Texts } from './texts/texts.ts';
 
-/** Less probable modes are not named. */
-const leastShown = 0.05;
+const leastShown = 0.05; // probability of a mode that is named
 
 /** The reasons for the bounds, the modes and the length of a trip, one sentence each. */
 export function tripReasons(trip: Trip, t: Texts): string[] {

@@ -45,20 +45,16 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
       /** 640 m, 8.1 km, 132 km. */
       length: (metres: number): string =>
         metres < 995 ? `${Math.round(metres / 10) * 10} m` : `${kilometres(metres)} km`,
-      /** Lengths of scales: 500 m, 2 km. */
       roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${number(metres / 1000)} km`),
       /** km where the unit is known. */
       km: (metres: number): string => (metres < 50 ? '0' : kilometres(metres)),
-      /** 42 min, 3 h 4 min. */
       span,
       clock: clockText,
-      /** Central European Summer Time. */
       zoneName: (ts: number, zone: string): string =>
         new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'long' })
           .formatToParts(ts * 1000)
           .find(({ type }) => type === 'timeZoneName')!.value,
       share: (part: number): string => `${Math.round(part * 100)} %`,
-      /** Tuesday 17 November. */
       day: (day: string): string => dayDate(day, { weekday: 'long', day: 'numeric', month: 'long' }),
       shortDay: (day: string): string => dayDate(day, { weekday: 'short', day: 'numeric', month: 'short' }),
       weekday: (day: string): string => dayDate(day, { weekday: 'short' }),

@@ -1,4 +1,3 @@
-// The languages of the pages: one file each. Every language must have the same texts as English.
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
 import { es } from './es.ts';
