@@ -188,7 +188,6 @@ interface Recipient {
   counts: ImportCounts;
   batch: Taken[];
   receipts: Map<Entry, number>;
-  /** Characters of `batch`. */
   length: number;
   /** The `write_ts` of the entries that this import has read, by key. */
   seen: Map<string, Set<number>>;
@@ -196,7 +195,6 @@ interface Recipient {
 
 const emptyBatch = () => ({ batch: [] as Taken[], receipts: new Map<Entry, number>(), length: 0 });
 
-/** The users of an import. */
 class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
@@ -268,7 +266,6 @@ class People {
     return taken;
   }
 
-  /** Stores the entries of all users that are in memory. */
   async flush(report: PartReport): Promise<void> {
     for (const recipient of this.#recipients.values()) await this.#store(recipient, report);
   }

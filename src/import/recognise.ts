@@ -4,7 +4,6 @@ import type { SourceFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { ZoneMissing } from './tracks/fields.ts';
 
-/** True if the reader finds an entry in the first bytes of the file, or if only the zone is missing. */
 export async function readsHead(read: FileFormat['read'], file: SourceFile, reading: FileReading): Promise<boolean> {
   const beginning: SourceFile = {
     ...file,

@@ -1,4 +1,3 @@
-// The error of a source that cannot be read completely.
 import { MobilityError } from '../model/mobility-error.ts';
 
 /** Thrown by readers. What they yielded before is valid. The message says what was expected and where. */

@@ -15,7 +15,6 @@ export interface SourceFile {
   readonly path: string;
   /** The name without the folder and without `.gz`. */
   readonly name: string;
-  /** Bytes on disk. */
   readonly size: number;
   /** The beginning of the file, unpacked. */
   readonly head: Buffer;
@@ -26,7 +25,6 @@ export interface SourceFile {
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }
 
-/** A folder with the sorted names in it. */
 export interface SourceFolder {
   readonly path: string;
   readonly names: readonly string[];

@@ -10,14 +10,12 @@ import { SourceBroken } from './source-error.ts';
 
 const readAt = promisify(read);
 
-/** A part of an open file. */
 export interface FilePart {
   file: number;
   start: number;
   size: number;
 }
 
-/** A temporary file to which parts are appended. */
 export class Spool {
   readonly #most: number;
   #file: number | null = null;

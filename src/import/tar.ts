@@ -5,7 +5,6 @@ import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
 import { SourceBroken } from './source-error.ts';
 import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
-/** True if an unpacked file begins like a tar archive. */
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
 /**

@@ -28,7 +28,6 @@ const maxUnpackedBytes = 64 * 1024 ** 3;
 export const maxRatio = 200;
 export const uncheckedBytes = 16 * 1024 * 1024;
 
-/** True if a file begins like a ZIP archive. */
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
 /**

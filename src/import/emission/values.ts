@@ -27,7 +27,6 @@ export function idTime(value: unknown): number | null {
   return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;
 }
 
-/** Converts the fields of a BSON document to JSON, see `plainValue`. */
 export function plainDocument(document: object): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, plainValue(value)]));
 }

@@ -114,7 +114,6 @@ function noJson(at: number, expected: string): SourceBroken {
   return new SourceBroken(`expected ${expected} at byte ${at}, found something else: everything before it was read`);
 }
 
-/** A value, collected over several chunks. */
 class Piece {
   readonly offset: number;
   done = false;

@@ -18,7 +18,6 @@ export type JsonRecord =
     }
   | { unread: string };
 
-/** The JSON of a line; null if the line is blank. */
 const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
 
 /**
@@ -57,7 +56,6 @@ export async function* jsonRecords(
   if (isRecord(single)) yield { value: single, length, member: null, where: 'byte 0' };
 }
 
-/** The records of a file that has one per line. */
 export async function* jsonLines(
   file: SourceFile,
   onBytes: (count: number) => void,

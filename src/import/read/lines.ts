@@ -1,4 +1,3 @@
-// Reads text files of any size line by line.
 import { StringDecoder } from 'node:string_decoder';
 
 /** The most characters that are read of a line, so that the memory of an import does not depend on the file. */

@@ -33,7 +33,6 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
   }
 }
 
-/** Reads the participant's labels for ranges of time. */
 async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number === 1 || text.trim() === '') continue;

@@ -5,14 +5,12 @@ import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, locate } from './fields.ts';
 
-/** The import format `gpx`, versions 1.0 and 1.1. */
 export const gpx: FileFormat = {
   name: 'gpx',
   recognises: ({ head }) => rootName(head) === 'gpx',
   read: readGpx,
 };
 
-/** The import format `tcx` (Training Center XML). */
 export const tcx: FileFormat = {
   name: 'tcx',
   recognises: ({ head }) => rootName(head) === 'TrainingCenterDatabase',
