@@ -21,10 +21,10 @@ export interface StayCells {
 }
 
 /** The cells in which the trips have stays. */
-export async function stayCells(trips: AsyncIterable<Trip>, size: number): Promise<StayCells> {
+export async function stayCells(records: AsyncIterable<{ trip: Trip }>, size: number): Promise<StayCells> {
   const cells: StayCells = { size, stays: [] };
-  for await (const { start_place, end_place } of trips)
-    for (const { location } of [start_place, end_place]) {
+  for await (const { trip } of records)
+    for (const { location } of [trip.start_place, trip.end_place]) {
       const at = latLon(location);
       if (nearestStay(at, cells) === null) cells.stays.push({ at, middle: cellMiddle(at, size) });
     }
@@ -50,10 +50,8 @@ const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
  * before its start, or at `notBefore` if that is later.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
-  const isVisible = visibleVertices(
-    trip.sections.flatMap(({ coordinates }) => coordinates),
-    cells,
-  );
+  const line = trip.sections.flatMap(({ coordinates }) => coordinates);
+  const isVisible = visibleVertices(line, cells);
   let next = 0;
   const sections = trip.sections.flatMap((section) => {
     const from = next;

@@ -10,7 +10,6 @@ interface Figures {
   sum: number;
   least: number | string | null;
   greatest: number | string | null;
-  /** How often each listed value occurs. */
   counts: Map<string, number>;
 }
 
@@ -80,12 +79,10 @@ function valuesText({ type, values }: Column, { filled, sum, least, greatest, co
     return all.map((value) => `${value} ${counts.get(value) ?? 0}${share(counts.get(value) ?? 0)}`).join(', ');
   }
   if (least === null || greatest === null) return '';
-  const text = (value: number | string): string =>
-    type === 'instant'
-      ? (instantText(Number(value)) ?? '')
-      : typeof value === 'number'
-        ? String(rounded(value))
-        : value;
+  const text = (value: number | string): string => {
+    if (type === 'instant') return instantText(Number(value)) ?? '';
+    return typeof value === 'number' ? String(rounded(value)) : value;
+  };
   const mean = type === 'number' || type === 'integer' ? `, mean ${rounded(sum / filled)}` : '';
   return `${text(least)} to ${text(greatest)}${mean}`;
 }

@@ -8,6 +8,9 @@ import { memberships } from './membership.ts';
 
 /** The reasons why the analysis does not use a location. */
 const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
+const reasonList = Object.entries(fixReasons)
+  .map(([reason, meaning]) => `${reason} (${meaning})`)
+  .join(', ');
 const correctionNames = Object.keys(correctionKinds);
 
 /** A kind of table. */
@@ -21,7 +24,6 @@ export type Kind =
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 
-/** A point, a line, or several points. */
 export type Geometry =
   | { type: 'Point'; coordinates: Position }
   | { type: 'LineString' | 'MultiPoint'; coordinates: readonly Position[] };
@@ -29,7 +31,6 @@ export type Geometry =
 /** A value of a column; null if missing. Instants are seconds since the epoch. */
 export type Value = string | number | boolean | Geometry | object | null;
 
-/** One column of a table. */
 export interface Column {
   name: string;
   type: ColumnType;
@@ -80,14 +81,12 @@ const figures: Column[] = [
   column('estimated_m', 'number', 'part of `distance_m` that no location shows', 'm'),
 ];
 
-const flags: Column = column(
-  'flags',
-  'text',
-  `flags, separated by blanks: ${Object.keys(flagMeanings).join(', ')}; empty if there are none`,
-);
+const flagList = Object.keys(flagMeanings).join(', ');
+const flags: Column = column('flags', 'text', `flags, separated by blanks: ${flagList}; empty if there are none`);
 
+const labelNote = 'a label replaces the mode of the only ride';
 const modes: Column[] = [
-  column('mode', 'text', 'mode in plain words: walking, car, bus, …; a label replaces the mode of the only ride'),
+  column('mode', 'text', `mode in plain words: walking, car, bus, …; ${labelNote}`),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
   column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
   column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
@@ -105,10 +104,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('start_rule', 'text', 'rule for the departure; `location`: from the distance to the first location'),
     column('start_inferred_s', 'number', 'seconds to the first location; 0 for `start_rule` `location` or empty', 's'),
     ...figures,
-    mode(
-      'mode',
-      'mode with the greatest distance in the trip, in plain words; a label replaces the mode of the only ride',
-    ),
+    mode('mode', `mode with the greatest distance in the trip, in plain words; ${labelNote}`),
     column('analysed_mode', 'text', 'the same without labels'),
     mode('main_mode', 'main mode by rank: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
     column('access_m', 'number', 'metres in any mode before the first public transport; empty without it', 'm'),
@@ -209,13 +205,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
     column('used', 'boolean', 'true if the analysis can use it, though it may prefer another phone'),
-    choice(
-      'reason',
-      `why not: ${Object.entries(fixReasons)
-        .map((one) => one.join(' ('))
-        .join('), ')})`,
-      Object.keys(fixReasons),
-    ),
+    choice('reason', `why not: ${reasonList}`, Object.keys(fixReasons)),
     column('geometry', 'geometry', 'position'),
   ],
   people: [

@@ -3,7 +3,6 @@ import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/export-formats.ts';
 import { isFeature } from './formats/jsonl.ts';
 
-/** One file that was written. */
 export interface WrittenTable {
   kind: Kind;
   path: string;
@@ -15,7 +14,6 @@ export interface WrittenTable {
   sha256: string;
 }
 
-/** How the data were protected before they were written. */
 export interface Treatment {
   pseudonyms: boolean;
   /** m, size of cells; null: places are exact */
@@ -23,7 +21,7 @@ export interface Treatment {
   names: string | null;
 }
 
-/** What a reader of the export can and cannot find out. */
+/** What a reader can and cannot find out. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, for readers without the key');
@@ -104,7 +102,6 @@ const featureFields = [
   { name: 'properties', type: 'object', description: 'the other columns of the row' },
 ];
 
-/** True for JSON lines of features. */
 const isFeatureFile = ({ format, columns }: Pick<WrittenTable, 'format' | 'columns'>): boolean =>
   format.geometry === 'geojson' && isFeature(columns);
 

@@ -1,5 +1,3 @@
-// Makes the rows of days.
-
 import { flagNames } from '../diary/flags.ts';
 import { type Day, observedFigures } from '../diary/read-days.ts';
 import { distanceColumn, plainMode } from '../model/modes.ts';
@@ -13,16 +11,8 @@ import type { Source } from './row-source.ts';
 
 const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
-const notKnown = {
-  observed_s: 0,
-  silent_s: 0,
-  off_s: 0,
-  inferred_stay_s: 0,
-  moved_unobserved_m: 0,
-  time_zone: null as string | null,
-  draft: false,
-  flags: '',
-};
+const notObserved = { observed_s: 0, silent_s: 0, off_s: 0, inferred_stay_s: 0, moved_unobserved_m: 0 };
+const notKnown = { ...notObserved, time_zone: null as string | null, draft: false, flags: '' };
 
 /** s; a coarse export rounds the times of a day to this: exact gaps could show when stays began and ended */
 const coarseTime = 900;

@@ -37,7 +37,7 @@ type Collection = (typeof emissionCollections)[number];
 
 const fileOf = (collection: Collection): string => `${collection}.json`;
 
-/** The names of all files of an export. */
+/** The names of all files. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
 /** Some documents of a person, as lines. */
@@ -47,7 +47,6 @@ export interface EmissionPart {
   text: string;
 }
 
-/** The most documents in a part. */
 const documentsAtOnce = 500;
 
 /** All documents of a person. */

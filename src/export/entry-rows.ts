@@ -35,7 +35,11 @@ export async function* entryRows(
   const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
   const pending = await pendingIdentities(store, userId, query);
   const isUnbounded = days.from === undefined && days.to === undefined;
-  const isAsked = (row: ExportedEntry): boolean => isUnbounded || within(dayOf(row), days);
+  const isAsked = (row: ExportedEntry): boolean => {
+    if (isUnbounded) return true;
+    const day = dayOf(row);
+    return day !== null && isAmong(day, days);
+  };
   for await (const row of entriesOf(store.timeseries, userId, query)) {
     if (!pending.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
   }
@@ -58,9 +62,8 @@ async function pendingIdentities(
 ): Promise<Map<string, Set<number>>> {
   const found = new Map<string, Set<number>>();
   for await (const { metadata } of everyEntry(usercache, userId, query)) {
-    const times = found.get(metadata.key);
-    if (times === undefined) found.set(metadata.key, new Set([metadata.write_ts]));
-    else times.add(metadata.write_ts);
+    const times = found.get(metadata.key) ?? new Set();
+    found.set(metadata.key, times.add(metadata.write_ts));
   }
   return found;
 }
@@ -71,24 +74,20 @@ async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection
   }
 }
 
-/**
- * The local day of an entry, in the phone's time zone, or in UTC if it has none; null: its time is outside the
- * calendar.
- */
+/** The local day in the phone's time zone, or in UTC if it has none; null: the time is outside the calendar. */
 function dayOf({ metadata, data }: Entry): string | null {
   const ts = dataTime(data) ?? metadata.write_ts;
   if (!(ts >= minTime && ts <= maxTime)) return null;
   return localDay(ts, isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC');
 }
 
-function within(day: string | null, { from, to }: Days): boolean {
-  return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
-}
+/** True for one of the days. */
+export const isAmong = (day: string, { from, to }: Days): boolean =>
+  (from === undefined || day >= from) && (to === undefined || day <= to);
 
 /** Reads rejected entries by id, as pushed, with reason and times. */
-export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
-  return everyError(store, userId, { limit: pageSize });
-}
+export const errorRows = (store: Store, userId: string): AsyncGenerator<ErrorRow> =>
+  everyError(store, userId, { limit: pageSize });
 
 /**
  * Writes trips as the text of one flat FeatureCollection, with one line per feature. Reads a month at a time and calls
@@ -124,12 +123,12 @@ export async function* tripsGeoJson(
 async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
   const { start_ts, end_ts } = await correctedTrips(store).summary(userId);
   if (start_ts === null || end_ts === null) return;
-  const first = later(days.from, addDays(localDay(start_ts, 'UTC'), -1));
-  const last = earlier(days.to, addDays(localDay(end_ts, 'UTC'), 1));
-  for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
-    yield { from, to: earlier(last, addDays(from, daysAtOnce - 1)) };
+  const all = { from: addDays(localDay(start_ts, 'UTC'), -1), to: addDays(localDay(end_ts, 'UTC'), 1) };
+  const last = days.to !== undefined && days.to < all.to ? days.to : all.to;
+  let from = days.from !== undefined && days.from > all.from ? days.from : all.from;
+  while (from <= last) {
+    const to = addDays(from, daysAtOnce - 1);
+    yield { from, to: to < last ? to : last };
+    from = addDays(from, daysAtOnce);
   }
 }
-
-const later = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
-const earlier = (a: string | undefined, b: string): string => (a !== undefined && a < b ? a : b);

@@ -10,7 +10,7 @@ import type { Days } from './entry-rows.ts';
 import type { MakeTableWriter, Writer } from './formats/export-format.ts';
 import { type FormatName, formats } from './formats/export-formats.ts';
 import { type NameSet, renamed } from './name-mappings.ts';
-import { idsUnderPseudonym, keyedPseudonym, type Person, underPseudonym } from './privacy.ts';
+import { idsUnderPseudonym, keyedPseudonym, type Person } from './privacy.ts';
 import { rowsOf } from './table-rows.ts';
 
 /** What the rows of a person show. Plain values, so that another process can make the rows. */
@@ -34,9 +34,7 @@ export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>)
 /** The versions of the analysis that made the trips of a person, or some rows of a table, as they are written. */
 export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
 
-/** The most rows in a part of a person. */
-const rowsAtOnce = 500;
-
+const rowsAtOnce = 500; // in a part of a person
 const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 
@@ -66,7 +64,6 @@ export async function withFiles(
   await file(name, (writer) => withFiles(file, names, work, [...open, writer]));
 }
 
-/** What to write, and how. */
 interface TableFiles extends TableChoice {
   format: FormatName;
   file: ExportFile;
@@ -89,10 +86,8 @@ export async function writeTables(
     const paths = group.map((kind) => fileOf(kind, formatName, names));
     await withFiles(file, paths, async (writers) => {
       const open = new Map<Kind, Awaited<ReturnType<typeof openTable>>>();
-      for (const [i, kind] of group.entries()) {
-        const columns = tableOf(kind, names).columns;
-        open.set(kind, await openTable(writers[i]!, columns, makeWriter));
-      }
+      for (const [i, kind] of group.entries())
+        open.set(kind, await openTable(writers[i]!, tableOf(kind, names).columns, makeWriter));
       for await (const parts of partsOf(group)) {
         for await (const part of parts) {
           if ('versions' in part) for (const version of part.versions) versions.add(version);
@@ -103,29 +98,31 @@ export async function writeTables(
         written.push({ kind, path: paths[i]!, format, ...(await table.end()) });
     });
   }
-  const treatment: Treatment = {
-    pseudonyms: pseudonymKey !== undefined,
-    coarse: coarse ?? null,
-    names: names ?? null,
-  };
+  const hasPseudonyms = pseudonymKey !== undefined;
+  const treatment: Treatment = { pseudonyms: hasPseudonyms, coarse: coarse ?? null, names: names ?? null };
   const created = new Date(now * 1000).toISOString();
   const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
   await file(manifestName, (writer) => writer.write(manifest));
-  const hidden = [
-    treatment.pseudonyms && 'People have pseudonyms.',
-    treatment.coarse && `Stays are in cells of ${treatment.coarse} m.`,
-  ];
+  const hidden = [hasPseudonyms && 'People have pseudonyms.', coarse && `Stays are in cells of ${coarse} m.`];
   const page = codebook(written, { created, treatment: hidden.filter(Boolean).join(' ') });
   await file(codebookName, (writer) => writer.write(page));
   return written;
 }
 
-/** Begins a table that also counts its rows, bytes and values. */
+/** Begins a table that also counts its rows, bytes and values, and hashes its bytes. */
 async function openTable(writer: Writer, columns: readonly Column[], makeWriter: MakeTableWriter) {
-  const counted = counting(writer);
-  const table = makeWriter(counted, columns);
+  const hash = createHash('sha256');
   const frequencies = new Frequencies(columns);
-  let rows = 0;
+  let [rows, bytes] = [0, 0];
+  const counted: Writer = {
+    async write(piece) {
+      const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      hash.update(buffer);
+      bytes += buffer.byteLength;
+      await writer.write(piece);
+    },
+  };
+  const table = makeWriter(counted, columns);
   await table.begin();
   return {
     async add(some: readonly Row[]): Promise<void> {
@@ -135,7 +132,7 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
     },
     async end() {
       await table.end();
-      return { columns, rows, bytes: counted.bytes(), sha256: counted.sha256(), frequencies };
+      return { columns, rows, bytes, sha256: hash.digest('hex'), frequencies };
     },
   };
 }
@@ -193,33 +190,17 @@ export async function* personParts(
 ): AsyncGenerator<PersonPart> {
   const { keys, names, coarse, pseudonymKey, now, idKey = keyOfIds(choice) } = choice;
   const { analysis_version: latest, retained } = await store.pipeline.get(user.uuid);
-  yield {
-    versions: [...(retained?.versions ?? []).map(({ version }) => version), ...(latest === null ? [] : [latest])],
-  };
+  const retainedVersions = (retained?.versions ?? []).map(({ version }) => version);
+  yield { versions: latest === null ? retainedVersions : [...retainedVersions, latest] };
   const shown = idKey === undefined ? (row: Row) => row : idsUnderPseudonym(idKey);
-  const plain = personOf(user);
-  const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
-  const source = {
-    store,
-    person,
-    days,
-    now,
-    homes: choice.kinds.includes('locations'),
-    ...(keys && { keys }),
-    ...(coarse !== undefined && { coarse }),
-  };
+  const person = personOf(user, pseudonymKey);
+  const source = { store, person, days, now, keys, coarse, homes: choice.kinds.includes('locations') };
   const slices = startSlices();
   const batches = new Map(kinds.map((kind) => [kind, [] as Row[]]));
   const partOf = (kind: Kind): PersonPart => {
     const { columns, where, row } = tableOf(kind, names);
-    const rows = batches.get(kind)!.splice(0);
-    return {
-      kind,
-      rows: rows
-        .filter(where)
-        .map(row)
-        .map((one) => inPrecision(one, columns)),
-    };
+    const kept = batches.get(kind)!.splice(0).filter(where);
+    return { kind, rows: kept.map((one) => inPrecision(row(one), columns)) };
   };
   for await (const [kind, row] of rowsOf(kinds, source)) {
     const count = batches.get(kind)!.push(shown(row));
@@ -229,9 +210,9 @@ export async function* personParts(
   for (const [kind, batch] of batches) if (batch.length > 0) yield partOf(kind);
 }
 
-function personOf(user: UserRecord): Person {
-  const { uuid, user_email: name, subgroup, joined_ts } = user;
-  return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
+function personOf({ uuid, user_email, subgroup, joined_ts }: UserRecord, key: string | undefined): Person {
+  const pseudonym = key === undefined ? undefined : keyedPseudonym(uuid, key);
+  return { uuid, id: pseudonym ?? uuid, name: pseudonym ?? user_email, subgroup: subgroup ?? null, joined_ts };
 }
 
 /** Decimals of numbers by unit. Numbers with other units have four. */
@@ -247,20 +228,4 @@ function inPrecision(row: Row, columns: readonly Column[]): Row {
     rounded[name] = Math.round(value * scale) / scale;
   }
   return rounded;
-}
-
-/** A writer that also counts and hashes its bytes. */
-function counting(writer: Writer): Writer & { bytes: () => number; sha256: () => string } {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  return {
-    async write(piece) {
-      const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
-      hash.update(buffer);
-      bytes += buffer.byteLength;
-      await writer.write(piece);
-    },
-    bytes: () => bytes,
-    sha256: () => hash.digest('hex'),
-  };
 }

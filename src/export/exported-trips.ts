@@ -7,7 +7,7 @@ import { flagInputsWithin } from '../diary/read-flag-inputs.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
-import type { Days } from './entry-rows.ts';
+import { isAmong } from './entry-rows.ts';
 import type { Source } from './row-source.ts';
 
 /**
@@ -22,11 +22,8 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   startRule: string | null;
 };
 
-/** The most trips, or labels, whose labels and flags are read at one time. */
-export const labelsAtOnce = 50;
-
-/** s; locations this long before and after a stay count for its flags */
-export const besideStay = 300;
+export const labelsAtOnce = 50; // trips, or labels, whose labels and flags are read at one time
+export const besideStay = 300; // s; locations this long before and after a stay count for its flags
 
 /** Some trips in order, with the inputs of their labels and flags. */
 export interface TripBatch {
@@ -56,12 +53,11 @@ async function readBatch(
   hasFlags: boolean,
   before: KeptTrip | undefined,
 ): Promise<TripBatch> {
-  const isRequested = ({ day }: KeptTrip): boolean => isAmong(day, days);
-  const requested = records.filter(isRequested);
+  const requested = records.filter(({ day }) => isAmong(day, days));
   const [first, last] = [requested[0], requested.at(-1)];
   const labels = first && last ? await readLabels(store, uuid, { from: first.start_ts, to: last.end_ts }) : noLabels;
-  if (!hasFlags || coarse !== undefined || !(first || (before && isRequested(before))))
-    return { records, labels, flagInputs: null };
+  const isRequested = first !== undefined || (before !== undefined && isAmong(before.day, days));
+  if (!hasFlags || coarse !== undefined || !isRequested) return { records, labels, flagInputs: null };
   const times = [...(before ? [before] : []), ...records].flatMap(({ start_ts, end_ts, trip, untracked }, i) => [
     ...(i === 0 && before ? [] : [start_ts, trip.start_place.enter_ts ?? start_ts, untracked?.start_ts ?? start_ts]),
     ...[end_ts, trip.end_place.enter_ts ?? end_ts],
@@ -72,7 +68,7 @@ async function readBatch(
 
 export async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
   if (source.coarse === undefined) return yield* everyExactTrip(source);
-  const cells = await stayCells(tripsIn(everyExactTrip(source)), source.coarse);
+  const cells = await stayCells(everyExactTrip(source), source.coarse);
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
     const trip = coarseTrip(record.trip, cells, end);
@@ -82,8 +78,7 @@ export async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
   }
 }
 
-/** s; if less time is between two trips, there is no place between them */
-const leastStay = 1;
+const leastStay = 1; // s; if less time is between two trips, there is no place between them
 
 type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 
@@ -103,10 +98,3 @@ async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactT
   }
   if (held !== null) yield held;
 }
-
-async function* tripsIn(records: AsyncIterable<{ trip: Trip }>): AsyncGenerator<Trip> {
-  for await (const { trip } of records) yield trip;
-}
-
-export const isAmong = (day: string, { from, to }: Days): boolean =>
-  (from === undefined || day >= from) && (to === undefined || day <= to);

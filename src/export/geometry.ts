@@ -14,12 +14,9 @@ export function positionsOf(geometry: Geometry): readonly Position[] {
 }
 
 /** Well-known text, such as `POINT (18.06 59.33)`. */
-export function wkt(geometry: Geometry): string {
-  const positions = positionsOf(geometry).map(pair).join(', ');
-  return `${geometry.type.toUpperCase()} (${positions})`;
-}
+export const wkt = (geometry: Geometry): string =>
+  `${geometry.type.toUpperCase()} (${positionsOf(geometry).map(pair).join(', ')})`;
 
-/** Well-known binary, little-endian. */
 export function wkb(geometry: Geometry): Uint8Array {
   const positions = positionsOf(geometry);
   const { type } = geometry;
@@ -44,7 +41,6 @@ export function wkb(geometry: Geometry): Uint8Array {
   return bytes;
 }
 
-/** GeoJSON with seven decimals, 1 cm. */
 export function geoJson(geometry: Geometry): object {
   const rounded = positionsOf(geometry).map(([longitude, latitude]) => [round(longitude), round(latitude)]);
   return { type: geometry.type, coordinates: geometry.type === 'Point' ? rounded[0] : rounded };

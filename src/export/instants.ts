@@ -3,14 +3,11 @@ import { formatTime, maxTime, minTime } from '../model/time.ts';
 import type { Row } from './columns.ts';
 
 /** The instant; null outside the years 1 to 9999, which no format can write. Phones may send any number as a time. */
-export function instantOf(ts: number): Date | null {
-  return ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
-}
+export const instantOf = (ts: number): Date | null =>
+  ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
 
 /** `2024-03-08T06:40:12.500Z`; null as for `instantOf`. */
-export function instantText(ts: number): string | null {
-  return instantOf(ts)?.toISOString() ?? null;
-}
+export const instantText = (ts: number): string | null => instantOf(ts)?.toISOString() ?? null;
 
 /** `2024-03-08T07:40:12.500` in `zone`; null outside the calendar. */
 export function localText(ts: number | null, zone: string): string | null {

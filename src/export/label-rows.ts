@@ -1,5 +1,3 @@
-// Makes the rows of labels and entries.
-
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { spansAround } from '../diary/labels/load-labels.ts';

@@ -1,14 +1,12 @@
-// Finds out whether a person was in the study on a day.
-import type { TokenRecord } from '../model/user.ts';
+import { isForPages, type TokenRecord } from '../model/user.ts';
 
 /** The possible relations of a day to membership. */
 export const memberships = ['before_joining', 'member', 'after_leaving'] as const;
 
 /** When the last token of a person's phones was revoked, seconds since the epoch; null while one is valid. */
 export function leftOf(tokens: readonly TokenRecord[]): number | null {
-  const ofPhones = tokens.filter(({ kind }) => kind !== 'link' && kind !== 'session');
-  const ends = ofPhones.map(({ revoked_ts }) => revoked_ts ?? Infinity);
-  const last = Math.max(...ends);
+  const ofPhones = tokens.filter((token) => !isForPages(token));
+  const last = Math.max(...ofPhones.map(({ revoked_ts }) => revoked_ts ?? Infinity));
   return Number.isFinite(last) ? last : null;
 }
 

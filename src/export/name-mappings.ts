@@ -1,6 +1,6 @@
 // Renames columns to the names of other libraries, for existing notebooks.
 import type { Position } from '../model/trip.ts';
-import type { Column, Kind, Row, Value } from './columns.ts';
+import type { Column, ColumnType, Kind, Row, Value } from './columns.ts';
 import { instantText } from './instants.ts';
 
 /** The libraries and programs with their own names. */
@@ -9,61 +9,41 @@ export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse'
 /** The columns of a table in the library's order: our column, or a computed one, and its name in the library. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
-/** Columns that have the same name in the library. */
 const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
 
 /** A column that only the library has. It is computed from our row. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
-/** s; a stay of at least this length is an activity, as in trackintel's `create_activity_flag` */
-const activitySeconds = 15 * 60;
+const activitySeconds = 15 * 60; // the shortest activity, as in trackintel's `create_activity_flag`
 
-const pointId: Made = {
-  type: 'text',
-  meaning: 'id of the point',
-  of: ({ section_id, number }) => `${section_id}-${number}`,
-};
-const fixId: Made = {
-  type: 'text',
-  meaning: 'id of the location',
-  of: ({ user_id, tracked_at, source }) => `${user_id}-${source}-${tracked_at}`,
-};
+const made = (type: ColumnType, meaning: string, of: Made['of']): Made => ({ type, meaning, of });
+
+const pointId = made('text', 'id of the point', ({ section_id, number }) => `${section_id}-${number}`);
+const fixId = made('text', 'id of the location', (row) => `${row.user_id}-${row.source}-${row.tracked_at}`);
+const csvSource = made('text', 'kind of source', () => 'CSV');
+const battery = made('number', 'charge of the battery, always empty', () => null);
 const kmh: Made = {
-  type: 'number',
+  ...made('number', 'speed', ({ speed_ms }) => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null)),
   unit: 'km/h',
-  meaning: 'speed',
-  of: ({ speed_ms }) => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null),
 };
-const csvSource: Made = { type: 'text', meaning: 'kind of source', of: () => 'CSV' };
-const battery: Made = { type: 'number', meaning: 'charge of the battery, always empty', of: () => null };
-const utc = (meaning: string, part: (iso: string) => string): Made => ({
-  type: 'text',
-  meaning,
-  of: ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''),
-});
+const utc = (meaning: string, part: (iso: string) => string): Made =>
+  made('text', meaning, ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''));
 /**
  * An id as a number, which trackintel needs for tours: the first 52 bits of our id. In one of ten thousand exports with
  * a million trips, two ids are equal.
  */
-const numbered = (name: string, meaning: string): Made => ({
-  type: 'integer',
-  meaning,
-  of: ({ [name]: id }) => (typeof id === 'string' ? Number.parseInt(id.slice(0, 13), 16) : null),
-});
+const numbered = (name: string, meaning: string): Made =>
+  made('integer', meaning, ({ [name]: id }) => (typeof id === 'string' ? Number.parseInt(id.slice(0, 13), 16) : null));
 
-const ends: Made = {
-  type: 'geometry',
-  meaning: 'start and end of the trip',
-  of: ({ geometry }) => {
-    const { coordinates } = geometry as { coordinates: readonly Position[] };
-    return { type: 'MultiPoint', coordinates: [coordinates[0]!, coordinates.at(-1)!] };
-  },
-};
-const isActivity: Made = {
-  type: 'boolean',
-  meaning: 'true for a stay of at least 15 minutes, or of unknown length',
-  of: ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
-};
+const ends = made('geometry', 'start and end of the trip', ({ geometry }) => {
+  const { coordinates } = geometry as { coordinates: readonly Position[] };
+  return { type: 'MultiPoint', coordinates: [coordinates[0]!, coordinates.at(-1)!] };
+});
+const isActivity = made(
+  'boolean',
+  'true for a stay of at least 15 minutes, or of unknown length',
+  ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
+);
 
 /** A table for programs that read points: the locations of one person that the analysis can use. */
 const usedFixes = (...columns: Renaming): Partial<Record<Kind, NamedTable>> => ({

@@ -18,8 +18,7 @@ import { packageVersion } from '../util/program-version.ts';
 /** The folder of the files, in the folder of the export. */
 export const partsFolder = (out: string): string => join(out, '.parts');
 
-/** s; older files are made again, so that the rows of all people are at most a day apart (by hand) */
-const keptFor = 86_400;
+const keptFor = 86_400; // s; older files are made again, so that the rows of people are at most a day apart
 
 /** The path of a person's file. Its name is a hash of everything that the rows depend on, except the data. */
 export async function partsPath(
@@ -31,10 +30,8 @@ export async function partsPath(
   const { retained } = await pipeline.get(uuid);
   const config = study === undefined ? null : (await studies.byName(study))?.config; // has the modes of labels
   const store = isMongoAddress(address) ? address : resolve(folderIn(address));
-  const name = JSON.stringify([
-    ...[packageVersion(), process.versions.v8, store, config, retained?.raw_before, retained?.days_before],
-    ...[uuid, user_email, study, subgroup, joined_ts, choice],
-  ]);
+  const basis = [packageVersion(), process.versions.v8, store, config, retained?.raw_before, retained?.days_before];
+  const name = JSON.stringify([...basis, uuid, user_email, study, subgroup, joined_ts, choice]);
   return join(folder, createHash('sha256').update(name).digest('hex').slice(0, 32));
 }
 
@@ -46,10 +43,8 @@ export const hasParts = (folder: string): boolean =>
 export async function isFinished(path: string, now: number): Promise<boolean> {
   const file = statSync(path, { throwIfNoEntry: false });
   if (file === undefined || now - file.mtimeMs / 1000 >= keptFor) return false;
-  return packedIn(path).then(
-    () => true,
-    () => false,
-  );
+  const packed = await packedIn(path).catch(() => null);
+  return packed !== null;
 }
 
 /** The file without its checksum. */
@@ -101,8 +96,7 @@ export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
   }
 }
 
-/** The most items per worker that `mapInOrder` begins before the caller takes the first result. */
-const itemsAhead = 8;
+const itemsAhead = 8; // per worker that `mapInOrder` begins before the caller takes the first result
 
 /**
  * Calls `change` for `workers` items at a time, also while the caller handles a result. Keeps the order of the items.

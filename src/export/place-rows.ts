@@ -5,7 +5,8 @@ import { type Ends, groupPlacesInSlices, type Places, readPlaceNames, staysBetwe
 import type { TimeRange } from '../model/time.ts';
 import type { Position, Silence } from '../model/trip.ts';
 import type { Row } from './columns.ts';
-import { besideStay, everyTrip, isAmong, type KeptTrip, type TripBatch } from './exported-trips.ts';
+import { isAmong } from './entry-rows.ts';
+import { besideStay, everyTrip, type KeptTrip, type TripBatch } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
 import type { Source } from './row-source.ts';
 

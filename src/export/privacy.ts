@@ -9,7 +9,7 @@ export interface Person {
   id: string;
   name: string;
   subgroup: string | null;
-  joined_ts?: number;
+  joined_ts?: number | undefined;
 }
 
 /** A keyed hash in hex, the same for the same key and text. The text cannot be found without the key. */
@@ -19,12 +19,6 @@ function keyedHash(key: string, text: string, digits: number): string {
 
 /** The pseudonym of a person, derived from their UUID with the key. */
 export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(key, uuid, 16);
-
-/** Replaces the id and name of a person by a pseudonym. */
-export function underPseudonym(person: Person, key: string): Person {
-  const name = keyedPseudonym(person.uuid, key);
-  return { ...person, id: name, name };
-}
 
 const rowIds: readonly string[] = [
   'trip_id',

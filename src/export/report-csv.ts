@@ -1,4 +1,3 @@
-// Writes monthly figures as CSV.
 import { stringify } from 'csv-stringify/sync';
 import type { DisclosedCell } from '../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../figures/month-report.ts';

@@ -12,10 +12,11 @@ import { plainMode } from '../model/modes.ts';
 import { sourceOf } from '../model/sources.ts';
 import { isTimeZone } from '../model/time.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
+import { isForPages } from '../model/user.ts';
 import type { Row } from './columns.ts';
 import { entryRows } from './entry-rows.ts';
 import { round } from './geometry.ts';
-import { localText } from './instants.ts';
+import { localText, timesRow } from './instants.ts';
 import { leftOf } from './membership.ts';
 import type { Source } from './row-source.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
@@ -56,8 +57,7 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
   }
 }
 
-/** s; a day with this much observed time counts as complete */
-const completeDay = 20 * 3600;
+const completeDay = 20 * 3600; // s of observed time
 
 /** Collects the days of a person for their row: the person, and how much of their time was observed. */
 export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
@@ -78,7 +78,7 @@ export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
   const row = async (): Promise<Row> => {
     const profile = (await store.profiles.get(uuid)) ?? {};
     const tokens = await store.tokens.list(uuid);
-    const kinds = [...new Set(tokens.map(({ kind }) => kind))].filter((kind) => kind !== 'link' && kind !== 'session');
+    const kinds = new Set(tokens.filter((token) => !isForPages(token)).map(({ kind }) => kind));
     const labelled = sums.trips === 0 ? 0 : (await readLabels(store, uuid, span)).labelledTrips;
     const located = await store.timeseries.find(uuid, { keys: [keys.location], time: 'write_ts', limit: 1 });
     const [source = null] = located.entries.map(sourceOf);
@@ -87,7 +87,7 @@ export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
     return {
       joined_at: joined_ts ?? null,
       left_at: leftOf(tokens),
-      app: program ?? (source === null ? kinds.join(' ') || null : 'e-mission'),
+      app: program ?? (source === null ? [...kinds].join(' ') || null : 'e-mission'),
       app_version: text(profile.client_app_version),
       platform: text(profile.curr_platform) ?? (program === null ? source : null),
       first_day: first,
@@ -99,17 +99,12 @@ export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
   return { addDay, row };
 }
 
-/** The keys of entries with answers. */
-const answerKeys = ['demographic_survey', 'survey', 'trip_user_input', 'trip_addition_input', 'place_user_input'];
+const surveys = ['demographic_survey', 'survey', 'trip_user_input', 'trip_addition_input', 'place_user_input'];
+const answerKeys = surveys.map((name) => `manual/${name}`);
 
 /** A row for each answer of each survey. */
 export async function* answerRows({ store, person, days }: Source): AsyncGenerator<Row> {
-  for await (const entry of entryRows(
-    store,
-    person.uuid,
-    days,
-    answerKeys.map((name) => `manual/${name}`),
-  )) {
+  for await (const entry of entryRows(store, person.uuid, days, answerKeys)) {
     const { metadata, data } = interpretEntry(entry);
     for (const [question, answer] of answersOf(data))
       yield {
@@ -140,16 +135,11 @@ function answersOf({ jsonDocResponse: form, label }: Entry['data']): [question: 
 export const stopRows: TripRows = ({ record: { trip, stops }, stated }) =>
   stops.map((stop, i) => {
     const [before, after] = [stated.sections[i], stated.sections[i + 1]].map((one) => one?.sensed_mode ?? '');
-    const zone = zoneWithin(trip, stop.enter_ts);
     return {
       stop_id: stop.id,
       trip_id: trip.id,
       number: i + 1,
-      started_at: stop.enter_ts,
-      finished_at: stop.exit_ts,
-      started_local: localText(stop.enter_ts, zone),
-      finished_local: localText(stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
-      time_zone: zone,
+      ...timesRow(stop.enter_ts, stop.exit_ts, zoneWithin(trip, stop.enter_ts), zoneWithin(trip, stop.exit_ts)),
       duration_s: stop.duration,
       distance_m: stop.distance,
       ending_section_id: stop.ending_section,

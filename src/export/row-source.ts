@@ -8,9 +8,9 @@ export interface Source {
   person: Person;
   days: Days;
   /** Keys of the entries to export, for the kind `entries`. */
-  keys?: readonly string[];
+  keys?: readonly string[] | undefined;
   /** m; stays are moved to the middle of cells of this size, and paths around them are left out */
-  coarse?: number;
+  coarse?: number | undefined;
   /** True: the guessed home may be exported, as tours that begin there. */
   homes?: boolean;
   /** Seconds since the epoch. */

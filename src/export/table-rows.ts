@@ -5,10 +5,10 @@ import { everyDay } from '../diary/read-days.ts';
 import { startSlices } from '../util/slices.ts';
 import type { Kind, Row } from './columns.ts';
 import { collectDays } from './day-rows.ts';
-import { isAmong, type KeptTrip, type TripBatch, tripBatches } from './exported-trips.ts';
+import { isAmong } from './entry-rows.ts';
+import { type KeptTrip, type TripBatch, tripBatches } from './exported-trips.ts';
 import { entryTableRows, labelRows } from './label-rows.ts';
 import { Stays } from './place-rows.ts';
-import type { Person } from './privacy.ts';
 import { answerRows, collectPerson, fixRows, stopRows } from './research-rows.ts';
 import type { Source } from './row-source.ts';
 import { type LabelledTrip, pointRows, sectionRows, type TripRows, tripRows } from './trip-rows.ts';
@@ -18,7 +18,8 @@ export type TableRow = [kind: Kind, row: Row];
 
 /** The rows of some tables for one person. The rows of each table are in order of time. */
 export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
-  const who = personRow(source.person);
+  const { id, name, subgroup } = source.person;
+  const who = { user_id: id, user_name: name, subgroup };
   // A coarse export leaves out columns from which a position could be computed more exactly than its cell.
   const exact = {
     flags: null,
@@ -35,8 +36,6 @@ export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGene
       : { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), ...exact };
   for await (const [kind, row] of plainRows(kinds, source)) yield [kind, { ...who, ...row, ...hiddenIn(kind) }];
 }
-
-const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
 
 async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const { store, person, days: bounds, now } = source;

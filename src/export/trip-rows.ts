@@ -1,5 +1,3 @@
-// Makes the rows of trips, sections and points.
-
 import { activeCorrections, concernedTime, readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type Flagged, flagNames } from '../diary/flags.ts';
 import { modeClass, plainMode } from '../model/modes.ts';
@@ -46,7 +44,7 @@ export async function tripRows(source: Source): Promise<TripRows> {
       {
         ...tripRow(record),
         start_inferred_s: isInferred ? located! - trip.start_ts : 0,
-        mode: mainMode(stated),
+        mode: longestMode(stated),
         main_mode: firstMode(stated),
         ...accessAndEgress(stated.sections),
         mode_confirmed: mode_confirm,
@@ -83,7 +81,7 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
     duration_s: trip.duration,
     distance_m: trip.distance,
     estimated_m: estimatedOf(trip),
-    analysed_mode: mainMode(trip),
+    analysed_mode: longestMode(trip),
     sections: trip.sections.length,
     start_place_id: follows ? null : trip.start_place.id,
     end_place_id: isFollowed ? null : trip.end_place.id,
@@ -94,9 +92,9 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
 }
 
 /** The mode with the greatest length; of two equal ones the first. */
-function mainMode({ sections }: ShownTrip): string | null {
+function longestMode({ sections }: ShownTrip): string | null {
   const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
-  return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
+  return metres.sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
 /** Classes and names of modes, the highest rank first. */
@@ -166,26 +164,23 @@ function lineRow(line: TransitLine | undefined): Row {
 }
 
 export const pointRows: TripRows = ({ record: { trip }, stated }) =>
-  stated.sections.flatMap((section) => pointsOf(trip, section));
-
-function pointsOf(trip: ShownTrip, section: Section): Row[] {
-  const mode = plainMode(section.sensed_mode);
-  return section.coordinates.map((coordinates, i) => {
-    const ts = section.times[i]!;
-    const zone = zoneWithin(trip, ts);
-    return {
-      section_id: section.id,
-      trip_id: trip.id,
-      number: i + 1,
-      tracked_at: ts,
-      tracked_local: localText(ts, zone),
-      time_zone: zone,
-      longitude: round(coordinates[0]),
-      latitude: round(coordinates[1]),
-      altitude_m: section.altitudes[i] ?? null,
-      speed_ms: section.speeds[i] ?? null,
-      mode,
-      geometry: { type: 'Point', coordinates },
-    };
-  });
-}
+  stated.sections.flatMap((section) =>
+    section.coordinates.map((coordinates, i) => {
+      const ts = section.times[i]!;
+      const zone = zoneWithin(trip, ts);
+      return {
+        section_id: section.id,
+        trip_id: trip.id,
+        number: i + 1,
+        tracked_at: ts,
+        tracked_local: localText(ts, zone),
+        time_zone: zone,
+        longitude: round(coordinates[0]),
+        latitude: round(coordinates[1]),
+        altitude_m: section.altitudes[i] ?? null,
+        speed_ms: section.speeds[i] ?? null,
+        mode: plainMode(section.sensed_mode),
+        geometry: { type: 'Point', coordinates },
+      };
+    }),
+  );

@@ -29,7 +29,6 @@ export const leftOutOf = ({ uuid, user_email }: UserRecord, { message }: Mobilit
   return { user_id: uuid, user_email, message };
 };
 
-/** The inputs of archives. */
 export interface ArchiveSource {
   store: Store;
   days: (user: UserRecord) => Promise<Days>;
@@ -91,7 +90,7 @@ export async function writeArchive(
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
-    const { sent_ts: _, ...record } = user; // `sent_ts`: the store that imports the archive sets it itself
+    const { sent_ts: _, ...record } = user; // the store that imports the archive sets `sent_ts` itself
     await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
     return 1;
   });
@@ -110,10 +109,7 @@ export async function writeLines(writer: TextWriter, rows: AsyncIterable<object>
 
 /** Writes the trips of a user as GeoJSON; returns their number. */
 export async function writeTrips(writer: TextWriter, store: Store, userId: string, days: Days): Promise<number> {
-  let count = 0;
-  const onTrips = (trips: number): void => {
-    count += trips;
-  };
-  for await (const text of tripsGeoJson(store, userId, days, onTrips)) await writer.write(text);
-  return count;
+  const counts: number[] = [];
+  for await (const text of tripsGeoJson(store, userId, days, (trips) => counts.push(trips))) await writer.write(text);
+  return counts.reduce((sum, count) => sum + count, 0);
 }

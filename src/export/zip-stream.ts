@@ -31,7 +31,6 @@ export async function* streamOf(fill: (writer: Writer) => Promise<unknown>): Asy
   }
 }
 
-/** Resolves when the stream has room for more. */
 const send = (stream: Writable, piece: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(piece, (error) => (error ? reject(error) : resolve()));

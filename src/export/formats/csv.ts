@@ -10,7 +10,6 @@ import type { TableWriter, Writer } from './export-format.ts';
 export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>
   stringify([cells as unknown[]], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
 
-/** Writes a table as CSV, with a header line first. */
 export function csvWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   return {
     begin: () => writer.write(csvLine(columns.map(({ name }) => name))),

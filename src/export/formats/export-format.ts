@@ -6,7 +6,6 @@ export interface Writer {
   write(piece: string | Uint8Array): Promise<void>;
 }
 
-/** Writes one table. */
 export interface TableWriter {
   begin(): Promise<void>;
   /** Some rows, in order. */
@@ -14,5 +13,4 @@ export interface TableWriter {
   end(): Promise<void>;
 }
 
-/** Makes the writer of a table in one format. */
 export type MakeTableWriter = (writer: Writer, columns: readonly Column[]) => TableWriter;

@@ -7,7 +7,6 @@ import { gpxWriter } from './gpx.ts';
 import { jsonlWriter } from './jsonl.ts';
 
 export interface Format {
-  /** The ending of its files. */
   ending: string;
   mediaType: string;
   /** The kinds that the format can contain. */

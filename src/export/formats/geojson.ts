@@ -3,7 +3,6 @@ import type { Column } from '../columns.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 import { featureWriter } from './jsonl.ts';
 
-/** Writes one table with a geometry column as a FeatureCollection. */
 export function geojsonWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   const feature = featureWriter(columns);
   let separator = '\n';

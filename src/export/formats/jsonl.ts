@@ -5,7 +5,6 @@ import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 
-/** Writes one table as JSON lines. */
 export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   const toJson = isFeature(columns) ? featureWriter(columns) : (row: Row) => plainRow(columns, row);
   return {
@@ -15,7 +14,6 @@ export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWr
   };
 }
 
-/** True for a table whose JSON lines are features. */
 export const isFeature = (columns: readonly Column[]): boolean => columns.some(({ type }) => type === 'geometry');
 
 /** Makes the function that turns a row of a table with a geometry into a GeoJSON feature. */
@@ -28,7 +26,6 @@ export function featureWriter(columns: readonly Column[]): (row: Row) => object 
   };
 }
 
-/** A row as JSON. */
 function plainRow(columns: readonly Column[], row: Row): Record<string, unknown> {
   return Object.fromEntries(
     columns.map(({ name, type }) => {

@@ -5,8 +5,7 @@ import { positionsOf, round, wkb } from '../geometry.ts';
 import { instantOf } from '../instants.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 
-/** The most rows of a row group, which is in memory. */
-const groupSize = 10_000;
+const groupSize = 10_000; // rows in memory
 
 const physical: Record<ColumnType, object> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -24,18 +23,13 @@ const physical: Record<ColumnType, object> = {
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
 
-/** Writes one table as Parquet, a row group at a time. */
 export function parquetWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   const bytes = new ByteWriter();
   const schema = [
     { name: 'root', num_children: columns.length },
     ...columns.map(({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...physical[type] })),
   ];
-  const file = new ParquetWriter({
-    writer: bytes,
-    schema: schema as never,
-    createdBy: 'mobility',
-  });
+  const file = new ParquetWriter({ writer: bytes, schema: schema as never, createdBy: 'mobility' });
   const shape = columns.find(({ type }) => type === 'geometry')?.name;
   const extent = new Extent();
   let held: Row[] = [];
@@ -47,7 +41,7 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
     if (piece.byteLength > 0) await writer.write(piece);
   }
 
-  async function group(): Promise<void> {
+  async function writeGroup(): Promise<void> {
     if (held.length === 0) return;
     const columnData = columns.map((column) => ({
       name: column.name,
@@ -64,10 +58,10 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
     async rows(rows) {
       held.push(...rows);
       if (shape !== undefined) for (const row of rows) extent.add(row[shape] as Geometry | null | undefined);
-      if (held.length >= groupSize) await group();
+      if (held.length >= groupSize) await writeGroup();
     },
     async end() {
-      await group();
+      await writeGroup();
       if (shape !== undefined) file.kvMetadata = [{ key: 'geo', value: JSON.stringify(geoMetadata(shape, extent)) }];
       await file.finish();
       await handOn();
