@@ -45,7 +45,7 @@ export async function* entryRows(
   }
   const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
   for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
-  // The remaining entries were moved meanwhile.
+  // The remaining entries were moved to the timeseries meanwhile.
   for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();

@@ -141,17 +141,16 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
 interface LiveExport extends TableFiles {
   store: Store;
   people: () => AsyncIterable<UserRecord>;
-  /** The requested days of a person; default: all. */
-  days?: (user: UserRecord) => Promise<Days>;
+  days: Days;
 }
 
 /** Writes tables one after another, for streams. Reads each person again for each table. */
 export function exportTables({ store, people, days, ...files }: LiveExport): Promise<WrittenTable[]> {
   const choice = { ...files, idKey: keyOfIds(files) };
   const groups = choice.kinds.map((kind) => [kind]);
-  return writeTables(choice, { groups, isWhole: days === undefined }, async function* (kinds) {
+  return writeTables(choice, { groups, isWhole: false }, async function* (kinds) {
     for await (const user of inShownOrder(store, people(), choice.pseudonymKey))
-      yield personParts(store, user, (await days?.(user)) ?? {}, choice, kinds);
+      yield personParts(store, user, days, choice, kinds);
   });
 }
 

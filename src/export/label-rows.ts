@@ -26,7 +26,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
   }
 }
 
-/** Labels, each with the trip that it was matched to. `tripIds`: ids of known trips by `chain_ts`; gets others. */
+/** Labels, each with the trip that it was matched to. `tripIds`: known ids of trips by `chain_ts`; others are added. */
 export async function* labelRows(
   { store, person, days }: Source,
   tripIds: Map<number, string | null>,

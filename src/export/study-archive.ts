@@ -32,6 +32,6 @@ export function studyArchive(store: Store, request: ArchiveRequest): AsyncGenera
       if (user !== null) yield user;
     }
   }
-  const days = async () => ({ from, to });
+  const days = { from, to };
   return zipStream((file) => exportTables({ store, people: users, kinds, format: 'csv', days, file, ...treatment }));
 }

@@ -60,9 +60,7 @@ export async function tripRows(source: Source): Promise<TripRows> {
 
 const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
 
-/**
- * Makes a function that returns true at the probable home; null if no place is the home with a probability over 0.5.
- */
+/** Makes a function that is true at the probable home; null if no place is the home with a probability over 0.5. */
 async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
   const { all, of } = await placesIn(source);
   const home = all.find((place) => (place.home ?? 0) > 0.5);

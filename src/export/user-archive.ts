@@ -17,7 +17,7 @@ export interface Archive {
   counts: Record<string, number>;
 }
 
-/** A user left out of an export because rows of theirs are damaged. */
+/** A user whom an export leaves out because of damaged rows. */
 export interface LeftOut {
   user_id: string;
   user_email: string;

@@ -36,9 +36,7 @@ const send = (stream: Writable, piece: Uint8Array): Promise<void> =>
     stream.write(piece, (error) => (error ? reject(error) : resolve()));
   });
 
-/**
- * Flags: sizes follow the file, and its name is UTF-8. Method: deflate. The date is 1980-01-01, the first that ZIP has.
- */
+/** Flags: sizes follow the file, and its name is UTF-8. Method: deflate. Date: 1980-01-01, the first that ZIP has. */
 const fixed = { version: 20, flags: 0x0808, method: 8, time: 0, date: 0x21 };
 const mostBytes = 0xffff_ffff;
 

@@ -13,8 +13,7 @@ export const google: FileFormat = {
   name: 'google',
   recognises: (file, reading) => {
     const text = file.head.toString('utf8');
-    // A list has no member name. Calendars also have lists of objects with a startTime, so the reader must find an
-    // entry.
+    // Calendars also have lists of objects with a startTime, so the reader must find an entry.
     if (isJsonList(file)) return /"startTime"\s*:/.test(text) && readsHead(readGoogle, file, reading);
     const [, list = ''] = new RegExp(`"(${Object.keys(readers).join('|')})"\\s*:\\s*\\[`).exec(text) ?? [];
     return /^\ufeff?\s*\{/.test(text) && list !== '' && (list !== 'locations' || text.includes('"latitudeE7"'));

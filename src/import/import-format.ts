@@ -12,7 +12,7 @@ export interface SourcePerson {
   update_ts?: number;
 }
 
-/** The owner of an element; null: the user for whom the import runs. */
+/** null: the user for whom the import runs. */
 export type Owner = SourcePerson | null;
 
 /** A thing that a reader found. Counted as read: entries, unusable values, errors, skipped and unread parts. */
@@ -62,7 +62,6 @@ export interface Part {
   read(options: SourceReadOptions): AsyncIterable<Found>;
 }
 
-/** A format of single files. */
 export interface FileFormat {
   /** Its name for `--format`. */
   name: string;

@@ -67,7 +67,7 @@ export interface ImportOptions {
   whom: ImportedFor | null;
   /** Stores a batch of `whom` in place of `putTaken`, for example to apply rate limits. Not possible without `whom`. */
   put?: (taken: readonly Taken[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
-  /** Imports only entries: no errors, documents and profiles. */
+  /** No errors, documents and profiles. */
   entriesOnly?: true;
   /** Reads and counts, but stores nothing. */
   dryRun?: boolean;
@@ -325,7 +325,6 @@ function count(recipient: Recipient, report: PartReport, counts: Partial<ImportC
   }
 }
 
-/** True if this import has read the identity before. */
 function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
   const times = seen.get(key) ?? new Set();
   seen.set(key, times);

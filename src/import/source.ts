@@ -65,7 +65,6 @@ const reasons: Record<string, string> = {
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
   sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
 
-/** A file with this path whose bytes are in the spool. */
 export const spooledFile = (path: string, part: FilePart): Promise<SourceFile> =>
   sourceFile(path, part.size, (onBytes) => partBytes(part, onBytes));
 
@@ -74,7 +73,6 @@ export const textFile = (text: string): Promise<SourceFile> =>
     yield Buffer.from(text);
   });
 
-/** A file whose bytes come from `read`. Gzip is unpacked. */
 async function sourceFile(
   path: string,
   size: number,

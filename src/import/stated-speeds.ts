@@ -15,15 +15,11 @@ const units = [
   { name: 'knots', column: 'speed_knots', factor: 3600 / 1852 },
 ];
 
-/** The fewest pairs of successive locations for a decision, and the most that are compared. */
-const fewest = 20;
-const most = 5000;
-/** s between two locations. Over a longer time the path bends. */
-const longest = 120;
-/** m/s. Slower movement is mostly noise. */
-const slowest = 2;
-/** The largest allowed difference between the median ratio and the factor of a unit, divided by the factor. */
-const tolerance = 0.12;
+const fewest = 20; // pairs of successive locations for a decision
+const most = 5000; // pairs that are compared
+const longest = 120; // s between two locations; over a longer time the path bends
+const slowest = 2; // m/s; slower movement is mostly noise
+const tolerance = 0.12; // difference between the median ratio and the factor of a unit, divided by the factor
 
 type SpeedLocation = Record<'ts' | 'latitude' | 'longitude' | 'sensed_speed', number>;
 

@@ -159,7 +159,7 @@ async function download({ t, query, store, user, now }: PersonCall): Promise<Web
       },
       kinds: [table],
       format,
-      days: async () => days,
+      days,
       now,
       file: (path, fill) => (path === `${table}.${format}` ? fill(writer) : Promise.resolve()),
     });

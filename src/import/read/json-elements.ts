@@ -45,8 +45,9 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
     let i = 0;
     while (i < chunk.length) {
       if (piece !== null) {
-        i = piece.take(chunk, i);
-        if (!piece.done) break;
+        const end: number = piece.take(chunk, i);
+        if (end === -1) break;
+        i = end;
         const { text, reason, offset }: Piece = piece;
         piece = null;
         if (state === 'name') {
@@ -58,37 +59,14 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
         if (state === 'value') state = 'name';
         continue;
       }
-      const byte = chunk[i]!;
-      const at = position + i;
-      if (isBlank(byte) || (at < 3 && isMark(byte))) {
-        i += 1;
-      } else if (state === 'start') {
-        if (byte !== openList && byte !== openObject) throw noJson(at, 'a JSON list or object');
-        isList = byte === openList;
-        state = isList ? 'element' : 'name';
-        i += 1;
-      } else if (state === 'end') {
-        throw noJson(at, 'the end of the file');
-      } else if (state === 'colon') {
-        if (byte !== colon) throw noJson(at, 'a colon');
-        state = 'value';
-        i += 1;
-      } else if (state === 'value' && byte === openList) {
-        state = 'element';
-        i += 1;
-      } else if (byte === comma && state !== 'value') {
-        i += 1;
-      } else if (state === 'element' && byte === closeList) {
-        state = isList ? 'end' : 'name';
-        i += 1;
-      } else if (state === 'name' && byte === closeObject) {
-        state = 'end';
-        i += 1;
-      } else if ((state === 'name' && byte !== quote) || byte === closeObject || byte === closeList || byte === colon) {
-        throw noJson(at, state === 'name' ? 'a name in quotes' : 'a value');
-      } else {
-        piece = new Piece(at);
+      const next = stateAfter(state, chunk[i]!, position + i, isList);
+      if (next === null) {
+        piece = new Piece(position + i);
+        continue;
       }
+      if (state === 'start') isList = next === 'element';
+      state = next;
+      i += 1;
     }
     position += chunk.length;
   }
@@ -97,6 +75,24 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   throw new SourceBroken(
     `expected the end of the JSON, found the end of the file at byte ${position}: everything before it was read`,
   );
+}
+
+/** The state after a byte outside names and values; null: a name or value begins. Throws if it cannot be there. */
+function stateAfter(state: State, byte: number, at: number, isList: boolean): State | null {
+  if (isBlank(byte) || (at < 3 && isMark(byte))) return state;
+  if (state === 'start' && byte === openList) return 'element';
+  if (state === 'start' && byte === openObject) return 'name';
+  if (state === 'start') throw noJson(at, 'a JSON list or object');
+  if (state === 'end') throw noJson(at, 'the end of the file');
+  if (state === 'colon' && byte === colon) return 'value';
+  if (state === 'colon') throw noJson(at, 'a colon');
+  if (state === 'value' && byte === openList) return 'element';
+  if (state !== 'value' && byte === comma) return state;
+  if (state === 'element' && byte === closeList) return isList ? 'end' : 'name';
+  if (state === 'name' && byte === closeObject) return 'end';
+  if (state === 'name' && byte !== quote) throw noJson(at, 'a name in quotes');
+  if (byte === closeObject || byte === closeList || byte === colon) throw noJson(at, 'a value');
+  return null;
 }
 
 /** True for a byte of the byte order mark of UTF-8. */
@@ -116,7 +112,6 @@ function noJson(at: number, expected: string): SourceBroken {
 
 class Piece {
   readonly offset: number;
-  done = false;
   reason: string | null = null;
   #parts: Uint8Array[] = [];
   #size = 0;
@@ -135,15 +130,16 @@ class Piece {
     return this.reason === null ? Buffer.concat(this.#parts, this.#size).toString('utf8') : null;
   }
 
-  /** Takes bytes, beginning at `start`. Returns the position after the value, or the end of the chunk. */
+  /** Takes bytes, beginning at `start`. Returns the position after the value; -1: the chunk ends before the value. */
   take(chunk: Uint8Array, start: number): number {
-    const end = this.#scan(chunk, start);
+    const found = this.#endIn(chunk, start);
+    const end = found === -1 ? chunk.length : found;
     this.#size += end - start;
     if (this.#size > maxElementBytes) this.#giveUp(`longer than ${maxElementBytes} bytes`);
     else if (this.#deepest > maxElementDepth) this.#giveUp(`nested deeper than ${maxElementDepth}`);
     // A copy, because the reader of the file may reuse the chunk.
     if (this.reason === null) this.#parts.push(Uint8Array.prototype.slice.call(chunk, start, end));
-    return end;
+    return found;
   }
 
   #giveUp(reason: string): void {
@@ -151,7 +147,7 @@ class Piece {
     this.#parts = [];
   }
 
-  #scan(chunk: Uint8Array, start: number): number {
+  #endIn(chunk: Uint8Array, start: number): number {
     for (let i = start; i < chunk.length; i++) {
       const byte = chunk[i]!;
       if (this.#inText) {
@@ -159,29 +155,24 @@ class Piece {
         else if (byte === backslash) this.#escaped = true;
         else if (byte === quote) {
           this.#inText = false;
-          if (this.#depth === 0) return this.#finish(i + 1);
+          if (this.#depth === 0) return i + 1;
         }
       } else if (byte === quote) {
-        if (this.#depth === 0 && this.#begun) return this.#finish(i);
+        if (this.#depth === 0 && this.#begun) return i;
         this.#inText = true;
       } else if (byte === openObject || byte === openList) {
-        if (this.#depth === 0 && this.#begun) return this.#finish(i);
+        if (this.#depth === 0 && this.#begun) return i;
         this.#depth += 1;
         if (this.#depth > this.#deepest) this.#deepest = this.#depth;
       } else if (byte === closeObject || byte === closeList) {
-        if (this.#depth === 0) return this.#finish(i); // a bare number or word ends where its container ends
+        if (this.#depth === 0) return i; // a bare number or word ends where its container ends
         this.#depth -= 1;
-        if (this.#depth === 0) return this.#finish(i + 1);
+        if (this.#depth === 0) return i + 1;
       } else if (this.#depth === 0 && (byte === comma || isBlank(byte))) {
-        return this.#finish(i);
+        return i;
       }
       this.#begun = true;
     }
-    return chunk.length;
-  }
-
-  #finish(end: number): number {
-    this.done = true;
-    return end;
+    return -1;
   }
 }

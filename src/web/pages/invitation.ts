@@ -11,6 +11,7 @@ export interface Invitation {
   code: string;
   /** The text in the QR code, which configures the app. */
   setUp: string;
+  /** A link to the person's days that works once. */
   days: string;
 }
 
