@@ -1,13 +1,11 @@
-// The audit log: who did what to whose data, with which result. It has its own file, `audit.jsonl`, with one JSON
-// object a line. The file only grows: it is not rotated or compressed. It contains no coordinates, names or UUIDs of
-// users.
+// The audit log: who did what to whose data, with which result. Its file only grows: it is not rotated or compressed.
+// It contains no coordinates, names or UUIDs of users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../util/make-folders.ts';
 
 /** One act of an operator, a manager or a person. */
 export interface Act {
-  /** Seconds since the epoch. */
   ts: number;
   /** The account that acted: of the host's operating system, or of the web pages. */
   who: string;

@@ -1,4 +1,3 @@
-// Formats calls and log lines as text, and calls as JSON.
 import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from './calls.ts';
 import { createStamp, fileLine } from './line-format.ts';
 import type { PutCounts } from './messages.ts';
@@ -13,7 +12,6 @@ export function createLogText(zone: string) {
     return padded.join('  ').trimEnd();
   };
   return {
-    /** The titles of the columns of `call`. */
     titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
     call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
@@ -26,7 +24,6 @@ export function createLogText(zone: string) {
   };
 }
 
-/** The result of a call in a few words. */
 function resultText(call: LoggedCall): string {
   const stored = countsText(call.stored);
   const outcome = callOutcome(call);

@@ -37,11 +37,11 @@ export interface LoggedCall {
   notes: string[];
 }
 
-/** The result of a call. `unfinished`: there is no END, so the call still runs or its process ended. */
-export type CallOutcome = 'ok' | 'failed' | 'unfinished';
-
-/** The result of a call. A put with a missing step counts as failed. */
-export function callOutcome(call: LoggedCall): CallOutcome {
+/**
+ * The result of a call. A put with a missing step counts as failed. `unfinished`: there is no END, so the call still
+ * runs or its process ended.
+ */
+export function callOutcome(call: LoggedCall): 'ok' | 'failed' | 'unfinished' {
   if (call.status !== null && call.status >= 400) return 'failed';
   if (call.end_ts === null) return 'unfinished';
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
@@ -57,7 +57,7 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put in order. `found`: the log has the step. A put failed at the first missing step. */
+/** The steps of a put in order. `found`: the log has the step. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },
@@ -74,7 +74,7 @@ export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Groups lines by call, in the order in which they are read. */
+/** Groups lines by call. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 

@@ -7,11 +7,11 @@ import { constants, createGzip } from 'node:zlib';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { type LogName, logKinds, logNames } from './file-names.ts';
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   folder: string;
   /** The source of this process. */
   source: string;
-  /** The name of the file that this process writes; empty: none. A function, because the file changes meanwhile. */
+  /** The name of the file that this process writes, which may change meanwhile; empty: none. */
   current: () => string;
   /** The host's local day, `YYYY-MM-DD`. */
   today: () => string;
@@ -21,8 +21,7 @@ export interface ArchiveOptions {
 
 /**
  * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
- * If the process is killed, no line is lost. After an error it continues with the other files; at the end it throws the
- * first error.
+ * A kill loses no line. After an error, it continues with the other files and throws the first error at the end.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
@@ -43,10 +42,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/**
- * Runs work that rewrites finished files, under a lock: one process at a time does such work. Before the work, removes
- * drafts of killed processes.
- */
+/** Rewrites finished files in one process at a time. Before `work`, removes drafts of killed processes. */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -59,8 +55,8 @@ export async function withArchiveLock<T>(folder: string, work: () => Promise<T>)
 }
 
 /**
- * Returns the uncompressed files that no process will append to. Two kinds of file are not finished: the current file
- * of this process, and today's last file of each source, because the next process of the source continues it.
+ * The uncompressed files that no process will append to: not the current file of this process, and not today's last
+ * file of each source, because the next process of the source continues it.
  */
 function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   const [own, current, today] = [options.source, options.current(), options.today()];
@@ -70,17 +66,14 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/**
- * Compresses a file. If its compressed file exists, because the clock was set back and the name was used again, the
- * lines are appended to it.
- */
+/** Appends to the compressed file if it exists, because the clock was set back and the name was used again. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));
   await rm(path);
 }
 
-/** Compresses `content` into a draft, and gives the draft the name of the file when it is complete. */
+/** Writes `content` compressed, completely or not at all. */
 export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>): Promise<void> {
   const draft = `${path}.draft`;
   try {
@@ -93,7 +86,7 @@ export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>
   }
 }
 
-/** Ignores a missing file: an operator removed it, or it never existed. */
+/** Ignores a missing file. */
 export function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -1,5 +1,4 @@
-// Reads the lines of a log file, plain or compressed, without decoding characters. Used to read logs and to change
-// them.
+// Reads the lines of a log file, plain or compressed, without decoding characters.
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';

@@ -7,15 +7,14 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const busy = 5; // SQLITE_BUSY: another process has the lock
 
-/** A lock of this process. If the process is killed, the operating system ends the lock. */
-export interface Lock {
+/** A lock of this process. The operating system ends it with the process. */
+interface Lock {
   release(): void;
 }
 
 /**
- * Locks the file `.<name>.claim` in the folder. Returns null if another process has the lock. Throws if the file cannot
- * be opened or locked. Uses a lock of SQLite: Node itself has no lock that ends with its process and works between
- * containers.
+ * Locks the file `.<name>.claim` in the folder; null: another process has the lock. Uses a lock of SQLite: Node itself
+ * has no lock that ends with its process and works between containers.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
@@ -32,7 +31,6 @@ export function tryLock(folder: string, name: string): Lock | null {
   }
 }
 
-/** Waits until no other process has the lock, then locks. */
 export async function waitForLock(folder: string, name: string): Promise<Lock> {
   let lock = tryLock(folder, name);
   for (; lock === null; lock = tryLock(folder, name)) await sleep(50);

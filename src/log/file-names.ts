@@ -6,7 +6,6 @@ export const logKinds = ['server', 'pipeline'] as const;
 /** The program that writes a log. */
 export type LogKind = (typeof logKinds)[number];
 
-/** A parsed file name. */
 export interface LogName {
   /** The name without `.gz`. */
   name: string;
@@ -24,7 +23,7 @@ export interface LogName {
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** Parses `names` and leaves out files that are not logs. Sorts them in the order in which a source writes them. */
+/** The names of logs among `names`, in the order in which a source writes them. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -34,10 +33,9 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The name template for the transport of a process that starts today; the transport replaces `%DATE%`. Normally the
- * process continues the last plain file of the day. The template has a new run number in two cases: files of the last
- * run are compressed (the transport sees only plain files and would use the old name again), or a scrub requested a new
- * file (`fresh`).
+ * The name template for the transport of a process that starts today; the transport replaces `%DATE%`. A process
+ * continues the last plain file of the day, except if files of the last run are compressed (the transport sees only
+ * plain files and would use the old name again), or a scrub requested a new file (`fresh`).
  */
 export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);

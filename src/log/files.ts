@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 import { createQueue } from './queue.ts';
 import type { FileLogOptions } from './writer.ts';
 
-/** An open log. */
+/** An open log of a process. */
 export interface FileLog {
   readonly log: Log;
   /** The thread id of its lines. */
@@ -17,9 +17,8 @@ export interface FileLog {
 
 /**
  * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log
- * never throws: lines that cannot be written, for example because the disk is full, are dropped and counted, and the
- * log reports the count when writing works again. A worker sends its lines to the primary process, which must have
- * opened its log before.
+ * never throws, see `createQueue`. A worker sends its lines to the primary process, which must have opened its log
+ * before.
  */
 export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;

@@ -4,7 +4,6 @@
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
 
-/** The part that differs between two lines with the same user, key and reason. */
 const entryTime = / write_ts = [-\d.e+]+/g;
 /** The beginning of a line after its timestamp: level, thread id and the first word of the message. */
 const lineStart = /^\S+(?= |:[A-Z])/;
@@ -13,7 +12,7 @@ const lineStart = /^\S+(?= |:[A-Z])/;
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a line. Returns true if it does not repeat an earlier line. */
+  /** Counts a line. True if it does not repeat an earlier line. */
   isNew(text: string): boolean {
     if (!text.includes(' write_ts = ')) return true;
     const name = text
@@ -25,7 +24,7 @@ export class LineFold {
     return count === 0;
   }
 
-  /** Returns `2,100 more like: …` for each line that was repeated. */
+  /** `2,100 more like: …` for each line that was repeated. */
   rest(): string[] {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);

@@ -1,5 +1,4 @@
-// Formats and parses the lines of log files, `<timestamp>:<LEVEL>:<thread_id>:<message>`. Also formats lines of the
-// console.
+// Formats and parses the lines of log files, `<timestamp>:<LEVEL>:<thread_id>:<message>`.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine } from './text.ts';
@@ -19,7 +18,6 @@ export function createStamp(zone: string): (ts: number) => string {
   };
 }
 
-/** A parsed line of a log file. */
 export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
@@ -29,13 +27,12 @@ export interface FileLine {
   message: string;
 }
 
-/** `<timestamp>:<LEVEL>:<thread_id>:<message>`. Line breaks in the message are replaced. */
 export const fileLine = (stamp: string, level: Level, thread: string, message: string): string =>
   `${stamp}:${level}:${thread}:${oneLine(message)}`;
 
 const filePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d):(DEBUG|INFO|WARNING|ERROR):([\w.-]+):(.*)$/;
 
-/** Parses a line that `fileLine` wrote. Returns null for other text. */
+/** Parses a line that `fileLine` wrote; null for other text. */
 export function parseFileLine(text: string): FileLine | null {
   const match = filePattern.exec(text);
   if (match === null) return null;

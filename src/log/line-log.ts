@@ -2,12 +2,10 @@
 import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
-/** How log lines are formatted, and where they go. */
 export interface LineLogOptions {
   /** The lowest level that is written. */
   level: Lowercase<Level>;
   threadId: string;
-  /** Time zone of the timestamps. */
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
@@ -15,7 +13,7 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Lines that are not formatted yet. Formatting many lines takes time, so the receiver decides when to do it. */
+/** Lines that are not formatted yet: that takes time, so the receiver decides when to do it. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
@@ -23,7 +21,7 @@ export interface Lines {
   text(): string;
 }
 
-const linesAtOnce = 500; // most lines of one `Lines`; the receiver can do other work before the next ones
+const linesAtOnce = 500; // most lines of one `Lines`
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 /** Creates a log whose lines go to `emit`. Lines below `level` are never formatted. */

@@ -17,7 +17,7 @@ export interface Log {
   write(level: Level, message: string): void;
   /** Writes a line for each message, in order. The log may read the list later, so the caller must not change it. */
   writeAll(level: Level, messages: Messages): void;
-  /** Returns a log whose thread id is `<thread_id>-<suffix>`. A log without thread ids has no `child`. */
+  /** A log whose thread id is `<thread_id>-<suffix>`. A log without thread ids has no `child`. */
   child?(suffix: string): Log;
 }
 

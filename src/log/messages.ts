@@ -1,5 +1,4 @@
-// The messages that operators search for. Each message is made by a function of `line`. `parseMessage` parses the
-// messages about calls, for `mobility logs`.
+// The messages that operators search for. `mobility logs` parses the ones about calls.
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
 /** The numbers of entries of a put, by result. */
@@ -10,7 +9,7 @@ export interface PutCounts {
   rejected: number;
 }
 
-/** The counts of a stage in the order in which they are shown. Names have letters, digits and `_`. */
+/** The counts of a stage in the order in which they are shown. */
 export type Counts = Readonly<Record<string, number>>;
 
 const entryText = (key: string | null, writeTs: number | null): string =>
@@ -21,9 +20,8 @@ const userText = (user: string | null): string => (user === null ? '' : ` ${word
 
 /**
  * Makes messages. A text from outside is encoded so that it cannot imitate another field or a new line. `user` is a
- * UUID; `writeTs` is in seconds since the epoch; durations are in seconds; `since` is an ISO 8601 timestamp. No
- * function takes a payload, a secret token or a coordinate. docs/logs.md lists the level and the occasion of each
- * message.
+ * UUID, `since` an ISO 8601 timestamp. No function takes a payload, a secret token or a coordinate. docs/logs.md lists
+ * the level and the occasion of each message.
  */
 export const line = {
   serverStarted: (workers: number, address: string): string =>
@@ -42,7 +40,6 @@ export const line = {
     `Refused token ${token}, ${state}, ${relation} ${email}`,
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
-  /** `key` and `writeTs` are null if unknown. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
   entriesNotListed: (user: string, count: number): string =>
@@ -51,7 +48,6 @@ export const line = {
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
-  /** `code`: the code of the error, such as `MOBILITY_CONFIG`. `reason`: why the call failed. */
   answered: (status: number, method: string, path: string, code?: string | null, reason?: string | null): string =>
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
@@ -79,7 +75,6 @@ export const line = {
     about(user, `After binning, we have ${bins} bins, of which ${empty} are empty`),
   addingTrips: (user: string, trips: number, day: string): string =>
     about(user, `Adding ${trips} trips for day ${word(day)}`),
-  /** `result`: `inserted`, `updated` or `unchanged`. */
   documentUpdated: (user: string, key: string, result: string): string =>
     about(user, `Result = ${word(result)} after updating document ${quoted(key)}`),
   /** `current`: the keys of all documents of the user. `valid`: the keys that the diary still needs. */
@@ -115,7 +110,7 @@ export interface Message extends Partial<PutCounts & Texts & Record<'status' | '
   kind: string;
 }
 
-/** Parses a message. Returns null for a message that `patterns` does not have. */
+/** Parses a message about a call; null for other messages. */
 export function parseMessage(message: string): Message | null {
   for (const [kind, pattern] of patterns) {
     const match = pattern.exec(message);

@@ -9,8 +9,7 @@ import { line } from './messages.ts';
 const mostQueued = 64 * 1024 * 1024; // characters in memory that are not written yet; further lines are dropped
 const batchSize = 64 * 1024; // characters per write
 
-/** Where lines are written, and what happens if that fails. */
-export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
+interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /** Writes lines that are joined by line breaks. Resolves when they are written, rejects if that failed. */
   write: (lines: string) => Promise<void>;
   /** Called when lines are dropped for the first time, and again only after the log has reported all lost lines. */
@@ -18,8 +17,8 @@ export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
 }
 
 /**
- * Creates a log with a queue. `push` adds lines that another process formatted. Log and `push` never throw: lines
- * that cannot be written are dropped and counted, and the log reports the count before the next lines.
+ * Creates a log with a queue. `push` adds lines that another process formatted. Both never throw: lines that cannot be
+ * written, for example to a full disk, are dropped and counted, and the log reports the count before the next lines.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;

@@ -1,5 +1,4 @@
 // Reads the log files of all sources, plain or compressed, without holding a file in memory.
-
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +25,6 @@ export interface ReadOptions {
   follow?: AbortSignal | undefined;
 }
 
-/** Figures of the files that were read. */
 export interface ReadStats {
   /** The number of lines that are not in the log's format, for example because a full disk cut them off. */
   foreign: number;

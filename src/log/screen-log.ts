@@ -1,12 +1,9 @@
-// A log that also writes its lines to standard error.
 import type { LineFold } from './line-fold.ts';
 import { createLineLog, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 
 interface Screen {
-  /** Seconds since the epoch. */
   now: () => number;
-  /** The time zone of the timestamps. */
   zone: string;
   writeErr: (text: string) => void;
 }

@@ -26,11 +26,9 @@ export interface ScrubReceipt {
   left: { file: string; reason: string }[];
 }
 
-/** A person whose name and UUID must disappear from the logs. */
-export interface ErasedPerson {
-  /** Null: unknown. */
+/** Name and UUID of a person that must disappear from the logs; null: unknown. */
+interface ErasedPerson {
   uuid: string | null;
-  /** The name as the server logged it; null: unknown. */
   user_email: string | null;
 }
 
@@ -61,8 +59,8 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
 }
 
 /**
- * Requests a new log file from each process that writes logs, and waits until the processes have written their queued
- * lines. Then the old files get no more lines. A process without queued lines starts its new file with its next line.
+ * Requests a new log file from each process that writes logs, and waits until they have written their queued lines.
+ * Then the old files get no more lines.
  */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
@@ -97,15 +95,12 @@ async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void>
   }
 }
 
-/** Replaces parts of a line and keeps its length. */
+/** Scrubs a line and keeps its length. */
 type Replace = (line: string) => string;
 
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
-/**
- * Returns the function that scrubs a line. It finds each part that looks like a UUID or name and looks it up in a set,
- * so that the time does not grow with the number of people.
- */
+/** Looks up each part of a line that looks like a UUID or name, so that the time does not grow with the people. */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
   const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
@@ -135,11 +130,10 @@ const keyPattern = /(?<= key = )(?:"(?:[^"\\]|\\.)*"|[^\s,]+)/g;
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));
 
-/** Decodes the percent-encoding of a part of a path. */
 const decodePercent = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Overwrites lines in place. Returns the number of changed lines. */
+/** Overwrites lines in place, since a process may be writing the file. Returns the number of changed lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];
@@ -161,7 +155,6 @@ async function scrubPlain(path: string, replace: Replace): Promise<number> {
   }
 }
 
-/** Writes the file again if lines change. Returns the number of changed lines. */
 async function scrubCompressed(path: string, replace: Replace): Promise<number> {
   let count = 0;
   for await (const lines of readLines(path)) count += lines.filter((line) => replace(line) !== line).length;

@@ -1,6 +1,5 @@
 // Makes texts from outside (paths, names, keys) safe for a log line: they cannot start a new line or imitate a field.
 
-// Longer texts are cut off.
 const maxMessage = 16_000; // characters of a message
 const maxField = 300; // characters of a field
 
@@ -61,11 +60,9 @@ export function quoted(text: string | null): string {
 
 const safeJson = (text: string): string => JSON.stringify(text).replace(unprintable, escaped);
 
-/** A list of texts as JSON: `["a", "b"]`. */
 export const listText = (texts: readonly string[]): string =>
   `[${texts.map((text) => safeJson(cut(text, maxField))).join(', ')}]`;
 
-/** Seconds with six decimals, never below zero. */
 export const secondsText = (seconds: number): string => Math.max(seconds, 0).toFixed(6);
 
 /** A number with its noun: `1 trip`, `2 trips`. */

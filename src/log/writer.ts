@@ -25,7 +25,7 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   warn: (text: string) => void;
 }
 
-/** The log files of one process, under a source that no other process uses. */
+/** The log files of one process. */
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;
@@ -37,7 +37,7 @@ export class LogFiles {
     this.#options = options;
   }
 
-  /** Opens the current file for appending. Rejects with errors of the file system or of the lock. */
+  /** Opens the current file for appending, under a source that no other process uses. */
   async open(): Promise<void> {
     const { logDir, kind } = this.#options;
     makeFolders(logDir);
@@ -66,7 +66,6 @@ export class LogFiles {
     }
   }
 
-  /** Resolves when the file is flushed and closed, and finished files are compressed. */
   async close(): Promise<void> {
     await this.#closeFile();
     await this.#archiving;

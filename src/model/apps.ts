@@ -2,15 +2,14 @@
 // `intake/apps/`, one line in `server/routes/other-apps.ts`, its texts and its tests.
 
 /** How an app is set up for one user. */
-export interface AppSetup {
+interface AppSetup {
   /** The values to type into the app, by the names of the app's fields. */
   settings: Readonly<Record<string, string>>;
   /** A link that opens the app and sets it up. The QR code contains it. */
   link: string;
 }
 
-/** What the server and the command line know about an app. */
-export interface PhoneApp {
+interface PhoneApp {
   /** The name in the app store. */
   name: string;
   path: `/${string}`;
@@ -22,7 +21,7 @@ export interface PhoneApp {
   answer: object;
   /** True: people scan the QR code within the app, not with the camera. */
   isScannedInApp?: true;
-  /** `address`: address of the server, without a slash at the end. */
+  /** `address`: of the server, without a slash at the end. */
   setUp(address: string, userName: string, token: string): AppSetup;
 }
 

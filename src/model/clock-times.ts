@@ -1,8 +1,7 @@
-// Finds when clocks show a time. The cost does not depend on the length of the searched range.
+// Finds when clocks show a time, at a cost that does not depend on the length of the searched range.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
-/** Number of days to search. Each day has every clock time, unless clocks skip it, so three days are enough. */
-const daysTried = 3;
+const daysTried = 3; // enough: each day has every clock time, unless clocks skip it
 
 /** The first time in `[from, to)` when clocks of the zone show `HH:mm`; null: they never do. */
 export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: string): number | null {

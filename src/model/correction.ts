@@ -1,5 +1,4 @@
-// Corrections: statements about a day, stored as entries. The analysis stays unchanged; readers get the corrected
-// diary.
+// Corrections: statements about a day, stored as entries. The stored analysis stays unchanged.
 import type { Position } from './trip.ts';
 
 /** What a correction states. `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
@@ -62,7 +61,7 @@ export type Stated = Correction & {
 /** The effect of a correction. `contradicted`: it holds, but later data contradict it. */
 export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 
-/** A correction and its effect. */
+/** A correction with its effect. */
 export interface CorrectionStanding {
   correction: Stated;
   effect: Effect;

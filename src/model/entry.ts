@@ -1,9 +1,8 @@
-// An entry as phones push it, and its identity.
 import type { JsonObject, JsonValue } from './json.ts';
 
 /** The program that made an entry of the platform `other`. */
 export interface Origin {
-  /** Lower case, such as `owntracks`, `overland`, `gpx`. */
+  /** Such as `owntracks`, `overland`, `gpx`. */
   program: string;
   version?: string;
 }
@@ -35,20 +34,20 @@ export interface Entry {
   data: JsonObject;
 }
 
-/** Identity of a pushed entry within a user. It is the same in usercache, timeseries and error timeseries. */
+/** The identity of a pushed entry within a user, in usercache, timeseries and error timeseries. */
 export interface Identity {
   key: string;
   write_ts: number;
 }
 
 /** The identity of an entry. */
-export function identityOf(entry: Entry): Identity {
-  return { key: entry.metadata.key, write_ts: entry.metadata.write_ts };
+export function identityOf({ metadata: { key, write_ts } }: Entry): Identity {
+  return { key, write_ts };
 }
 
 /** The identity as one text, for maps and sets. A key has no blank, see `intake/check-entry.ts`. */
-export function identityText(identity: Identity): string {
-  return `${identity.write_ts} ${identity.key}`;
+export function identityText({ key, write_ts }: Identity): string {
+  return `${write_ts} ${key}`;
 }
 
 /**

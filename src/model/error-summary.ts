@@ -1,4 +1,3 @@
-// Rows of the error timeseries.
 import type { Identity } from './entry.ts';
 import type { JsonValue } from './json.ts';
 

@@ -1,6 +1,4 @@
-// Extended JSON of MongoDB, in the form that the phone app reads: ids as `{$oid}`, UUIDs as `{$uuid}`, dates as
-// `{$date}`. Also points, and times in three forms.
-
+// Extended JSON of MongoDB, in the form that the phone app reads. Also points, and times in three forms.
 import type { JsonObject } from './json.ts';
 import { formatTime, localDateTime } from './time.ts';
 

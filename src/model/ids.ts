@@ -8,9 +8,7 @@ export function idOf(...parts: (string | number)[]): string {
 }
 
 /** A new random UUID for a user. */
-export function newUuid(): string {
-  return randomUUID();
-}
+export const newUuid = (): string => randomUUID();
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

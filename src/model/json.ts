@@ -1,5 +1,3 @@
-// Types of JSON values, as in the payloads of phones.
-
 /** Any value of JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 

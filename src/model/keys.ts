@@ -1,10 +1,9 @@
-// The table of keys: whether phones push a key, the server writes it, or the server derives it on request.
-// `payloads.ts` has the payloads of pushed entries.
+// The table of keys. `payloads.ts` has the payloads of pushed entries.
 
 /** What a change of an entry affects: trips, only the documents, or nothing. */
-export type Affects = 'trips' | 'documents' | 'nothing';
+type Affects = 'trips' | 'documents' | 'nothing';
 
-/** The properties of a key. */
+/** A key. */
 export interface KeyRow {
   key: string;
   /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */
@@ -93,9 +92,7 @@ export function affectsOf(key: string): Affects {
 }
 
 /** The document key of one local day. */
-export function dayKey(day: string): string {
-  return `diary/trips-${day}`;
-}
+export const dayKey = (day: string): string => `diary/trips-${day}`;
 
 /** The configuration keys, whose documents are valid for any days. */
 export const configKeys: readonly string[] = [keys.sensorConfig, keys.syncConfig, keys.consent];

@@ -1,6 +1,4 @@
-// Managers: people who manage studies on the pages of the server. Their accounts and sessions.
-
-/** An account of a manager. */
+/** An account of a person who manages studies on the pages of the server. */
 export interface ManagerRecord {
   /** Lower case letters, digits, hyphens and dots. */
   name: string;

@@ -1,5 +1,3 @@
-// The errors of the service: one class with a list of stable codes.
-
 /** All codes of a `MobilityError`. Codes never change; messages may. docs/errors.md explains each. */
 export const errorCodes = [
   'MOBILITY_BAD_REQUEST',

@@ -7,7 +7,7 @@ export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | '
 
 /** The look of the lines and bars of a mode, on pages and in a terminal. It never differs by colour alone. */
 export interface ModeLook {
-  /** Colours on a light and on a dark page. */
+  /** Colours, on a light and on a dark page. */
   light: string;
   dark: string;
   /** Width and `stroke-dasharray` of lines. An empty dash: solid. */
@@ -24,8 +24,7 @@ export interface ModeLook {
   terminal: number;
 }
 
-/** A travel mode. */
-export interface ModeRow {
+interface ModeRow {
   /** The name in exports and pages, and the key of texts. */
   name: string;
   /** Names in a `sensed_mode`, after `PredictedModeTypes.` or `MotionTypes.`. The first is the usual one. */
@@ -35,10 +34,8 @@ export interface ModeRow {
   class: ModeClass;
   /** m/s, default 90: the greatest average over 500 m or more in this mode (physical limit, by hand). */
   fastest?: number;
-  /** The column of the table `days` that sums its distance. Default: `other_m`. */
-  column?: 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m';
-  /** True if a correction can state the mode. */
-  isStated?: boolean;
+  /** False if a correction cannot state the mode. Also nothing without a name in `wire` can be stated. */
+  isStated?: false;
   /** Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it. */
   app?: Readonly<Record<string, number>>;
   /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
@@ -58,8 +55,6 @@ export const travelModes = [
     labels: ['WALK', 'RUN', 'FOOT'],
     class: 'walk',
     fastest: 4,
-    column: 'walking_m',
-    isStated: true,
     app: { WALKING: 1, ON_FOOT: 0 },
     motion: 'ON_FOOT',
     look: {
@@ -79,8 +74,6 @@ export const travelModes = [
     labels: ['E_BIKE', 'BIKE', 'BICYCLE', 'CYCLING', 'EBIKE', 'PILOT_EBIKE', 'BIKESHARE'],
     class: 'bike',
     fastest: 14,
-    column: 'bicycling_m',
-    isStated: true,
     app: { BICYCLING: 2 },
     motion: 'BICYCLING',
     look: {
@@ -118,8 +111,6 @@ export const travelModes = [
     ],
     class: 'car',
     fastest: 60,
-    column: 'car_m',
-    isStated: true,
     app: { CAR: 5 },
     motion: 'IN_VEHICLE',
     look: {
@@ -139,8 +130,6 @@ export const travelModes = [
     labels: ['FREE_SHUTTLE', 'SHUTTLE'],
     class: 'bus',
     fastest: 40,
-    column: 'public_transport_m',
-    isStated: true,
     app: { BUS: 3, TROLLEYBUS: 0 },
     motion: 'IN_VEHICLE',
     look: {
@@ -160,8 +149,6 @@ export const travelModes = [
     wire: ['TRAM'],
     labels: ['TRAMWAY'],
     class: 'rail',
-    column: 'public_transport_m',
-    isStated: true,
     app: { TRAM: 8 },
     motion: 'IN_VEHICLE',
     look: 'train',
@@ -170,8 +157,6 @@ export const travelModes = [
     name: 'light_rail',
     wire: ['LIGHT_RAIL'],
     class: 'rail',
-    column: 'public_transport_m',
-    isStated: true,
     app: { LIGHT_RAIL: 9 },
     motion: 'IN_VEHICLE',
     look: 'train',
@@ -181,8 +166,6 @@ export const travelModes = [
     wire: ['SUBWAY'],
     labels: ['METRO'],
     class: 'rail',
-    column: 'public_transport_m',
-    isStated: true,
     app: { SUBWAY: 7 },
     motion: 'IN_VEHICLE',
     look: 'train',
@@ -192,8 +175,6 @@ export const travelModes = [
     wire: ['TRAIN'],
     labels: ['RAIL'],
     class: 'rail',
-    column: 'public_transport_m',
-    isStated: true,
     app: { TRAIN: 4 },
     motion: 'IN_VEHICLE',
     look: {
@@ -212,7 +193,6 @@ export const travelModes = [
     name: 'ferry',
     wire: ['FERRY'],
     class: 'other',
-    isStated: true,
     app: { FERRY: 0 },
     motion: 'IN_VEHICLE',
   },
@@ -221,7 +201,6 @@ export const travelModes = [
     wire: ['AIR_OR_HSR', 'AIR'],
     class: 'other',
     fastest: 340,
-    isStated: true,
     app: { AIR_OR_HSR: 6, AIR: 0 },
     motion: 'AIR_OR_HSR',
   },
@@ -229,7 +208,6 @@ export const travelModes = [
     name: 'unknown',
     wire: ['UNKNOWN', 'TILTING', 'NONE', 'NO_SENSED'],
     class: 'other',
-    isStated: true,
     app: { UNKNOWN: 0 },
   },
   {
@@ -237,6 +215,7 @@ export const travelModes = [
     wire: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
     labels: ['MOPED'],
     class: 'motor',
+    isStated: false,
     app: { IN_VEHICLE: 0 },
     motion: 'IN_VEHICLE',
     look: {
@@ -255,6 +234,7 @@ export const travelModes = [
     wire: ['STILL'],
     labels: ['STOPPED'],
     class: 'still',
+    isStated: false,
   },
   {
     name: 'other',
@@ -321,9 +301,19 @@ export function sensedModeOf(mode: string): string {
 /** m/s, the highest average speed over 500 m or more in this `sensed_mode` */
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
 
-/** The column of `days` that sums the distance of a mode with this plain name. */
-export const distanceColumn = (mode: string): NonNullable<ModeRow['column']> | 'other_m' =>
-  byName.get(mode)?.column ?? 'other_m';
+type DistanceColumn = 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m' | 'other_m';
+
+const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
+  walk: 'walking_m',
+  bike: 'bicycling_m',
+  car: 'car_m',
+  bus: 'public_transport_m',
+  rail: 'public_transport_m',
+};
+
+/** The column of the table `days` that sums the distance of a mode with this plain name. */
+export const distanceColumn = (mode: string): DistanceColumn =>
+  distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 
 /** The look of a mode with this plain name, and the name of the mode whose own look it is. */
 export function modeLook(mode: string): ModeLook & { name: string } {
@@ -332,7 +322,9 @@ export function modeLook(mode: string): ModeLook & { name: string } {
 }
 
 /** The modes that a correction can state, in its spelling: `air_or_hsr`. */
-export const statedModes = rows.filter(({ isStated }) => isStated).map(({ wire }) => wire[0]!.toLowerCase());
+export const statedModes = rows
+  .filter(({ wire, isStated = true }) => isStated && wire.length > 0)
+  .map(({ wire }) => wire[0]!.toLowerCase());
 
 /** The name and code that e-mission's phone app has for a `sensed_mode`. */
 export function inferredMode(sensedMode: string): { name: string; code: number } {

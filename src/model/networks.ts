@@ -1,4 +1,3 @@
-// Lists of IP addresses and networks, from settings, and the private ones.
 import { BlockList, isIP } from 'node:net';
 
 /** Parses a text such as `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */

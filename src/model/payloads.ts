@@ -1,23 +1,23 @@
 // The payloads of pushed entries after conversion, with the unit of each field, and the codes in them.
 import type { LocalDateTime } from './time.ts';
 
-/** Local time of `ts` in the zone of the entry. Absent without a zone: the reader chooses the zone. */
-export interface LocalTimeFields {
+/** The time of a payload. Local times are absent without a zone: the reader chooses the zone. */
+export interface TimeFields {
+  /** Seconds since the epoch. */
+  ts: number;
   local_dt?: LocalDateTime;
   /** ISO 8601 with numeric offset. */
   fmt_time?: string;
 }
 
 /** `background/location`: all locations of the phone; `background/filtered_location`: the usable ones. */
-export interface LocationPayload extends LocalTimeFields {
+export interface LocationPayload extends TimeFields {
   /** Degrees WGS84, -90 to 90. */
   latitude: number;
   /** Degrees WGS84, -180 to 180. */
   longitude: number;
   /** The same position as GeoJSON: `[longitude, latitude]`. */
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
-  /** Time of the location, seconds since the epoch. */
-  ts: number;
   /** m above sea level. Android: 0 if unknown. */
   altitude?: number | null;
   /** m; the true position is within this radius with 68 %; never negative. */
@@ -37,15 +37,13 @@ export interface LocationPayload extends LocalTimeFields {
 }
 
 /** `background/motion_activity`: a motion reading. Entries of iOS also keep its six flags. */
-export interface MotionActivityPayload extends LocalTimeFields {
+export interface MotionActivityPayload extends TimeFields {
   /** A code of `motionTypes`. */
   type: number;
   /** Percent, 0 to 100. iOS: 50, 75 or 100; null for another confidence level; absent if it sent none. */
   confidence?: number | null;
   /** iOS: `low`, `medium` or `high`. */
   confidence_level?: string;
-  /** Seconds since the epoch. */
-  ts: number;
 }
 
 /** Names and codes of motion. 6 is not used. */
@@ -77,13 +75,11 @@ export const iosMotions = {
 } as const;
 
 /** `background/battery`. Entries of Android also keep other fields, such as `android_temperature` (0.1 degrees C). */
-export interface BatteryPayload extends LocalTimeFields {
+export interface BatteryPayload extends TimeFields {
   /** Percent, 0 to 100; negative if the phone did not know it. */
   battery_level_pct: number;
   /** A code of `batteryStatuses`. */
   battery_status: number;
-  /** Seconds since the epoch. */
-  ts: number;
 }
 
 /** Codes of the battery status. */
@@ -93,13 +89,11 @@ export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 
 export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuses];
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
-export interface TransitionPayload extends LocalTimeFields {
+export interface TransitionPayload extends TimeFields {
   /** State before the transition, a code of `states`. */
   curr_state: number;
   /** A code of `transitions`; null: the phone sent none. */
   transition: number | null;
-  /** Seconds since the epoch. */
-  ts: number;
 }
 
 /** States of the phone's state machine. */
@@ -131,7 +125,7 @@ export const transitions = {
 } as const;
 
 /** `background/bluetooth_ble`: a beacon came into reach, went out of reach, or was measured. */
-export interface BluetoothBeaconPayload extends LocalTimeFields {
+export interface BluetoothBeaconPayload extends TimeFields {
   /** A code of `beaconEvents`. */
   eventType: number;
   /** Identity of the beacon: a UUID and two numbers. */
@@ -144,19 +138,15 @@ export interface BluetoothBeaconPayload extends LocalTimeFields {
   accuracy?: number | null;
   /** dBm */
   rssi?: number | null;
-  /** Seconds since the epoch. */
-  ts: number;
 }
 
 /** Codes of Bluetooth beacon events. */
 export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
 
-/** `manual/incident`: the user marked a place during a trip. */
-export interface IncidentPayload extends LocalTimeFields {
+/** `manual/incident`: the user marked a place during a trip. `ts`: when they were there, not when they marked it. */
+export interface IncidentPayload extends TimeFields {
   /** GeoJSON, `[longitude, latitude]`, degrees. */
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
-  /** When the user was there (not when they marked it), seconds since the epoch. */
-  ts: number;
   /** 0 (happy) to 100 (stressed). */
   stress?: number | null;
 }
@@ -193,9 +183,7 @@ export interface UserInputPayload {
 }
 
 /** `manual/demographic_survey`, `manual/survey`: answers that belong to no trip. */
-export interface SurveyPayload extends LocalTimeFields {
-  /** Seconds since the epoch. */
-  ts: number;
+export interface SurveyPayload extends TimeFields {
   label?: string | null;
   name?: unknown;
   version?: unknown;
@@ -205,10 +193,5 @@ export interface SurveyPayload extends LocalTimeFields {
 
 /** `config/*`: settings and consent of the app, as pushed. Some times are in ms, as in the phone (`filter_time`). */
 export interface ConfigPayload {
-  [name: string]: unknown;
-}
-
-/** `common-trips`: recurring trips found by e-mission. Obsolete; phones never push it. */
-export interface CommonTripsPayload {
   [name: string]: unknown;
 }

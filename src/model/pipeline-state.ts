@@ -1,4 +1,3 @@
-// The state of the pipeline for a user, and leases on users.
 import type { TimeRange } from './time.ts';
 import type { Carry, LastSeen, Silence } from './trip.ts';
 

@@ -1,4 +1,3 @@
-// The sources of entries: phones with the e-mission app, and other programs.
 import type { Entry } from './entry.ts';
 import { isJsonObject } from './json.ts';
 

@@ -1,8 +1,7 @@
-// The errors of all stores, with one text for each reason.
 import { MobilityError } from './mobility-error.ts';
 import type { Lease } from './pipeline-state.ts';
 
-/** The caller does not hold the user's lease. `found`: the present lease, or null. */
+/** The caller does not hold the user's lease. `found`: the present lease. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
   const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
   return new MobilityError(

@@ -2,10 +2,10 @@
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
-/** The file name that the app asks for. */
+/** The name of the file with the configuration. */
 export const configFileName = (study: string): string => `${study}.nrel-op.json`;
 
-/** The file name under which the app finds a study's lists of labels. */
+/** The name of the file with the lists of labels. */
 export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
@@ -50,7 +50,6 @@ export function studyConfig(
   return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
 }
 
-/** The default texts of a study, by language. */
 const usualTexts: Readonly<Record<string, JsonObject>> = {
   en: {
     summary_line_1: 'Your phone records where and how you travel.',

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { type ModeName, modeOfLabel } from './modes.ts';
 
 /** A label that people can choose. */
-export interface LabelOption {
+interface LabelOption {
   value: string;
   /** Its text in the requested language, or in English, or the value itself. */
   words: string;

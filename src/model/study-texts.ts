@@ -1,8 +1,7 @@
-// The texts for people in the configuration of a study, as plain text.
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { StudySettings } from './study.ts';
 
-/** Texts of a study in one language; empty if the study has none. */
+/** The texts of a study in one language, without HTML; empty if the study has none. */
 export interface StudyTexts {
   /** Code of the language, as in the HTML attribute `lang`. */
   language: string;
@@ -12,7 +11,7 @@ export interface StudyTexts {
   description: string;
   why: string;
   questions: string[];
-  /** The paragraphs of the consent text. */
+  /** Paragraphs. */
   consent: string[];
   contact: string;
 }

@@ -1,4 +1,3 @@
-// Studies: their settings, who may join, and the form of the tokens that their app makes.
 import type { JsonObject } from './json.ts';
 import type { TokenRecord, UserRecord } from './user.ts';
 
@@ -56,7 +55,7 @@ export function isSubgroupName(name: string): boolean {
 }
 
 /** The parts of a token that the app made. */
-export interface StudyToken {
+interface StudyToken {
   /** The name by which its owner joined. */
   study: string;
   subgroup: string;
@@ -78,8 +77,7 @@ export function readStudyToken(token: string): StudyToken | null {
   return new RegExp(`^[A-Za-z0-9]{${leastRandom},128}$`).test(random) ? { study, subgroup } : null;
 }
 
-/** Why a person cannot join. */
-export type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';
+type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';
 
 /** A person who wants to join a study. */
 export interface Enrolment {
@@ -141,7 +139,7 @@ export interface MemberCount {
   never_pushed: number;
 }
 
-/** The counts before the first join. */
+/** Counts of 0. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
 /** Adds a member to the counts. */

@@ -1,15 +1,13 @@
-// The order of keys and names, the same in every store.
 import { escapeText } from './json-text.ts';
 
 /**
- * Compares texts by code points. A NUL or a lone surrogate counts as the escape that `escapeText` gives for it. Stores
- * compare the bytes of escaped texts, which gives the same order.
+ * Compares keys and names by code points, after `escapeText`. Stores compare the bytes of escaped texts, which gives
+ * the same order.
  */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareEscaped(escapeText(a), escapeText(b));
 }
 
-/** Compares two texts that `escapeText` made. */
 function compareEscaped(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

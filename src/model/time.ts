@@ -32,7 +32,7 @@ export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
 
-/** s; a day of 24 hours. */
+/** s; a day of 24 hours */
 export const day = secondsOfDay;
 
 /** s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt counts as wrong. */
@@ -45,7 +45,7 @@ const lastDay = 2_932_896; // 9999-12-31
 
 const bucketSeconds = 900; // nearly every offset changes on a quarter of an hour
 const maxCachedOffsets = 20_000;
-const maxCachedNames = 2_000;
+const maxCachedZones = 700; // there are about 600
 
 interface Zone {
   formatter: Intl.DateTimeFormat;
@@ -53,27 +53,22 @@ interface Zone {
   offsets: Map<number, number | null>;
 }
 
-const zonesByName = new Map<string, Zone | null>(); // by given name; null: it is no zone
-const zonesByLowerName = new Map<string, Zone>(); // not limited: there are few zones
-let last: { name: string; zone: Zone | null } = { name: '', zone: null }; // the last request, as entries come phone by phone
+const zones = new Map<string, Zone | null>(); // null: the name is no zone
 let cachedOffsets = 0;
 
 function findZone(name: string): Zone | null {
-  if (last.name === name) return last.zone;
-  let zone = zonesByName.get(name);
+  if (name.length > 64) return null;
+  let zone = zones.get(name);
   if (zone === undefined) {
+    if (zones.size >= maxCachedZones) zones.clear(); // phones send any names
     zone = makeZone(name);
-    if (zonesByName.size >= maxCachedNames) zonesByName.clear(); // limit the map, because phones send the names
-    zonesByName.set(name, zone);
+    zones.set(name, zone);
   }
-  last = { name, zone };
   return zone;
 }
 
 function makeZone(name: string): Zone | null {
   if (!/^[A-Za-z][\w+\-/]*$/.test(name)) return null;
-  const known = zonesByLowerName.get(name.toLowerCase());
-  if (known !== undefined) return known;
   try {
     const formatter = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -88,9 +83,7 @@ function makeZone(name: string): Zone | null {
       minute: 'numeric',
       second: 'numeric',
     });
-    const zone = { formatter, offsets: new Map<number, number | null>() };
-    zonesByLowerName.set(name.toLowerCase(), zone);
-    return zone;
+    return { formatter, offsets: new Map() };
   } catch {
     return null;
   }
@@ -98,10 +91,10 @@ function makeZone(name: string): Zone | null {
 
 /** True for a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
 export function isTimeZone(zone: unknown): zone is string {
-  return typeof zone === 'string' && zone.length <= 64 && findZone(zone) !== null;
+  return typeof zone === 'string' && findZone(zone) !== null;
 }
 
-/** The time zone in an entry, if it is valid; otherwise null. */
+/** The time zone in an entry; null: it has no valid one. */
 export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
@@ -109,7 +102,7 @@ export function zoneNamed({ metadata }: Entry): string | null {
 /** s by which local time in `zone` is ahead of UTC. Throws a `RangeError` for an unknown zone or impossible time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
-  const found = isTimeZone(zone) ? findZone(zone) : null;
+  const found = findZone(zone);
   if (found === null) throw new RangeError(`expected an IANA time zone, found ${JSON.stringify(zone)}`);
   const second = Math.floor(ts);
   const bucket = Math.floor(second / bucketSeconds);
@@ -117,7 +110,7 @@ export function zoneOffset(zone: string, ts: number): number {
   if (offset === undefined) {
     offset = bucketOffset(found, bucket);
     if (cachedOffsets >= maxCachedOffsets) {
-      for (const each of zonesByLowerName.values()) each.offsets.clear();
+      for (const each of zones.values()) each?.offsets.clear();
       cachedOffsets = 0;
     }
     found.offsets.set(bucket, offset);

@@ -1,4 +1,3 @@
-// Fields that all forms of a trip share: zones, stops and estimated lengths.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
 import type {

@@ -1,5 +1,4 @@
-// Users, and the tokens for their accounts.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AppId } from './apps.ts';
 import { idOf } from './ids.ts';
 
@@ -117,6 +116,4 @@ export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
 }
 
 /** The hash of a token, which the store keeps: SHA-256 as hex. */
-export function tokenHash(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
-}
+export const tokenHash = (token: string): string => hash('sha256', token, 'hex');

@@ -1,5 +1,3 @@
-// Metres between locations and along a path, on a sphere.
-
 /** m, mean radius of the earth; the value of e-mission, so that lengths agree */
 export const earthRadius = 6_371_000;
 

@@ -1,5 +1,3 @@
-// Quantiles of numbers.
-
 /** The `q` quantile (0 to 1) by linear interpolation; NaN for no values. */
 export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) return Number.NaN;
