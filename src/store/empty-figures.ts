@@ -1,9 +1,8 @@
-// The figures of a person before any are read.
 import { initialPipelineState } from '../model/pipeline-state.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { PersonFigures } from './store.ts';
 
-/** The figures of a person of whom only the record is read. */
+/** The figures of a person before any are read. */
 export const emptyFigures = (user: UserRecord): PersonFigures => ({
   user,
   registered_ts: user.update_ts,

@@ -21,7 +21,6 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
   return storeOver(await openEngine(address, options));
 }
 
-/** Opens the engine of a store. Throws like `openStore`. */
 async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
     const { openMongoEngine } = await import('./mongodb/mongodb-engine.ts');
@@ -31,7 +30,6 @@ async function openEngine(address: string, options: OpenOptions): Promise<Engine
   return openSqliteEngine(folderOf(address), options);
 }
 
-/** The folder of an embedded store. Throws `MOBILITY_STORE_ADDRESS` for other addresses. */
 function folderOf(address: string): string {
   const folder = folderIn(address);
   // `C:` may be a drive. Two or more letters before the colon name another kind of store.

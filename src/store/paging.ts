@@ -18,7 +18,7 @@ export interface EntryPart {
 /** A query for all matching entries. `limit`: entries per request. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
-/** True if an entry with this identity is pending or in the timeseries. */
+/** True if the entry is pending or in the timeseries. */
 export async function hasEntry(
   { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
   userId: string,
@@ -60,7 +60,7 @@ export async function* entryPages(
   }
 }
 
-/** Every entry of a query, in its order. */
+/** Every entry of a query. */
 export async function* everyEntry(
   part: EntryPart,
   userId: string,

@@ -247,8 +247,12 @@ const rowsAtOnce = 100; // rows per transaction
 
 async function copyRows(from: Engine, to: Engine, user: string, { table, write, remove }: Difference): Promise<void> {
   for (const keys of partsOf(write, rowsAtOnce)) {
-    const found = await from.read((rows) => Promise.all(keys.map((key) => rows.find(table, { where: key }))));
-    await to.write(user, (rows) => rows.put(table, found.flat()));
+    const found = await from.read(async (rows) => {
+      const copied: AnyRow[] = [];
+      for (const key of keys) copied.push(...(await rows.find(table, { where: key })));
+      return copied;
+    });
+    await to.write(user, (rows) => rows.put(table, found));
   }
   for (const keys of partsOf(remove, rowsAtOnce)) {
     await to.write(user, async (rows) => {

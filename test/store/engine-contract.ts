@@ -334,14 +334,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       }
     });
 
-    it('allows several statements at once in one read or write', async () => {
-      const user = newUser();
-      const keys = ['a', 'b', 'c', 'd'];
-      await engine.write(user, (rows) => Promise.all(keys.map((key) => rows.put(documents, [documentOf(user, key)]))));
-      const counts = await engine.read((rows) => Promise.all(keys.map((key) => rows.total(documents, { user, key }))));
-      expect(counts).toEqual([1, 1, 1, 1]);
-    });
-
     it('names table and row if a row is damaged', async () => {
       const fresh = await open();
       const user = newUser();

@@ -1,5 +1,5 @@
-// Rows of `batches`: each has up to 1,000 pending entries of one put.
-import { dataTime, type Entry } from '../../model/entry.ts';
+// Rows of `batches`, see `tables.ts`.
+import { dataTime, type Entry, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { believedAhead, maxTime } from '../../model/time.ts';
@@ -107,23 +107,18 @@ function toHeader(entries: readonly PendingEntry[]): BatchHeader {
   return header;
 }
 
-/** Calls `visit` with the identity and the index of each entry of a row. */
-export function eachIdentity(
-  { keys, write_ts }: Pick<BatchHeader, 'keys' | 'write_ts'>,
-  visit: (key: string, writeTs: number, place: number) => void,
-): void {
-  let place = 0;
-  for (const [key, count] of keys) {
-    for (const end = place + count; place < end; place++) visit(key, write_ts[place]!, place);
-  }
+/** The identities of the entries of a row, in its order. */
+export function identitiesIn({ keys, write_ts }: BatchHeader): Identity[] {
+  const keyOfEach = keys.flatMap(([key, count]) => new Array<string>(count).fill(key));
+  return keyOfEach.map((key, place) => ({ key, write_ts: write_ts[place]! }));
 }
 
 /** When the service first received the entry at an index. */
-export function receiptAt({ received_ts }: Pick<BatchHeader, 'received_ts'>, place: number): number {
+export function receiptAt({ received_ts }: BatchHeader, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** Parses the `waiting` column of a row. Throws `MOBILITY_STORE_DAMAGED` if that is impossible. */
+/** Parses the `waiting` column of a row. */
 export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }

@@ -27,14 +27,14 @@ export interface Connection {
   readonly writeConcern: WriteConcernSettings;
 }
 
-/** The application that the driver names to the server. */
+/** Names this program to the server. */
 export const appName = 'mobility';
 
 const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/** Connects. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
+/** Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
 export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;

@@ -1,4 +1,3 @@
-// The engine on MongoDB: rows in transactions, the server's clock, its disk.
 import type { Engine } from '../rows/rows.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
 import { aboutOf, ensureStore } from './layout.ts';

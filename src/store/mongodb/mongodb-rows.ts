@@ -7,7 +7,7 @@ import { accounts } from '../rows/tables.ts';
 import { documentOf, filterOf, keyOf, rowOf, sortOf } from './row-documents.ts';
 
 /** A part of the bytes of a row. */
-export interface PartRow {
+interface PartRow {
   user: string;
   table: string;
   /** JSON of the values of the row's key columns. */
@@ -31,8 +31,7 @@ const partLength = 8 * 2 ** 20;
 /** Documents. More than fit into 16 MiB, the limit of the server, so that a smaller result needs only one command. */
 const batchSize = 1_000_000;
 
-/** The database, the session and the user for which rows are read and written. */
-export interface Scope {
+interface Scope {
   db: Db;
   /** null: outside of a transaction. Then a second statement throws `SecondStatement`. */
   session: ClientSession | null;
@@ -45,24 +44,11 @@ export class SecondStatement extends Error {}
 
 /**
  * Runs `work` on the rows of a scope, then writes to the account of its user. So if two transactions of a user overlap,
- * both write this document: one of them fails and runs again. Statements run one after another, since MongoDB allows no
- * parallel statements in a transaction.
+ * both write this document: one of them fails and runs again.
  */
 export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
-  let last: Promise<unknown> = Promise.resolve();
-  const queued = <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const result = last.then(statement);
-    last = result.catch(() => {});
-    return result;
-  };
-  const result = await work({
-    find: <Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>) =>
-      queued(() => rows.find(table, query, columns)) as Promise<(Row & Summed)[]>,
-    total: (table, where, column) => queued(() => rows.total(table, where, column)),
-    put: (table, some) => queued(() => rows.put(table, some)),
-    remove: (table, where, limit) => queued(() => rows.remove(table, where, limit)),
-  });
+  const result = await work(rows as unknown as WritableRows);
   await rows.touchAccount();
   return result;
 }

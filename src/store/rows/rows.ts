@@ -1,5 +1,6 @@
 // The interface between the rules of the store and its engines: transactions that read and write rows of tables.
 // The rules are in `rules/`. SQLite and MongoDB each implement `Engine`.
+import type { Store } from '../store.ts';
 
 /** A value of a column. */
 export type ColumnValue = string | number | null | Uint8Array;
@@ -68,16 +69,14 @@ export interface WritableRows extends Rows {
  * A database with rows. Texts may contain any characters. Numbers are doubles and are restored exactly. Errors reject
  * as `MOBILITY_STORE_FULL`, `_UNAVAILABLE`, `_BUSY` or `_DAMAGED`.
  */
-export interface Engine {
-  /** The address without credentials. */
-  readonly address: string;
-  /** Runs `work` on one snapshot. `work` must await only calls of `rows`. */
+export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'version' | 'close'> {
+  /** Runs `work` on one snapshot. `work` must await only calls of `rows`, one after another. */
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction, and resolves when the commit is durable. Writes of one user run one after another,
    * also across processes. After a conflict with another writer or a violated unique index, the engine runs `work`
-   * again. So `work` must change nothing in memory and await only calls of `rows`. If it throws, the transaction is
-   * rolled back.
+   * again. So `work` must change nothing in memory, and await only calls of `rows`, one after another. If it throws,
+   * the transaction is rolled back.
    */
   write<T>(user: string | null, work: (rows: WritableRows) => Promise<T>): Promise<T>;
   /** The clock that all processes of the store share; seconds since the epoch. */
@@ -86,12 +85,6 @@ export interface Engine {
   forget(): Promise<void>;
   /** Checks the engine's own structures, such as pages and indexes. Returns the problems found. */
   check(): Promise<string[]>;
-  /** Does a small write and a small read. */
-  ping(): Promise<void>;
-  /** Bytes that the store takes on disk, and bytes that are free there; null: the server does not report it. */
-  disk(): Promise<{ bytes: number; free: number | null }>;
-  version(): Promise<string>;
-  close(): Promise<void>;
 }
 
 /** Options for opening a store. An engine ignores options that it does not use. */

@@ -276,7 +276,6 @@ export const allTables: readonly Table<never>[] = [
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
-/** The type of a value for each kind of column. */
 interface Values {
   text: string;
   'text?': string | null;

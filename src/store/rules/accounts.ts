@@ -9,13 +9,15 @@ import { initialPipelineState, type Lease, type Leases, type PipelineState, type
 
 /** The row of a newly registered user. */
 export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
-  const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
   return {
     user,
     registered_ts: now,
     audit_key: newUuid(),
     stage,
-    ...lease,
+    fence: 0,
+    owner: null,
+    expires_ts: 0,
+    seconds: 0,
     due: 0,
     version: null,
     zoned: 0,
@@ -126,8 +128,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
   };
 }
 
-/** The number of states held in memory at a time. */
-const statesAtOnce = 1000;
+const statesAtOnce = 1000; // in memory
 
 // ---------------------------------------------------------------- leases
 

@@ -1,4 +1,3 @@
-// Reads batches, and removes entries from them.
 import type { Entry } from '../../model/entry.ts';
 import { batchRows, entriesIn, type PendingEntry, readHeader, receiptAt } from '../chunks/batch.ts';
 import type { WritableRows } from '../rows/rows.ts';

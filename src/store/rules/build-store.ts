@@ -1,4 +1,3 @@
-// Builds the store over an engine. Both engines share these rules.
 import { guardClosing } from '../closing-guard.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
@@ -15,7 +14,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** The store over an engine. Closing the store closes the engine. */
+/** Builds the store over an engine, for both engines by the same rules. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const { guard, close } = guardClosing(engine.address);

@@ -15,12 +15,11 @@ const mostCharacters = 2 ** 20;
 
 const keptFor = 30_000; // ms since the last use. Then the cache drops a chunk, as another process may erase the user
 
-const kept = new Map<string, StoredEntries>();
-const used = new Map<string, number>();
+const kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
 let size = 0;
 let caches = 0;
 
-/** The cached chunks of a store, by checksum. The chunks that were used last stay. */
+/** The cached chunks of a store. The chunks that were used last stay. */
 export class ChunkCache {
   private readonly id = caches++;
   private sweep: NodeJS.Timeout | undefined;
@@ -31,7 +30,7 @@ export class ChunkCache {
    */
   async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
     // All are looked up before any is cached, since caching one may drop another.
-    const found = heads.map((head) => kept.get(this.nameOf(head)));
+    const found = heads.map((head) => kept.get(this.nameOf(head))?.entries);
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
@@ -53,8 +52,7 @@ export class ChunkCache {
   keep(head: ChunkHead, entries: StoredEntries): void {
     const name = this.nameOf(head);
     drop(name);
-    kept.set(name, entries);
-    used.set(name, Date.now());
+    kept.set(name, { entries, used: Date.now() });
     this.sweep ??= setTimeout(() => this.dropUnused(), keptFor).unref();
     size += entries.size;
     for (const oldest of kept.keys()) {
@@ -63,14 +61,13 @@ export class ChunkCache {
     }
   }
 
-  /** Drops all chunks of a user. */
   forget(user: string): void {
     for (const name of kept.keys()) if (name.startsWith(`${this.id} ${user} `)) drop(name);
   }
 
   private dropUnused(): void {
-    for (const [name, at] of used) if (Date.now() - at >= keptFor) drop(name);
-    this.sweep = used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
+    for (const [name, { used }] of kept) if (Date.now() - used >= keptFor) drop(name);
+    this.sweep = kept.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
   }
 
   private nameOf({ user, first, key, sum }: ChunkHead): string {
@@ -79,7 +76,6 @@ export class ChunkCache {
 }
 
 function drop(name: string): void {
-  size -= kept.get(name)?.size ?? 0;
+  size -= kept.get(name)?.entries.size ?? 0;
   kept.delete(name);
-  used.delete(name);
 }

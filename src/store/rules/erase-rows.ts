@@ -1,4 +1,3 @@
-// Erases a user, and counts the rows of a user.
 import type { Engine, Rows, Table } from '../rows/rows.ts';
 import {
   accounts,
@@ -23,7 +22,6 @@ type Counts = Record<Collection, number>;
 /** Rows per transaction of an erasure. Puts of other users wait during a transaction. */
 const rowsAtOnce = 200;
 
-/** The number of entries or rows of a user in each collection. */
 export function countsOf(engine: Engine, user: string): Promise<Counts> {
   return engine.read(async (rows) => ({
     usercache: await rows.total(batches, { user }, 'count'),

@@ -1,4 +1,3 @@
-// Makes rows of the error timeseries.
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';

@@ -1,4 +1,3 @@
-// The error timeseries: stores and recovers rejected entries.
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import type { PendingEntry } from '../chunks/batch.ts';

@@ -1,4 +1,3 @@
-// Reads the figures of users from several tables in one snapshot.
 import type { JsonObject } from '../../model/json.ts';
 import { isForPages } from '../../model/user.ts';
 import { emptyFigures } from '../empty-figures.ts';

@@ -15,8 +15,7 @@ export interface PagePart {
 /** Characters of opened JSON after which a page ends. So a page of large entries has fewer entries than its limit. */
 const pageSize = 16 * 2 ** 20;
 
-/** A page of stored entries. */
-export interface StoredPage {
+interface StoredPage {
   found: StoredEntry[];
   next: EntryCursor | null;
 }

@@ -1,6 +1,5 @@
-// Looks up identities in usercache, timeseries and error timeseries.
 import { type Identity, identityText } from '../../model/entry.ts';
-import { eachIdentity, readHeader, receiptAt } from '../chunks/batch.ts';
+import { identitiesIn, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
@@ -53,13 +52,13 @@ export async function loadKnown(
     }
   }
   for (const row of pending) {
-    const batch = readHeader(row);
-    eachIdentity(batch, (key, write_ts, place) => {
-      const name = identityText({ key, write_ts });
-      if (!wanted.has(name)) return;
-      const failed = batch.failed[place] ?? failedBefore(name);
-      known.set(name, { received_ts: receiptAt(batch, place), pending: { batch: row.id, place }, failed });
-    });
+    const header = readHeader(row);
+    for (const [place, identity] of identitiesIn(header).entries()) {
+      const name = identityText(identity);
+      if (!wanted.has(name)) continue;
+      const failed = header.failed[place] ?? failedBefore(name);
+      known.set(name, { received_ts: receiptAt(header, place), pending: { batch: row.id, place }, failed });
+    }
   }
   return known;
 }
@@ -77,19 +76,8 @@ async function chunksAround(rows: Rows, user: string, times: Float64Array): Prom
     const from = Math.floor(first / chunkDay) * chunkDay;
     const where = { user, first: { gte: from, lte: last }, last: { gte: first } };
     const heads = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'sum']);
-    const touched = heads.filter((head) => isBetween(times, head));
+    const touched = heads.filter((head) => times.some((ts) => ts >= head.first && ts <= head.last));
     if (touched.length > 0) groups.push(touched);
   }
   return groups;
-}
-
-/** True if one of the ascending times lies within a chunk. */
-function isBetween(times: Float64Array, { first, last }: { first: number; last: number }): boolean {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! < first) low = middle + 1;
-    else high = middle;
-  }
-  return low < times.length && times[low]! <= last;
 }

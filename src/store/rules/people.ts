@@ -53,7 +53,6 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
   };
 }
 
-/** The query for the next users in the order of UUIDs. */
 export const pageQuery = ({ study, after = '', limit }: UserPage): Query<PersonRow> => ({
   where: { ...(study !== undefined && { study }), uuid: { gt: after } },
   order: ['uuid'],
@@ -196,7 +195,6 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
-/** See `Studies.removeIdle`. */
 async function removeIdle(
   rows: WritableRows,
   study: string,

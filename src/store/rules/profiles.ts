@@ -1,4 +1,3 @@
-// Profiles: what the apps report about themselves and their users.
 import type { JsonObject } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';

@@ -1,4 +1,3 @@
-// The timeseries: the long-term store of entries, in chunks.
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
@@ -110,9 +109,8 @@ async function readFacts(
 
 const chunksAtOnce = 64;
 
-/** The most heads of chunks that one statement reads; the first statement for a page with few entries reads fewer. */
+/** The most heads of chunks that one statement reads. A month has some 31 chunks of one key. */
 const headsAtOnce = 200;
-const headsOfShortPage = 64; // a month has some 31 chunks of one key
 
 /**
  * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
@@ -125,7 +123,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
   const ofKeys = keys && { key: { in: [...new Set(keys)] } };
   const bound = { from: from - longest(time, from), to };
   const pending: Head[] = [];
-  for (let limit = query.limit < entriesAhead ? headsOfShortPage : headsAtOnce; ; ) {
+  for (let limit = headsAtOnce; ; ) {
     const where = { user, ...ofKeys, ...which, [low]: { gte: bound.from, lte: bound.to }, [high]: { gte: from } };
     const order = [descending ? `-${low}` : low] as Query<ChunkRow>['order'];
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
@@ -146,7 +144,6 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
       yield pending.splice(0, ready < 0 ? pending.length : ready);
     }
     if (isLast) return;
-    limit = Math.max(limit, headsAtOnce);
     if (descending) bound.to = edge!;
     else bound.from = edge!;
   }

@@ -1,4 +1,3 @@
-// The chain of trips of each user.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import type { BriefRecord, TripRecord } from '../../model/trip.ts';
@@ -82,10 +81,8 @@ export function trips(engine: Engine): Trips {
     outlines: (userId, chainTs) =>
       engine.read(async (rows) => {
         const outlines: TripOutline[] = [];
-        for (const some of partsOf(
-          [...new Set(chainTs)].sort((a, b) => a - b),
-          linksAtOnce,
-        )) {
+        const ascending = [...new Set(chainTs)].sort((a, b) => a - b);
+        for (const some of partsOf(ascending, linksAtOnce)) {
           const found = await briefsIn(rows, { user: userId, ...onlyTrips, chain_ts: { in: some } });
           outlines.push(...found.map(outlineOf));
         }

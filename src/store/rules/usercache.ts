@@ -1,4 +1,3 @@
-// The usercache: pending entries.
 import { dataTime, type Identity, identityText } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isMobilityError, type MobilityError } from '../../model/mobility-error.ts';
@@ -92,7 +91,6 @@ export async function addPending(rows: WritableRows, user: string, pending: read
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, pending));
 }
 
-/** Removes the pending entries with these identities from their batches. */
 async function removePending(
   rows: WritableRows,
   user: string,

@@ -3,7 +3,6 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite';
 
-/** A value that is bound to a statement or read from a row. */
 export type SqlValue = string | number | null | Uint8Array;
 
 /** A prepared statement. The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
@@ -54,7 +53,6 @@ function locationOf(path: string): string | URL {
   return url;
 }
 
-/** True if the file system of the file is mounted read-only. */
 export function isOnReadOnlyMount(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

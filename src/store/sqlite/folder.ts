@@ -14,7 +14,7 @@ import { storeError } from './sqlite-errors.ts';
 /** The `application_id` of a store's file in SQLite: `mobi` in ASCII. */
 export const applicationId = 0x6d6f6269;
 
-/** The path of the database in the folder of a store. */
+/** The path of the database of a store. */
 export function databaseIn(folder: string): string {
   return join(folder, 'mobility.db');
 }
@@ -81,10 +81,10 @@ function writeSchema(connection: Connection): void {
   connection.exec('PRAGMA auto_vacuum = INCREMENTAL'); // so that `wipe` can remove free pages from the file
   connection.exec(`PRAGMA application_id = ${applicationId}`);
   connection.exec(`PRAGMA user_version = ${storeFormat}`);
-  connection.exec(`BEGIN; ${schema.join('; ')}; COMMIT`);
+  connection.exec(`BEGIN; ${schema}; INSERT INTO about VALUES ('ping', ''); COMMIT`);
 }
 
-/** Creates an empty file that only its owner can read and write. */
+/** Creates a file that only its owner can read and write. */
 export async function makeEmpty(path: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
 }
@@ -111,7 +111,6 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle.close();
 }
 
-/** The error for a file with unexpected content. */
 function damagedFile(path: string, expected: string, found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_DAMAGED',

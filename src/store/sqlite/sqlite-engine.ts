@@ -1,11 +1,12 @@
 // The engine on SQLite: one file in one folder, for several processes on one machine.
-import { closeSync, constants, openSync } from 'node:fs';
-import { access, stat, statfs } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { isMobilityError } from '../../model/mobility-error.ts';
 import type { Engine, OpenOptions } from '../rows/rows.ts';
 import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
-import { missingParts } from './schema.ts';
-import { openTransactions, type Transactions } from './sqlite-transactions.ts';
+import { schema } from './schema.ts';
+import { openTransactions } from './sqlite-transactions.ts';
 import { wipe } from './wipe.ts';
 
 /** Opens the store in `folder`. Throws the errors of `openFolder`. */
@@ -15,10 +16,14 @@ export async function openSqliteEngine(
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
-  await addMissingParts(file, path).catch(async (error) => {
-    await file.close();
-    throw error;
-  });
+  // Creates what the store lacks if an earlier version of this program made it, unless the file is read-only.
+  await file
+    .query((connection) => connection.exec(schema))
+    .catch(async (error) => {
+      if (isMobilityError(error, 'MOBILITY_STORE_READONLY')) return;
+      await file.close();
+      throw error;
+    });
   let handle: number | null = null; // for `wipe`
   return {
     address: `sqlite:${folder}`,
@@ -50,17 +55,6 @@ export async function openSqliteEngine(
       handle = null;
     },
   };
-}
-
-/** Creates tables and indexes that the store lacks, unless the file is read-only. */
-async function addMissingParts(file: Transactions, path: string): Promise<void> {
-  const missing = await file.query(missingParts);
-  if (missing.length === 0) return;
-  const isWritable = await access(path, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-  if (isWritable) await file.execute((connection) => connection.exec(missing.join('; ')));
 }
 
 async function sizeOf(path: string): Promise<number> {

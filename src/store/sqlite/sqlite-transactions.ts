@@ -17,25 +17,7 @@ const cachePages = 4_000; // 16 MB per connection
 const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is cut to this size when it is reused
 
 /** The open database file. */
-export interface Transactions {
-  /** Runs `work` in one snapshot, after the reads that were requested before. */
-  read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
-  /**
-   * Runs `work` in a transaction. It shares the transaction with other writes that are requested in the same turn of
-   * the event loop; a failed write does not fail the others. Resolves when the commit is on disk. `work` must await
-   * only calls of `rows`.
-   */
-  write<T>(work: (rows: WritableRows) => Promise<T>): Promise<T>;
-  /**
-   * Runs statements outside of a transaction, after the writes that were requested before. Retries while other
-   * processes have locked the file.
-   */
-  execute<T>(work: (connection: Connection) => T): Promise<T>;
-  /** Runs statements that change nothing, after the reads that were requested before. */
-  query<T>(work: (connection: Connection) => T): Promise<T>;
-  /** Waits for running transactions, and closes the file. */
-  close(): Promise<void>;
-}
+export type Transactions = Awaited<ReturnType<typeof openTransactions>>;
 
 /** Settings that every connection needs. SQLite stores none of them in the file. */
 export function setUp(connection: Connection): void {
@@ -66,7 +48,6 @@ interface OpenConnection {
   sql(text: string): Statement;
 }
 
-/** Opens a connection, sets it up and runs `begin` on it. */
 async function openFile(path: string, limit: number, begin = (_: Connection): void => {}): Promise<OpenConnection> {
   const connection = connect(path);
   const attempt = (): void => {
@@ -93,10 +74,10 @@ interface Job {
 }
 
 /**
- * Opens a file that `folder.ts` created and checked. Writes nothing before the first `write`. A call waits for other
+ * Opens a file that `folder.ts` created and checked. Writes nothing before the first write. A call waits for other
  * processes for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
  */
-export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
+export async function openTransactions(path: string, busySeconds = busyLimit) {
   const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
   /** Runs `task` and converts its errors to errors of the store. */
   const withStoreErrors = <T>(task: () => Promise<T>): Promise<T> =>
@@ -109,6 +90,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   const jobs: Job[] = [];
   const reads = queue();
   const writes = queue();
+  const onReader = <T>(work: () => T | Promise<T>): Promise<T> => reads(() => withStoreErrors(() => retried(work)));
 
   /** The connection for writes. The first write turns write-ahead logging on. */
   const writing = async (): Promise<OpenConnection> => {
@@ -148,21 +130,29 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   };
 
   return {
-    read: (work) => reads(() => withStoreErrors(() => retried(() => inSnapshot(reader, work)))),
-    write: (work) =>
+    /** Runs `work` in one snapshot, after the reads that were requested before. */
+    read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
+    /**
+     * Runs `work` in a transaction. It shares the transaction with other writes that are requested in the same turn of
+     * the event loop; a failed write does not fail the others. Resolves when the commit is on disk.
+     */
+    write: <T>(work: (rows: WritableRows) => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
         if (isFirst) setImmediate(() => void writes(drain));
       }),
-    execute: (work) =>
+    /** Runs statements outside of a transaction, after the writes that were requested before. */
+    execute: <T>(work: (connection: Connection) => T): Promise<T> =>
       writes(() =>
         withStoreErrors(async () => {
           const { connection } = await writing();
           return retried(() => work(connection));
         }),
       ),
-    query: (work) => reads(() => withStoreErrors(() => retried(() => work(reader.connection)))),
-    close: async () => {
+    /** Runs statements outside of a transaction, after the reads that were requested before. */
+    query: <T>(work: (connection: Connection) => T): Promise<T> => onReader(() => work(reader.connection)),
+    /** Waits for running transactions, and closes the file. */
+    close: async (): Promise<void> => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();
       if (writer === null) return;
@@ -196,8 +186,8 @@ async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise
 }
 
 /**
- * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`: functions that resolve or
- * reject the jobs that ran. `rest`: jobs that did not run. If it throws, nothing was stored.
+ * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`: resolve or reject the jobs
+ * that ran. `rest`: jobs that did not run. If it throws, nothing was stored.
  */
 async function inTransaction(
   open: OpenConnection,
@@ -252,7 +242,6 @@ function replacedFile(path: string, found: string | null): MobilityError {
   );
 }
 
-/** Turns write-ahead logging on. */
 function beginLog(connection: Connection, path: string): void {
   accessSync(path, constants.W_OK);
   const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
