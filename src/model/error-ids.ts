@@ -1,7 +1,7 @@
 // Ids of rows in the error timeseries. They are the same in every store.
 import type { Identity } from './entry.ts';
 import { idOf } from './ids.ts';
-import { isJsonObject, type JsonValue } from './json.ts';
+import { asObject, type JsonValue } from './json.ts';
 import { jsonText } from './json-text.ts';
 
 /** Id of the error of an entry that could not be converted. */
@@ -14,12 +14,10 @@ export function unusableIdOf(entry: JsonValue): string {
   return idOf('unusable', jsonText(entry));
 }
 
-/** Characters. Keys of entries are shorter, but an unusable entry may have any text as its key. */
-const longestKey = 1000;
+const longestKey = 1000; // characters. Keys of entries are shorter, but an unusable entry may have any key
 
 /** The key of an unusable entry, or its beginning, for lists and counts; null if it has none. */
 export function unusableKeyOf(entry: JsonValue): string | null {
-  const metadata = isJsonObject(entry) ? entry.metadata : null;
-  const key = isJsonObject(metadata) ? metadata.key : null;
+  const { key } = asObject(asObject(entry).metadata);
   return typeof key === 'string' ? key.slice(0, longestKey) : null;
 }

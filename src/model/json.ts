@@ -11,6 +11,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value if it is a JSON object, else an empty one. */
+export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
 /** Parses a JSON object; null for another value or invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {

@@ -39,7 +39,7 @@ export interface PipelineState {
   locations_from: 'background/filtered_location' | 'background/location' | null;
   /** Time of the first location, gaps after the last trip, and last state of the phone; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
-  /** The exclusions with which trips were derived. */
+  /** With which trips were derived. */
   set_aside: readonly Exclusion[];
   /** null: `mobility retain` removed nothing. */
   retained: Retained | null;
@@ -47,7 +47,7 @@ export interface PipelineState {
   cells: readonly string[] | null;
   /** Ids of the transit feeds with stops in these cells, when trips were derived. */
   feeds: readonly string[];
-  /** How many drafts are stored. */
+  /** The number of stored drafts. */
   drafts: number;
   /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
   places: string | null;

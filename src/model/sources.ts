@@ -1,12 +1,12 @@
 import type { Entry } from './entry.ts';
-import { isJsonObject } from './json.ts';
+import { asObject } from './json.ts';
 
 /** The source of an entry: all phones of one platform are one source, and each other program is one. */
 export function sourceOf({ metadata: { platform, origin } }: Entry): string {
-  if (typeof platform === 'string' && isPhone(platform)) return platform;
   const name = String(platform).toLowerCase();
   if (isPhone(name)) return name;
-  return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
+  const { program } = asObject(origin);
+  return `other/${typeof program === 'string' ? program : ''}`;
 }
 
 /** Names that a correction may use for the source of an entry: for `other/owntracks` also `other` and `owntracks`. */

@@ -1,5 +1,5 @@
 // The configuration of a study for today's app: completes it from a few settings, and checks it.
-import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
+import { asObject, isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
 /** The name of the file with the configuration. */
@@ -25,7 +25,7 @@ export function studyConfig(
 ): JsonObject {
   const before = study.config ?? {};
   const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
-  const { subgroups: ___, ...opcode } = objectAt(wanted, 'opcode');
+  const { subgroups: ___, ...opcode } = asObject(wanted.opcode);
   const isOfThreeParts = wanted.opcode === undefined && (study.config ?? given).version !== undefined;
   const lists = isJsonObject(wanted.label_options) ? wanted.label_options : wanted.label_lists;
   const isOwn = lists !== undefined && typeof given.label_options !== 'string';
@@ -33,7 +33,7 @@ export function studyConfig(
     ...wanted,
     ...(isOwn && { label_lists: lists, label_options: `${address}/configs/${labelsFileName(study.name)}` }),
     url_abbreviation: study.name,
-    server: { aggregate_call_auth: 'user_only', ...objectAt(wanted, 'server'), connectUrl: `${address}/` },
+    server: { aggregate_call_auth: 'user_only', ...asObject(wanted.server), connectUrl: `${address}/` },
     ...(!isOfThreeParts && {
       opcode: {
         ...opcode,
@@ -90,14 +90,8 @@ const usualContacts: Readonly<Record<string, string>> = {
 
 /** The default configuration of a study: texts in English, and in the language of the study. */
 function usual({ name, language = 'en' }: StudySettings): JsonObject {
-  const translated: JsonObject = {};
-  for (const one of ['en', language])
-    translated[one] = {
-      deployment_partner_name: name,
-      deployment_name: name,
-      ...usualTexts[one],
-      research_questions: [],
-    };
+  const names = { deployment_partner_name: name, deployment_name: name };
+  const textsIn = (one: string): JsonObject => ({ ...names, ...usualTexts[one], research_questions: [] });
   return {
     intro: {
       program_or_study: 'study',
@@ -105,7 +99,7 @@ function usual({ name, language = 'en' }: StudySettings): JsonObject {
       start_year: '2026',
       program_admin_contact: usualContacts[language] ?? usualContacts.en!,
       deployment_partner_name: name,
-      translated_text: translated,
+      translated_text: { en: textsIn('en'), [language]: textsIn(language) },
     },
     survey_info: { surveys: {}, 'trip-labels': 'MULTILABEL' },
     display_config: { use_imperial: false },
@@ -115,14 +109,12 @@ function usual({ name, language = 'en' }: StudySettings): JsonObject {
 
 /** Merges objects member by member. Any other value replaces the one before. */
 function merged(base: JsonObject, over: JsonObject): JsonObject {
-  const pairs = Object.entries(over).map(([name, value]): [string, JsonValue | undefined] => {
+  const pairs = Object.entries(over).map(([name, value]) => {
     const there = Object.hasOwn(base, name) ? base[name] : undefined;
     return [name, isJsonObject(there) && isJsonObject(value) ? merged(there, value) : value];
   });
   return { ...base, ...Object.fromEntries(pairs) };
 }
-
-const objectAt = (config: JsonObject, name: string): JsonObject => (isJsonObject(config[name]) ? config[name] : {});
 
 type Check = (value: JsonValue | undefined) => boolean;
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import { asObject, isJsonObject, type JsonValue } from './json.ts';
 import type { StudySettings } from './study.ts';
 
 /** The texts of a study in one language, without HTML; empty if the study has none. */
@@ -21,12 +21,12 @@ export interface StudyTexts {
  * texts are used where a language lacks one.
  */
 export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]): StudyTexts {
-  const intro = objectAt(config ?? {}, 'intro');
-  const translated = objectAt(intro, 'translated_text');
+  const intro = asObject(config?.intro);
+  const translated = asObject(intro.translated_text);
   const offered = Object.keys(translated).filter((one) => isJsonObject(translated[one]));
   const own = [first, 'en', ...offered].find((one) => one !== undefined && offered.includes(one)) ?? 'en';
   const language = preferred.find((one) => offered.includes(one)) ?? own;
-  const texts = { ...objectAt(translated, 'en'), ...objectAt(translated, language) };
+  const texts = { ...asObject(translated.en), ...asObject(translated[language]) };
   const text = (field: string): string => plain(texts[field]);
   return {
     language,
@@ -42,8 +42,6 @@ export function studyTexts({ name, config, language: first }: StudySettings, pre
     contact: plain(intro.program_admin_contact),
   };
 }
-
-const objectAt = (object: JsonObject, name: string): JsonObject => (isJsonObject(object[name]) ? object[name] : {});
 
 /** Removes HTML, which the app accepts in these texts. */
 const plain = (value: JsonValue | undefined): string =>

@@ -84,9 +84,8 @@ export interface Enrolment {
   /** The name by which they join. */
   study: string;
   subgroup: string;
-  /** The name of the account, if one is created. */
+  /** The name of the account, if one is created, and its token. */
   email: string;
-  /** The token for the account. */
   token: Omit<TokenRecord, 'user_id'>;
   now: number;
   /** True for a token that an operator made: it also admits to a closed study, and beyond lists and limits. */

@@ -119,7 +119,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** The offset during a quarter of an hour; null if it changes in that quarter: some clocks change at 00:01. */
+/** null: the offset changes in that quarter of an hour. Some clocks change at 00:01. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
@@ -136,11 +136,7 @@ function exactOffset({ formatter }: Zone, second: number): number {
 
 // ---------------------------------------------------------------- calendar
 
-interface CivilDate {
-  year: number;
-  month: number;
-  day: number;
-}
+type CivilDate = Pick<LocalDateTime, 'year' | 'month' | 'day'>;
 
 /** The date (proleptic Gregorian calendar) that is `days` days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
@@ -177,12 +173,9 @@ export function isDay(text: unknown): text is string {
   return dayText(civilFromDays(daysOf(text))) === text;
 }
 
-function daysOf(day: string): number {
-  return daysFromCivil({
-    year: Number(day.slice(0, 4)),
-    month: Number(day.slice(5, 7)),
-    day: Number(day.slice(8, 10)),
-  });
+function daysOf(text: string): number {
+  const [year, month, day] = text.split('-').map(Number) as [number, number, number];
+  return daysFromCivil({ year, month, day });
 }
 
 /** The day `count` days after `day` (before, if negative). Throws a `RangeError` beyond the years 1 to 9999. */
@@ -193,7 +186,7 @@ export function addDays(day: string, count: number): string {
 /** The month `YYYY-MM` before (`days` -1) or after (`days` 31) `month`. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
-/** The first and the last day of a month. */
+/** The first and last day of a month. */
 export const daysOfMonth = (month: string): { from: string; to: string } => ({
   from: `${month}-01`,
   to: addDays(`${monthBeside(month, 31)}-01`, -1),
@@ -207,7 +200,6 @@ export function daysOfWeek(day: string): { from: string; to: string } {
 
 // ---------------------------------------------------------------- instants
 
-/** An instant on the clocks of a zone. */
 interface LocalInstant {
   /** Local day, counted from 1970-01-01. */
   days: number;
@@ -276,11 +268,7 @@ export function localDay(ts: number, zone: string): string {
 export function timeOnClocks(local: number, zone: string): number {
   const before = local - zoneOffset(zone, local - secondsOfDay);
   const after = local - zoneOffset(zone, local + secondsOfDay);
-  return before + zoneOffset(zone, before) === local
-    ? before
-    : after + zoneOffset(zone, after) === local
-      ? after
-      : before;
+  return [before, after].find((ts) => ts + zoneOffset(zone, ts) === local) ?? before;
 }
 
 /**

@@ -1,4 +1,4 @@
-// Data derived by the pipeline: trips with sections and stops, the places between them, and the trip chain.
+// Data derived by the pipeline. Times without a comment are seconds since the epoch, lengths m, durations s.
 
 /** `[longitude, latitude]`, degrees WGS84. */
 export type Position = [longitude: number, latitude: number];
@@ -9,13 +9,12 @@ export interface Place {
   location: Position;
   /** Ids of its raw places: more than one if dropped trips were between them. */
   raw_places: string[];
-  /** When the user arrived; null for the first place. Seconds since the epoch. */
+  /** When the user arrived, and the time zone then; null for the first place. */
   enter_ts: number | null;
-  /** Time zone at `enter_ts`. */
   enter_zone: string | null;
   /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
-  /** Name of the segmentation method. */
+  /** Segmentation method, here and below: such as `DwellSegmentationTimeFilter`. */
   source: string;
   /** The name that a person gave it; absent: none. */
   name?: string;
@@ -31,7 +30,6 @@ export interface Section {
   /** Probability of this mode, and of all modes by name, 0 to 1; absent in trips of version 1. */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
-  /** s */
   duration: number;
   /** m, along the line */
   distance: number;
@@ -40,7 +38,6 @@ export interface Section {
   coordinates: Position[];
   /** m above sea level; null: the phone sent none */
   altitudes: (number | null)[];
-  /** seconds since the epoch */
   times: number[];
   /** m/s since the previous vertex; 0 for the first */
   speeds: number[];
@@ -79,7 +76,6 @@ export interface Stop {
   exit_loc: Position;
   /** m in a straight line */
   distance: number;
-  /** s */
   duration: number;
   /** Ids of the section before and the section after. */
   ending_section: string;
@@ -91,7 +87,6 @@ export interface Stop {
 export interface Trip {
   id: string;
   raw_trip: string;
-  /** Segmentation method, such as `DwellSegmentationTimeFilter`. */
   source: string;
   start_ts: number;
   end_ts: number;
@@ -101,7 +96,6 @@ export interface Trip {
   zone_guessed: boolean;
   start_loc: Position;
   end_loc: Position;
-  /** s */
   duration: number;
   /** m of sections and stops */
   distance: number;
@@ -224,7 +218,6 @@ export interface TripRecord {
   kind: 'trip' | 'dropped' | 'draft';
   /** Time of its first location; ascending and unique within a user. */
   chain_ts: number;
-  /** Start and end in the diary. */
   start_ts: number;
   end_ts: number;
   /** Local day of the start, `YYYY-MM-DD`. */
@@ -274,14 +267,13 @@ export interface BriefRecord
   untracked: Pick<Untracked, 'start_ts'> | null;
 }
 
-/** The outline of a trip: its ends and modes, without its line. */
+/** The ends and modes of a trip, without its line. */
 export interface TripOutline {
   chain_ts: number;
   start_ts: number;
   start_zone: string;
   start_loc: Position;
   end_loc: Position;
-  /** Mode and distance of each section. */
   sections: { sensed_mode: string; distance: number }[];
 }
 

@@ -8,7 +8,6 @@ export interface UserRecord {
   uuid: string;
   /** The name that the user logs in with, in the form of `userNameOf`. Older stores may have other forms. */
   user_email: string;
-  /** Last update of this record, seconds since the epoch. */
   update_ts: number;
   /** The study and the subgroup that the user joined; absent: none. */
   study?: string;

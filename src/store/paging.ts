@@ -1,4 +1,3 @@
-// Generators over whole lists: they ask the store for one part after another.
 import type { Entry, Identity } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
@@ -35,7 +34,7 @@ export async function* everyUser(
   { after, limit = pageSizes.users }: { after?: string; limit?: number } = {},
 ): AsyncGenerator<UserRecord, undefined> {
   for (let last = after; ; ) {
-    const page = await users.list({ ...(last !== undefined && { after: last }), limit });
+    const page = await users.list({ after: last, limit });
     yield* page;
     if (page.length < limit) return;
     last = page.at(-1)!.uuid;
@@ -76,7 +75,7 @@ export async function* errorPages(
   { limit = pageSizes.errors, ...which }: { key?: string; reason?: string; limit?: number } = {},
 ): AsyncGenerator<ErrorRow[], undefined> {
   for (let after: string | undefined; ; ) {
-    const page = await errors.list(userId, { ...which, ...(after !== undefined && { after }), limit });
+    const page = await errors.list(userId, { ...which, after, limit });
     // A part with large errors may have fewer than `limit` although more follow.
     if (page.length === 0) return;
     yield page;
@@ -84,7 +83,7 @@ export async function* errorPages(
   }
 }
 
-/** Every error of a user by id. `which`: only errors with this key or reason. */
+/** Every error of a user by id, or only errors with a key or reason. */
 export async function* everyError(
   store: Pick<Store, 'errors'>,
   userId: string,
@@ -100,7 +99,7 @@ export async function* everyLink(
   { from = Number.NEGATIVE_INFINITY, to, limit = pageSizes.links }: { from?: number; to?: number; limit?: number } = {},
 ): AsyncGenerator<TripRecord, undefined> {
   for (let start = from; ; ) {
-    const page = await trips.chain(userId, { from: start, ...(to !== undefined && { to }), limit });
+    const page = await trips.chain(userId, { from: start, to, limit });
     yield* page;
     if (page.length < limit) return;
     start = justAfter(page.at(-1)!.chain_ts);

@@ -1,5 +1,4 @@
-// The Store interface: each method documents its promise. Arguments and results are keys, ranges and plain values,
-// never queries of an engine.
+// The Store interface: each method documents its promise.
 import type { Dirty } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
@@ -20,8 +19,8 @@ export { initialPipelineState, type Lease, type PipelineState } from '../model/p
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers`
- * read across users.
+ * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers` read
+ * across users.
  *
  * Every method that writes about a user checks in its own transaction that the user is admitted: registered, and not
  * being erased. Otherwise it rejects with `MOBILITY_USER_UNKNOWN`, or with `MOBILITY_LEASE_LOST` if it takes a lease.
@@ -50,12 +49,7 @@ export interface Store {
   readonly leases: Leases;
   /** The number of rows or entries of one user in each collection. */
   counts(userId: string): Promise<Record<Collection, number>>;
-  /**
-   * Removes the user from every collection. Returns how many rows or entries each had. Can be repeated after an
-   * interruption. `keepRecord`: the row in `users` stays, so that the caller can find the user by name until it has
-   * finished its own part of the erasure. `keepTraces`: bytes of removed rows may stay in files until the next erasure
-   * without `keepTraces`, of any user.
-   */
+  /** Removes the user from every collection. Returns how many rows or entries each had. Repeat it after a failure. */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
   /** Users whose erasure, or copy from another store, has begun and not ended, sorted by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
@@ -69,9 +63,11 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Which parts of an erasure are left for later; see `Store.erase`. */
+/** Which parts of an erasure are left for later. */
 export interface Erasure {
+  /** The row in `users` stays: the caller finds the user by name until it has ended its own part of the erasure. */
   keepRecord?: boolean;
+  /** Bytes of removed rows may stay in files until the next erasure without `keepTraces`, of any user. */
   keepTraces?: boolean;
 }
 
@@ -89,7 +85,7 @@ export const collections = [
 /** The name of a collection. */
 export type Collection = (typeof collections)[number];
 
-/** A user whose data in the store are incomplete. */
+/** A user whose data are incomplete. */
 export interface Unfinished {
   user_id: string;
   stage: 'erasing' | 'arriving';
@@ -112,9 +108,9 @@ export interface UserRegistry {
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** False once an erasure has begun, and until a copy of the user from another store is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** The figures of one user, or of a list of users as in `list`. Reads one snapshot. */
+  /** The figures of one user, or of the users of a page, in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
-  /** Users in ascending order of UUIDs. `everyUser` in `paging.ts` iterates over all of them. */
+  /** Users in ascending order of UUIDs, see `everyUser`. */
   list(page: UserPage): Promise<UserRecord[]>;
 }
 
@@ -165,10 +161,7 @@ export interface Tokens {
   byHash(hash: string): Promise<TokenRecord | null>;
   /** All tokens of a user by `created_ts`, also expired and revoked ones. */
   list(userId: string): Promise<TokenRecord[]>;
-  /**
-   * Revokes a token of the user. Its record stays until the user is erased. False if the user has no such token, or it
-   * is revoked already.
-   */
+  /** Revokes a token of the user; its record stays. False if the user has no such token, or it is revoked already. */
   revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
   /** Records the last use of the token. An unknown token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
@@ -184,19 +177,15 @@ export interface Studies {
   /** All studies by name. */
   list(): Promise<StudyRecord[]>;
   /**
-   * Creates an account with the token if the study admits the person, and neither its members nor its joins of the last
-   * hour exceed its limits. Atomic. A token of an existing account changes nothing; two concurrent calls with one token
-   * create one account.
+   * Creates an account with the token if the study and its limits admit the person. Atomic. A token of an existing
+   * account changes nothing; two concurrent calls with one token create one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
   /** True if the hash belongs to a token of the study whose owner was erased. This token cannot join again. */
   hasErased(study: string, hash: string): Promise<boolean>;
   /** Lets a token of an erased owner join again. False if it was not blocked. */
   readmit(study: string, hash: string): Promise<boolean>;
-  /**
-   * Removes the study with its list of tokens of erased owners. A study with members is not removed. Returns the number
-   * of members.
-   */
+  /** Removes the study with its list of tokens of erased owners, unless it has members. Returns their number. */
   remove(name: string): Promise<number>;
   /**
    * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
@@ -246,19 +235,17 @@ export interface Profiles {
 /** The result of one entry of a put. */
 export type PutResult = 'inserted' | 'updated';
 
-/**
- * A pushed value that is rejected at once. Without `identity`: an invalid entry, exactly as it was pushed. With
- * `identity`: a valid entry that must not become pending.
- */
+/** A pushed value that is rejected at once. */
 export interface UnusableEntry {
+  /** Exactly as it was pushed. */
   entry: JsonValue;
-  /** The identity of a valid entry; missing if the value has none. */
+  /** Set for a valid entry that must not become pending; missing: the value is no valid entry. */
   identity?: Identity;
   reason: string;
   message: string;
 }
 
-/** The entries and notes of one put, which are stored together. */
+/** The content of one put, which is stored together. */
 export interface PutContent {
   entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
@@ -307,7 +294,6 @@ export interface Usercache {
   move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Pending entries by time, like `Timeseries.find`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** The number of pending entries. */
   count(userId: string): Promise<number>;
   /** The keys of the pending entries, in any order. */
   keys(userId: string): Promise<string[]>;
@@ -370,7 +356,6 @@ export interface ErrorTimeseries {
   ): Promise<ErrorRow[]>;
   /** Counts by key and reason. Unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
-  /** The number of errors of the user. */
   count(userId: string): Promise<number>;
   /**
    * Moves errors back to the usercache as `entry`, atomically. Returns the number of entries moved. An entry that fails
@@ -388,7 +373,7 @@ export interface ErrorTimeseries {
    * is skipped if its identity is pending, since the pending entry is newer.
    */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
-  /** Removes errors permanently. Returns how many were removed. */
+  /** Returns how many were removed. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
 }
 
@@ -425,7 +410,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** A part of the entries of a query. Nested values are shared with a cache: do not change them. */
+/** A part of the entries of a query. Nested values are shared: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */
@@ -445,7 +430,7 @@ export interface ChunkFacts {
   behind: number;
 }
 
-/** The long-term store of entries. `Usercache.move` fills it. */
+/** The long-term store of entries, filled by `Usercache.move`. */
 export interface Timeseries {
   /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
@@ -521,7 +506,7 @@ export interface Trips {
 
 // ---------------------------------------------------------------- the pipeline's own
 
-/** The pipeline's state for each user. */
+/** The state of the pipeline for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** The states of several users, by UUID. Users without an account are missing. */
@@ -533,24 +518,19 @@ export interface PipelineStates {
    * `version`: also those with trips of another analysis version. May include users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
-  /**
-   * The number of users with trips of another analysis version, and of days with such trips; of all users, or of one.
-   */
+  /** Users with trips of another analysis version, and days with such trips; of all users, or of one. */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {
-  /**
-   * Acquires the lease unless another owner holds an unexpired one. Atomic, by the store's clock. Also returns the
-   * pipeline state, which only the owner of the lease may change.
-   */
+  /** Acquires the lease unless another owner holds an unexpired one. Atomic, by the store's clock. */
   acquire(
     userId: string,
     owner: string,
     seconds: number,
   ): Promise<{ lease: Lease; state: PipelineState } | { heldBy: Lease }>;
-  /** Extends the lease. Throws `MOBILITY_LEASE_LOST` if another owner has acquired it. */
+  /** Throws `MOBILITY_LEASE_LOST` if another owner has acquired the lease. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
   /** Releases the lease. A lost lease is not an error. */
   release(lease: Lease): Promise<void>;

@@ -1,9 +1,10 @@
 // Reads and writes files for commands. Errors name the file and what to do.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import { makeFolders } from './make-folders.ts';
@@ -17,9 +18,7 @@ export async function fileText(path: string): Promise<string> {
 
 /** Reads a stream as UTF-8. */
 export async function streamText(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of stream) pieces.push(Buffer.from(piece as Uint8Array));
-  return Buffer.concat(pieces).toString('utf8');
+  return (await buffer(stream)).toString('utf8');
 }
 
 /** Reads a JSON object from a file that the command line names. Throws `MOBILITY_USAGE` if the file has none. */
@@ -30,7 +29,7 @@ export async function fileJson(path: string): Promise<JsonObject> {
 }
 
 /** Receives bytes in pieces. `write` resolves when there is room for more. */
-export interface ByteSink {
+interface ByteSink {
   write(piece: string | Uint8Array): Promise<void>;
 }
 
@@ -38,9 +37,6 @@ export interface ByteSink {
 export interface TextWriter {
   write(text: string): Promise<void>;
 }
-
-/** Creates a file with the content that `fill` writes. */
-export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
 
 /** Writes a new file completely or not at all. Throws like `Files.write`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
@@ -50,10 +46,10 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
 /** Files that are written together. */
 export interface Files {
   /**
-   * Writes a file that only its owner may read. Throws `MOBILITY_USAGE` if it exists or the folder cannot be written,
-   * `MOBILITY_OUTPUT` if the disk is full or fails.
+   * Creates a file that only its owner may read, with the content that `fill` writes. Throws `MOBILITY_USAGE` if it
+   * exists or the folder cannot be written, `MOBILITY_OUTPUT` if the disk is full or fails.
    */
-  write: WriteFile;
+  write(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void>;
   /** Runs a part of the work. If it fails, only the files of this part are removed. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
@@ -72,7 +68,7 @@ interface Draft {
 export async function allOrNone<T>(work: (files: Files) => Promise<T>, folder?: string): Promise<T> {
   const drafts: Draft[] = [];
   const placed: string[] = [];
-  const write: WriteFile = async (path, fill) => {
+  const write: Files['write'] = async (path, fill) => {
     await refuseExisting(path);
     const draft = { path, at: draftOf(path, folder) };
     drafts.push(draft);
@@ -170,11 +166,7 @@ export function makeFolder(path: string): void {
 
 /** Throws `MOBILITY_USAGE` if a file exists. */
 export async function refuseExisting(path: string): Promise<void> {
-  const exists = await access(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw alreadyThere(path);
+  if (existsSync(path)) throw alreadyThere(path);
 }
 
 function alreadyThere(path: string): MobilityError {

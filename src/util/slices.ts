@@ -11,8 +11,7 @@ let isDue = false;
 
 /**
  * Resolves when the caller may run: after all work that arrived in the meantime, and never in the same pass as another
- * caller. `urgent`: other work needs what the caller holds, such as a lock, so it runs before callers that are not
- * urgent.
+ * caller. `urgent`: before callers that are not urgent.
  */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
@@ -29,38 +28,21 @@ function runNext(): void {
   next?.();
 }
 
-/** Shows when a slice is over: `if (slices.isOver()) await slices.next()`. */
-export interface Slices {
-  isOver(): boolean;
-  next(): Promise<void>;
-}
-
-/** Begins the first slice. */
-export function startSlices(options: { urgent?: boolean } = {}): Slices {
-  return new TimedSlices(options);
-}
-
-class TimedSlices implements Slices {
-  private readonly options: { urgent?: boolean };
-  private end = performance.now() + sliceLength;
-
-  constructor(options: { urgent?: boolean }) {
-    this.options = options;
-  }
-
-  isOver(): boolean {
-    return performance.now() >= this.end;
-  }
-
-  async next(): Promise<void> {
-    await nextSlice(this.options);
-    this.end = performance.now() + sliceLength;
-  }
+/** Begins the first slice. The caller shows where it may end: `if (slices.isOver()) await slices.next()`. */
+export function startSlices(options: { urgent?: boolean } = {}) {
+  let end = performance.now() + sliceLength;
+  return {
+    isOver: (): boolean => performance.now() >= end,
+    next: async (): Promise<void> => {
+      await nextSlice(options);
+      end = performance.now() + sliceLength;
+    },
+  };
 }
 
 /** Runs a generator to its end. At each `yield` other work may run. */
-export async function inSlices<T>(steps: Generator<void, T>, options: { urgent?: boolean } = {}): Promise<T> {
-  const slices = startSlices(options);
+export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
+  const slices = startSlices();
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

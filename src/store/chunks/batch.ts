@@ -1,4 +1,3 @@
-// Rows of `batches`, see `tables.ts`.
 import { dataTime, type Entry, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -107,13 +106,11 @@ function toHeader(entries: readonly PendingEntry[]): BatchHeader {
   return header;
 }
 
-/** The identities of the entries of a row, in its order. */
 export function identitiesIn({ keys, write_ts }: BatchHeader): Identity[] {
   const keyOfEach = keys.flatMap(([key, count]) => new Array<string>(count).fill(key));
   return keyOfEach.map((key, place) => ({ key, write_ts: write_ts[place]! }));
 }
 
-/** When the service first received the entry at an index. */
 export function receiptAt({ received_ts }: BatchHeader, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }

@@ -15,7 +15,6 @@ import { splitFacts, withFacts } from './chunk-facts.ts';
 import { columnsText, listOf } from './column-codec.ts';
 import { packText, unpackText } from './pack.ts';
 
-/** An entry of the timeseries, with the times that it is found by. */
 export interface StoredEntry {
   readonly entry: Entry;
   readonly write_ts: number;
@@ -46,7 +45,6 @@ export function chunkOf({ write_ts, ts }: StoredEntry): string {
   return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
 
-/** The number of the span that contains a data time; null if the entry has none. */
 export function spanIndexOf(ts: number | null): number | null {
   return ts === null ? null : Math.floor(ts / chunkSpan);
 }

@@ -55,7 +55,6 @@ export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[]
 
 // ---------------------------------------------------------------- shapes
 
-/** A shape while objects are added to it. */
 interface Collected {
   paths: string[][];
   values: JsonValue[][];
@@ -189,8 +188,6 @@ function valuesOf(column: Column, count: number): JsonValue[] {
     return whole / power;
   });
 }
-
-// ---------------------------------------------------------------- objects
 
 /** The fields of objects in their order. Value: a column, or the fields of inner objects. */
 type Fields = Map<string, readonly JsonValue[] | Fields>;

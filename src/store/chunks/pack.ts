@@ -1,4 +1,3 @@
-// Compresses texts and JSON values for columns of bytes.
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';

@@ -13,9 +13,7 @@ export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
   onCommand?: (command: Document) => void;
 }
 
-/** An open connection. */
 export interface Connection {
-  /** The address without credentials. */
   readonly address: string;
   readonly client: MongoClient;
   readonly db: Db;

@@ -64,7 +64,6 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   );
 }
 
-/** The row with the format. null: the database has no store. */
 async function readFormat(connection: Connection): Promise<AboutRow | null> {
   const format = await retry(connection, () => aboutOf(connection).findOne({ _id: 'format' }));
   if (format === null || format.version === storeFormat) return format;

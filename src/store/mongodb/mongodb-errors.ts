@@ -54,7 +54,6 @@ export function isUnknownCommit(error: unknown): boolean {
   return (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')) || isUnreachable(error);
 }
 
-/** True if the server was unreachable, or the connection was lost. */
 export function isUnreachable(error: unknown): boolean {
   const inner = innerError(error);
   return unreachableKinds.some((kind) => inner instanceof kind) || isSocketError(inner);
@@ -70,7 +69,6 @@ function isSocketError(error: unknown): boolean {
   return socketCodes.test(code) || /^(query|getaddrinfo)/.test(syscall);
 }
 
-/** True if a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   const inner = innerError(error);
   if (isUnreachable(inner)) return true;

@@ -6,7 +6,6 @@ import { damagedRow, expectSum } from '../rows/sums.ts';
 import { accounts } from '../rows/tables.ts';
 import { documentOf, filterOf, keyOf, rowOf, sortOf } from './row-documents.ts';
 
-/** A part of the bytes of a row. */
 interface PartRow {
   user: string;
   table: string;
@@ -164,7 +163,6 @@ class ScopedRows {
     return this.#collection(table).find(filterOf(where), options).toArray();
   }
 
-  /** Reads the bytes of a document from `parts`. */
   async #joinParts<Row>(table: Table<Row>, document: Document): Promise<void> {
     const row = rowOf<Row>(document, table.key);
     const pieces = await this.find(parts, { where: partsOf(table, row), order: ['part'] });

@@ -16,7 +16,6 @@ function fromStored(value: unknown): unknown {
   return typeof value === 'string' ? unescapeText(value) : value;
 }
 
-/** The document of a row. The server adds its `_id`. */
 export function documentOf<Row>(table: Table<Row>, row: Row): Document {
   const document: Document = {};
   for (const column in table.columns) document[column] = toStored(row[column] as ColumnValue);
@@ -24,7 +23,6 @@ export function documentOf<Row>(table: Table<Row>, row: Row): Document {
   return document;
 }
 
-/** The given columns of a document as a row. */
 export function rowOf<Row>(document: Document, columns: readonly string[]): Row {
   return Object.fromEntries(columns.map((column) => [column, fromStored(document[column])])) as Row;
 }
@@ -34,7 +32,6 @@ export function keyOf<Row>({ key }: Table<Row>, row: Row): Where<Row> {
   return Object.fromEntries(key.map((column) => [column, row[column]])) as unknown as Where<Row>;
 }
 
-/** Converts conditions to a filter of MongoDB. */
 export function filterOf<Row>(where: Where<Row>): Document {
   const conditions = Object.entries<Condition | undefined>(where).map(
     ([column, condition]) => [column, condition === undefined ? undefined : operatorsOf(condition)] as const,

@@ -28,7 +28,6 @@ export interface Table<Row> {
   readonly user: (keyof Row & string) | null;
 }
 
-/** Selects rows to read, their order and their number. */
 export interface Query<Row> {
   where: Where<Row>;
   /** Columns to sort by, the most important first. `-` before a name: descending. Texts sort by UTF-8 bytes. */

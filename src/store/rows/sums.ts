@@ -1,4 +1,3 @@
-// Computes the checksum of a row. It is the same in every engine.
 import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
@@ -44,7 +43,6 @@ export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<
   });
 }
 
-/** The error for a row that cannot be read. */
 export function damagedRow<Row>(table: Table<Row>, row: Partial<Row>, problem: string, cause?: unknown): MobilityError {
   const found = `row of table ${table.name} (${rowName(table, row)}): ${problem}`;
   return new MobilityError(

@@ -4,7 +4,7 @@ import type { ColumnKind, Table } from './rows.ts';
 /** The format of the tables below. A store of another format is refused. */
 export const storeFormat = 1;
 
-/** A registered user, see `UserRecord`. */
+/** Registered users, see `UserRecord`. */
 export const people = table('people', {
   columns: {
     uuid: 'text',
@@ -86,9 +86,8 @@ export const accounts = table('accounts', {
     audit_key: 'text',
     /** `erasing`: an erasure has begun. `arriving`: a copy from another store is incomplete. */
     stage: 'text',
-    /** The fence of the last lease. */
     fence: 'number',
-    /** The owner of the lease; null: no lease. */
+    /** null: no lease. */
     owner: 'text?',
     expires_ts: 'number',
     /** s for which the lease was acquired. */
@@ -105,7 +104,6 @@ export const accounts = table('accounts', {
     zoneless: 'number',
     /** 1 if entries of the user were ever stored. So a put, which reads this row anyway, sets `sent_ts` only once. */
     sent: 'number',
-    /** JSON of the `PipelineState`. */
     state: 'text',
   },
   key: ['user'],
@@ -119,7 +117,7 @@ export const arrivals = table('arrivals', {
   user: 'user',
 });
 
-/** The profile of a user, JSON. */
+/** Profiles of users, JSON. */
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
   key: ['user'],
@@ -133,17 +131,15 @@ export const batches = table('batches', {
     /** Grows with every put of the user. */
     id: 'number',
     count: 'number',
-    /** First and last `write_ts`. */
+    /** First and last `write_ts`, and data time; null if no entry has one. */
     first: 'number',
     last: 'number',
-    /** First and last data time; null if no entry has one. */
     first_ts: 'number?',
     last_ts: 'number?',
     /** The earliest time when one of the entries may be processed, see `dueTime`. */
     due_ts: 'number',
     /** JSON of the `BatchHeader`. */
     waiting: 'text',
-    /** Packed JSON list of the entries. */
     entries: 'bytes',
   },
   key: ['user', 'id'],
@@ -166,7 +162,6 @@ export const errors = table('errors', {
     last_ts: 'number',
     tries: 'number',
     received_ts: 'number',
-    /** Packed JSON of the entry. */
     entry: 'bytes',
   },
   key: ['user', 'id'],
@@ -182,10 +177,9 @@ export const chunks = table('chunks', {
   columns: {
     user: 'text',
     key: 'text',
-    /** First and last `write_ts`. */
+    /** First and last `write_ts`, and data time; null if the entries have none. */
     first: 'number',
     last: 'number',
-    /** First and last data time; null if the entries have no data time. */
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',

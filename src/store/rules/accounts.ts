@@ -79,7 +79,6 @@ export function withState(account: AccountRow, fields: Partial<PipelineState>): 
   return { ...account, due, version: state.analysis_version, state: JSON.stringify(state) };
 }
 
-/** Writes the row if it has changed. */
 export async function putAccount(rows: WritableRows, before: AccountRow, after: AccountRow): Promise<void> {
   if (JSON.stringify(before) !== JSON.stringify(after)) await rows.put(accounts, [after]);
 }

@@ -4,7 +4,6 @@ import type { WritableRows } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 
-/** Keeps only the entries of a batch for which `stays` is true. */
 export async function replaceBatch(
   rows: WritableRows,
   row: BatchRow,

@@ -48,7 +48,6 @@ export class ChunkCache {
     });
   }
 
-  /** Puts the entries of a stored chunk into the cache. */
   keep(head: ChunkHead, entries: StoredEntries): void {
     const name = this.nameOf(head);
     drop(name);

@@ -10,7 +10,6 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Dirty } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 
-/** The result of a change of the timeseries. */
 export interface Edited {
   inserted: number;
   updated: number;
@@ -22,7 +21,6 @@ export interface Edited {
   written: (WrittenChunk & { sum: string })[];
 }
 
-/** The changes of one key on one UTC day of `write_ts`. */
 interface DayChange {
   key: string;
   day: number;
@@ -30,7 +28,6 @@ interface DayChange {
   remove: number[];
 }
 
-/** The columns of a chunk that are needed to decide whether a change touches it. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
 

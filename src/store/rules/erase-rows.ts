@@ -67,7 +67,6 @@ export async function erase(
   return removed;
 }
 
-/** See `Store.unfinished`. */
 export async function unfinished(rows: Rows): Promise<Unfinished[]> {
   const where = { stage: { in: ['erasing', 'arriving'] } };
   const found = await rows.find(accounts, { where, order: ['user'] }, ['user', 'stage']);

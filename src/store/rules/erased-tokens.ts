@@ -24,7 +24,6 @@ export async function isErasedToken(rows: Rows, study: string, hash: string): Pr
   return (await rows.total(erasedTokens, { study, token: prefixOf(hash) })) > 0;
 }
 
-/** The methods of `Studies` about tokens of erased owners. */
 export function erasedTokenMethods(engine: Engine): Pick<Studies, 'hasErased' | 'readmit'> {
   return {
     hasErased: (study, hash) => engine.read((rows) => isErasedToken(rows, study, hash)),

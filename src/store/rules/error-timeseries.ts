@@ -17,12 +17,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
   return {
     list: (userId, { id, key, reason, after, limit }) =>
       engine.read(async (rows) => {
-        const chosen = {
-          ...(id && { id }),
-          ...(key !== undefined && { key }),
-          ...(reason !== undefined && { reason }),
-        };
-        const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
+        const where = { user: userId, id: after === undefined ? id : { gt: after }, key, reason };
         const found: ErrorRow[] = [];
         let total = 0;
         // Reads at most 100 rows at a time, since entries may be large.
@@ -81,7 +76,6 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
   };
 }
 
-/** See `ErrorTimeseries.recover`. */
 async function recover(
   rows: WritableRows,
   cache: ChunkCache,

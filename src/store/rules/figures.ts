@@ -22,7 +22,6 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
     // Without a study, `found` has all users between its first and its last UUID.
     const isRange = !('study' in which);
     const where = { user: isRange ? { gte: found[0]![0], lte: found.at(-1)![0] } : { in: [...figures.keys()] } };
-    /** Calls `add` with each row and the figures of its user. */
     const each = <Row extends { user: string }>(list: Row[], add: (to: PersonFigures, row: Row) => void): void => {
       for (const row of list) {
         const to = figures.get(row.user);

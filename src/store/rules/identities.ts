@@ -7,7 +7,6 @@ import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 
 /** What the store has under an identity. */
 export interface Known {
-  /** When the service first received the identity. */
   received_ts: number;
   /** If the entry is pending: the id of its batch and its index in the batch. */
   pending: { batch: number; place: number } | null;

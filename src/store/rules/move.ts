@@ -1,4 +1,3 @@
-// Moves pending entries to the timeseries or, if they fail, to the error timeseries.
 import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';

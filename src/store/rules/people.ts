@@ -1,4 +1,3 @@
-// The registry: users, their tokens, studies and managers.
 import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -25,7 +24,6 @@ import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store
 import { accountOf, admitted, newAccount } from './accounts.ts';
 import { erasedTokenMethods, isErasedToken } from './erased-tokens.ts';
 
-/** The users of a store, without their figures. */
 export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
   return {
     register: (email, { uuid, now, ...membership }) => {
@@ -54,7 +52,7 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
 }
 
 export const pageQuery = ({ study, after = '', limit }: UserPage): Query<PersonRow> => ({
-  where: { ...(study !== undefined && { study }), uuid: { gt: after } },
+  where: { study, uuid: { gt: after } },
   order: ['uuid'],
   limit,
 });
@@ -232,8 +230,6 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
 }
-
-// ---------------------------------------------------------------- managers
 
 export function managers(engine: Engine): Managers {
   const found = async (rows: Rows, where: { name?: string }): Promise<ManagerRecord[]> =>

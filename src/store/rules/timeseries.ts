@@ -49,7 +49,6 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** The columns that a query reads of a chunk before it decides whether to open the chunk. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 

@@ -43,8 +43,6 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
   };
 }
 
-// ---------------------------------------------------------------- put
-
 function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
@@ -84,7 +82,6 @@ function inOrder(identities: readonly Identity[]): number[] {
   return [...places.keys()].sort(compareTexts).flatMap((key) => places.get(key)!.sort(byTime));
 }
 
-/** Stores entries that are not pending yet. */
 export async function addPending(rows: WritableRows, user: string, pending: readonly PendingEntry[]): Promise<void> {
   if (pending.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
@@ -109,8 +106,6 @@ async function removePending(
     await replaceBatch(rows, row, (place) => !places.get(row.id)!.has(place));
   }
 }
-
-// ---------------------------------------------------------------- unusable entries
 
 /**
  * Stores rejected entries. An entry with an identity replaces the pending or rejected one; entries without identity are
@@ -161,8 +156,6 @@ async function writeNote(
     throw error;
   }
 }
-
-// ---------------------------------------------------------------- find
 
 async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = spanColumns[query.time];

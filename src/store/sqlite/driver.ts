@@ -14,7 +14,6 @@ export interface Statement {
   cells(...values: SqlValue[]): SqlValue[][];
 }
 
-/** A connection to one database file. Threads must not share it. */
 export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
@@ -24,7 +23,6 @@ export interface Connection {
    * reason of `signal` once it is aborted.
    */
   copyTo(path: string, signal?: AbortSignal): Promise<void>;
-  /** Closes the file. Statements must not be used afterwards. */
   close(): void;
 }
 

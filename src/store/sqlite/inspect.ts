@@ -114,8 +114,6 @@ function readIndex(path: string): WalIndex | null {
   return { frames: u32(16), backfilled: u32(96), pageSize, salts: bytes.subarray(32, 40), bytes };
 }
 
-// ---------------------------------------------------------------- files
-
 /**
  * The size and first bytes of a file. null if it does not exist, such as a log: the last process to close a database
  * removes it.

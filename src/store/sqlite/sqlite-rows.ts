@@ -1,4 +1,3 @@
-// Rows of the store in SQLite. Each call runs one statement, which is prepared only once.
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { ColumnValue, Condition, Query, Table, Where, WritableRows } from '../rows/rows.ts';
 import { expectSum, sumOf } from '../rows/sums.ts';

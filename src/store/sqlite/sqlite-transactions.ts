@@ -151,7 +151,6 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
       ),
     /** Runs statements outside of a transaction, after the reads that were requested before. */
     query: <T>(work: (connection: Connection) => T): Promise<T> => onReader(() => work(reader.connection)),
-    /** Waits for running transactions, and closes the file. */
     close: async (): Promise<void> => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();
@@ -166,7 +165,6 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   };
 }
 
-/** Returns a function that runs tasks one after another. */
 function queue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {
