@@ -4,7 +4,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { believedAhead, maxTime } from '../../model/time.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
-import { levels, packText, unpackText } from './pack.ts';
+import { inParts, levels, packText, spanOf, unpackText } from './pack.ts';
 
 /** An entry that the pipeline has not moved yet. */
 export interface PendingEntry {
@@ -43,9 +43,7 @@ export function dueTime({ entry, received_ts }: PendingEntry): number {
   return write_ts > received_ts + believedAhead && !isNoDate ? write_ts : 0;
 }
 
-/** The most entries and characters of JSON in a row, which is read and moved as a whole. */
-const mostEntries = 1_000;
-const mostCharacters = 4_000_000;
+const mostEntries = 1_000; // per row
 
 /**
  * The rows of entries; the first row gets `id`, the next `id + 1`. Entries that are not due yet get rows of their own,
@@ -53,54 +51,39 @@ const mostCharacters = 4_000_000;
  */
 export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
   const isDue = (one: PendingEntry): boolean => dueTime(one) === 0;
-  const rows: BatchRow[] = [];
-  for (const some of [entries.filter(isDue), entries.filter((one) => !isDue(one))]) {
-    for (let i = 0; i < some.length; i += mostEntries) addRows(rows, user, id, some.slice(i, i + mostEntries));
-  }
-  return rows;
+  const textOf = (some: readonly PendingEntry[]): string =>
+    jsonText(some.map(({ entry }) => entry) as unknown as JsonValue);
+  return [entries.filter(isDue), entries.filter((one) => !isDue(one))]
+    .flatMap((some) => inParts(some, mostEntries, textOf, columnsOf))
+    .map((columns, i) => ({ user, id: id + i, ...columns }));
 }
 
-function addRows(rows: BatchRow[], user: string, id: number, entries: readonly PendingEntry[]): void {
-  const text = jsonText(entries.map(({ entry }) => entry) as unknown as JsonValue);
-  if (text.length <= mostCharacters || entries.length === 1) {
-    const about = { user, id: id + rows.length, ...spansOf(entries), waiting: JSON.stringify(toHeader(entries)) };
-    rows.push({ ...about, count: entries.length, entries: packText(text, levels.brief) });
-    return;
-  }
-  const half = entries.length >> 1;
-  addRows(rows, user, id, entries.slice(0, half));
-  addRows(rows, user, id, entries.slice(half));
-}
-
-function spansOf(
-  entries: readonly PendingEntry[],
-): Pick<BatchRow, 'first' | 'last' | 'first_ts' | 'last_ts' | 'due_ts'> {
-  let [first, last, due_ts] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  let [first_ts, last_ts]: [number | null, number | null] = [null, null];
-  for (const one of entries) {
-    const { metadata, data } = one.entry;
-    first = Math.min(first, metadata.write_ts);
-    last = Math.max(last, metadata.write_ts);
-    due_ts = Math.min(due_ts, dueTime(one));
-    const ts = dataTime(data);
-    if (ts === null) continue;
-    first_ts = Math.min(first_ts ?? ts, ts);
-    last_ts = Math.max(last_ts ?? ts, ts);
-  }
-  return { first, last, first_ts, last_ts, due_ts };
+function columnsOf(entries: readonly PendingEntry[], text: string): Omit<BatchRow, 'user' | 'id'> {
+  const times = entries.map(({ entry }) => entry.metadata.write_ts);
+  return {
+    count: entries.length,
+    first: Math.min(...times),
+    last: Math.max(...times),
+    ...spanOf(entries.map(({ entry }) => dataTime(entry.data))),
+    due_ts: Math.min(...entries.map(dueTime)),
+    waiting: JSON.stringify(toHeader(entries)),
+    entries: packText(text, levels.brief),
+  };
 }
 
 function toHeader(entries: readonly PendingEntry[]): BatchHeader {
-  const [{ received_ts }] = entries as [PendingEntry];
-  const isOne = entries.every((one) => one.received_ts === received_ts);
-  const header: BatchHeader = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
-  for (const [place, { entry, failed, ...one }] of entries.entries()) {
-    const { key, write_ts } = entry.metadata;
+  const received = entries.map(({ received_ts }) => received_ts);
+  const header: BatchHeader = {
+    keys: [],
+    write_ts: entries.map(({ entry }) => entry.metadata.write_ts),
+    received_ts: received.every((ts) => ts === received[0]) ? received[0]! : received,
+    failed: {},
+  };
+  for (const [place, { entry, failed }] of entries.entries()) {
+    const { key } = entry.metadata;
     const run = header.keys.at(-1);
     if (run?.[0] === key) run[1] += 1;
     else header.keys.push([key, 1]);
-    header.write_ts.push(write_ts);
-    if (typeof header.received_ts !== 'number') header.received_ts.push(one.received_ts);
     if (failed !== null) header.failed[place] = failed;
   }
   return header;

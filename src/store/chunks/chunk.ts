@@ -13,7 +13,7 @@ import { zoneNamed } from '../../model/time.ts';
 import type { ChunkRow } from '../rows/tables.ts';
 import { splitFacts, withFacts } from './chunk-facts.ts';
 import { columnsText, listOf } from './column-codec.ts';
-import { packText, unpackText } from './pack.ts';
+import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
 export interface StoredEntry {
   readonly entry: Entry;
@@ -36,9 +36,7 @@ export const chunkDay = 86_400;
 /** s. The data times of a chunk lie in one span of this length, so that a search by data time reads few chunks. */
 export const chunkSpan = 30 * 86_400;
 
-/** The most entries and characters of JSON in a chunk, which is read, written and held in memory as a whole. */
-const mostEntries = 2_000;
-const mostCharacters = 4_000_000;
+const mostEntries = 2_000; // per chunk
 
 /** The name of the chunk of an entry, by day and span. Entries of one key with the same name may share a chunk. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
@@ -60,30 +58,22 @@ export interface WrittenChunk {
  * entries exceed a limit.
  */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
-  if (list.length > mostEntries)
-    return [...chunkRows(user, key, list.slice(0, mostEntries)), ...chunkRows(user, key, list.slice(mostEntries))];
-  const text = columnsText(list as unknown as readonly JsonObject[]);
-  if (text.length > mostCharacters && list.length > 1) {
-    const half = list.length >> 1;
-    return [...chunkRows(user, key, list.slice(0, half)), ...chunkRows(user, key, list.slice(half))];
-  }
-  const row = { user, key, ...summaryOf(key, list), entries: withFacts(key, list, packText(text)) };
-  return [{ row, entries: { list, size: text.length } }];
-}
-
-function summaryOf(key: string, list: readonly StoredEntry[]): Omit<ChunkRow, 'user' | 'key' | 'entries'> {
-  let [first_ts, last_ts]: [number | null, number | null] = [null, null];
-  let zoned = 0;
-  for (const { ts, entry } of list) {
-    if (ts !== null) {
-      first_ts = Math.min(first_ts ?? ts, ts);
-      last_ts = Math.max(last_ts ?? ts, ts);
-    }
-    if (zoneNamed(entry) !== null) zoned += 1;
-  }
-  const zoneless = affectsOf(key) === 'trips' ? list.length - zoned : 0;
-  const [first, last] = [list[0]!.write_ts, list.at(-1)!.write_ts];
-  return { first, last, first_ts, last_ts, count: list.length, zoned, zoneless };
+  const textOf = (part: readonly StoredEntry[]): string => columnsText(part as unknown as readonly JsonObject[]);
+  return inParts(list, mostEntries, textOf, (part, text) => {
+    const zoned = part.filter(({ entry }) => zoneNamed(entry) !== null).length;
+    const row = {
+      user,
+      key,
+      first: part[0]!.write_ts,
+      last: part.at(-1)!.write_ts,
+      ...spanOf(part.map(({ ts }) => ts)),
+      count: part.length,
+      zoned,
+      zoneless: affectsOf(key) === 'trips' ? part.length - zoned : 0,
+      entries: withFacts(key, part, packText(text)),
+    };
+    return { row, entries: { list: part, size: text.length } };
+  });
 }
 
 /** Fields that every read of entries needs. */

@@ -1,6 +1,7 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { partsOf } from '../../util/parts-of.ts';
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 
@@ -17,6 +18,36 @@ export function packText(text: string, level: number = levels.lasting): Uint8Arr
 /** Decompresses a text. Throws if the bytes are damaged. */
 export function unpackText(bytes: Uint8Array): string {
   return brotliDecompressSync(bytes).toString('utf8');
+}
+
+const mostCharacters = 4_000_000;
+
+/**
+ * Calls `make` with parts of a list and the text of each part. A part has at most `mostEntries` elements, and fewer if
+ * its text would have more than 4 million characters: a row is read, written and held in memory as a whole.
+ */
+export function inParts<T, R>(
+  list: readonly T[],
+  mostEntries: number,
+  toText: (part: readonly T[]) => string,
+  make: (part: readonly T[], text: string) => R,
+): R[] {
+  return partsOf(list, mostEntries).flatMap((part) => {
+    const text = toText(part);
+    if (text.length <= mostCharacters || part.length === 1) return [make(part, text)];
+    return inParts(part, Math.ceil(part.length / 2), toText, make);
+  });
+}
+
+/** The first and last of some data times; null if there are none. */
+export function spanOf(times: readonly (number | null)[]): { first_ts: number | null; last_ts: number | null } {
+  let [first_ts, last_ts]: [number | null, number | null] = [null, null];
+  for (const ts of times) {
+    if (ts === null) continue;
+    first_ts = Math.min(first_ts ?? ts, ts);
+    last_ts = Math.max(last_ts ?? ts, ts);
+  }
+  return { first_ts, last_ts };
 }
 
 /** Compresses any JSON value. `unpackValue` restores it exactly. */

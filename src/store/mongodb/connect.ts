@@ -1,5 +1,5 @@
 // Connects to a MongoDB deployment and refuses servers that cannot keep the promises of the store.
-import { type Db, type Document, MongoClient, ReadConcern, type WriteConcernSettings } from 'mongodb';
+import { type Document, MongoClient, ReadConcern } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { OpenOptions } from '../rows/rows.ts';
@@ -13,17 +13,7 @@ export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
   onCommand?: (command: Document) => void;
 }
 
-export interface Connection {
-  readonly address: string;
-  readonly client: MongoClient;
-  readonly db: Db;
-  readonly isSharded: boolean;
-  readonly retryMs: number;
-  /** The server's time at the start of this process, s since the epoch: add `performance.now() / 1000`. */
-  readonly clock: number;
-  /** Applies to every write: the promises of the store depend on it, so the address cannot weaken it. */
-  readonly writeConcern: WriteConcernSettings;
-}
+export type Connection = Awaited<ReturnType<typeof connect>>;
 
 /** Names this program to the server. */
 export const appName = 'mobility';
@@ -33,7 +23,7 @@ const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
 /** Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
-export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
+export async function connect(fullAddress: string, options: MongoOptions) {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
   const { client, database } = createClient(fullAddress, address, retryMs, options.onCommand);
@@ -41,7 +31,9 @@ export async function connect(fullAddress: string, options: MongoOptions): Promi
     const hello = await client.db('admin').command({ hello: 1 });
     const isSharded = hello.msg === 'isdbgrid';
     refuseUnsupported(hello, isSharded, address);
-    const clock = (hello.localTime.getTime() - performance.now()) / 1000;
+    // The server's time at the start of this process: `serverClock` adds `performance.now()`.
+    const clock: number = (hello.localTime.getTime() - performance.now()) / 1000;
+    // Applies to every write: the promises of the store depend on it, so the address cannot weaken it.
     const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
     const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
     return { address, client, db, isSharded, retryMs, clock, writeConcern };

@@ -53,13 +53,7 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
 }
 
 /** The lease in a row, even if it has expired; null: there is none. */
-export function leaseIn({
-  user,
-  owner,
-  fence,
-  expires_ts,
-  seconds,
-}: Pick<AccountRow, 'user' | 'owner' | 'fence' | 'expires_ts' | 'seconds'>): Lease | null {
+export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
 

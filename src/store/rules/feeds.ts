@@ -77,15 +77,12 @@ async function* cut(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenera
   let held: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of bytes) {
-    for (let at = 0; at < chunk.length; ) {
-      const taken = chunk.subarray(at, at + size - length);
-      held.push(taken);
-      length += taken.length;
-      at += taken.length;
-      if (length < size) continue;
-      yield Buffer.concat(held);
-      [held, length] = [[], 0];
-    }
+    held.push(chunk);
+    length += chunk.length;
+    if (length < size) continue;
+    let rest = Buffer.concat(held);
+    for (; rest.length >= size; rest = rest.subarray(size)) yield rest.subarray(0, size);
+    [held, length] = [[rest], rest.length];
   }
   if (length > 0) yield Buffer.concat(held);
 }

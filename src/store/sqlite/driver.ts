@@ -14,32 +14,26 @@ export interface Statement {
   cells(...values: SqlValue[]): SqlValue[][];
 }
 
-export interface Connection {
-  readonly inTransaction: boolean;
-  exec(sql: string): void;
-  prepare(sql: string): Statement;
-  /**
-   * Copies the state that the connection sees to a new file. An open read transaction decides that state. Throws the
-   * reason of `signal` once it is aborted.
-   */
-  copyTo(path: string, signal?: AbortSignal): Promise<void>;
-  close(): void;
-}
+export type Connection = ReturnType<typeof connect>;
 
 /** Opens an existing file. Statements never wait for a lock: the caller waits and leaves the event loop free. */
-export function connect(path: string): Connection {
+export function connect(path: string) {
   const database = new DatabaseSync(locationOf(path), { timeout: 0 });
   return {
-    get inTransaction() {
+    get inTransaction(): boolean {
       return database.isTransaction;
     },
-    exec: (sql) => database.exec(sql),
-    prepare: (sql) => exactly(database.prepare(sql)),
-    copyTo: async (target, signal) => {
+    exec: (sql: string): void => database.exec(sql),
+    prepare: (sql: string): Statement => exactly(database.prepare(sql)),
+    /**
+     * Copies the state that the connection sees to a new file. An open read transaction decides that state. Throws the
+     * reason of `signal` once it is aborted.
+     */
+    copyTo: async (target: string, signal?: AbortSignal): Promise<void> => {
       await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
       signal?.throwIfAborted();
     },
-    close: () => database.close(),
+    close: (): void => database.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 // The folder of a store with its database file. The file is created once and checked at every opening.
 import { randomUUID } from 'node:crypto';
-import { access, constants, link, open, rm, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { access, constants, link, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { NoStore } from '../../model/store-errors.ts';
@@ -26,9 +27,9 @@ export function databaseIn(folder: string): string {
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);
   try {
-    if (!(await isThere(path))) {
+    if (!isThere(path)) {
       // The database was lost, but its log is there. A new, empty store would hide the loss of all users.
-      if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
+      if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -36,7 +37,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
     }
     // Without `make`, the right to read is enough: a backup may be in a read-only place.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
-    if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
+    if (statSync(path).size === 0) throw damagedFile(path, 'a database', 'an empty file');
     const fault = inspectFile(path, { format: storeFormat, applicationId });
     if (fault !== null) throw faultError(path, fault);
     return path;
@@ -46,15 +47,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
 }
 
 /** True if there is a file at `path`. Throws if that cannot be determined. */
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
-}
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Creates the database under a temporary name. It gets its name when it is complete and on disk. */
 async function makeDatabase(path: string): Promise<void> {

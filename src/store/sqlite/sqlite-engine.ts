@@ -1,6 +1,6 @@
 // The engine on SQLite: one file in one folder, for several processes on one machine.
-import { closeSync, openSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
+import { closeSync, openSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { isMobilityError } from '../../model/mobility-error.ts';
 import type { Engine, OpenOptions } from '../rows/rows.ts';
 import type { Connection } from './driver.ts';
@@ -45,9 +45,8 @@ export async function openSqliteEngine(
         return `SQLite ${row?.version}`;
       }),
     disk: async () => {
-      const sizes = await Promise.all([path, `${path}-wal`].map(sizeOf));
       const { bavail, bsize } = await statfs(folder);
-      return { bytes: sizes.reduce((sum, size) => sum + size, 0), free: bavail * bsize };
+      return { bytes: sizeOf(path) + sizeOf(`${path}-wal`), free: bavail * bsize };
     },
     close: async () => {
       await file.close();
@@ -57,9 +56,7 @@ export async function openSqliteEngine(
   };
 }
 
-async function sizeOf(path: string): Promise<number> {
-  return (await stat(path).catch(() => null))?.size ?? 0;
-}
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 function integrityProblems(connection: Connection): string[] {
   const found = connection.prepare('PRAGMA integrity_check(100)').all<{ integrity_check: string }>();
