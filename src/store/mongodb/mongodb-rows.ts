@@ -56,7 +56,7 @@ type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 
 class ScopedRows {
   readonly #scope: Scope;
-  #statements = 0;
+  #hasRead = false;
   /** Whether the user ever had parts, according to the account. undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
   /** True if this scope has written to the account of the user, see `touchAccount`. */
@@ -145,9 +145,9 @@ class ScopedRows {
   }
 
   #reading(): { session: ClientSession } | { readConcern: { level: 'snapshot' } } {
-    this.#statements++;
     if (this.#scope.session !== null) return { session: this.#scope.session };
-    if (this.#statements > 1) throw new SecondStatement();
+    if (this.#hasRead) throw new SecondStatement();
+    this.#hasRead = true;
     return { readConcern: { level: 'snapshot' } };
   }
 

@@ -48,13 +48,9 @@ interface OpenConnection {
   sql(text: string): Statement;
 }
 
-async function openFile(path: string, limit: number, begin = (_: Connection): void => {}): Promise<OpenConnection> {
+async function openFile(path: string, limit: number, begin = setUp): Promise<OpenConnection> {
   const connection = connect(path);
-  const attempt = (): void => {
-    setUp(connection);
-    begin(connection);
-  };
-  await retryWhileBusy(attempt, limit).catch((error) => {
+  await retryWhileBusy(() => begin(connection), limit).catch((error) => {
     connection.close();
     throw error;
   });
@@ -96,7 +92,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   const writing = async (): Promise<OpenConnection> => {
     expectSameFiles();
     if (writer !== null) return writer;
-    writer = await openFile(path, busySeconds, (connection) => beginLog(connection, path));
+    writer = await openFile(path, busySeconds, (connection) => beginWriting(connection, path));
     opened.set(`${path}-wal`, identityOf(`${path}-wal`));
     return writer;
   };
@@ -240,7 +236,9 @@ function replacedFile(path: string, found: string | null): MobilityError {
   );
 }
 
-function beginLog(connection: Connection, path: string): void {
+/** Sets up the connection and turns write-ahead logging on. */
+function beginWriting(connection: Connection, path: string): void {
+  setUp(connection);
   accessSync(path, constants.W_OK);
   const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
   connection.exec('SELECT count(*) FROM sqlite_schema'); // opens the log
