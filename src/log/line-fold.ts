@@ -1,30 +1,25 @@
-// Folds log lines for a screen: of lines that differ only in the entry, the first is shown. The end of the output has
-// the number of the others.
+// Folds log lines for a screen: of messages that differ only in the entry, the first is shown. The end of the output
+// has the number of the others.
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
 
 const entryTime = / write_ts = [-\d.e+]+/g;
-/** The beginning of a line after its timestamp: level, thread id and the first word of the message. */
-const lineStart = /^\S+(?= |:[A-Z])/;
 
-/** Counts lines about entries that repeat each other. */
+/** Counts messages about entries that repeat each other. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a line. True if it does not repeat an earlier line. */
-  isNew(text: string): boolean {
-    if (!text.includes(' write_ts = ')) return true;
-    const name = text
-      .replace(entryTime, '')
-      .replace(/^.*?:(?=[A-Z]+:)/, '')
-      .replace(lineStart, '');
+  /** Counts a message. True if it does not repeat an earlier one. */
+  isNew(message: string): boolean {
+    if (!message.includes(' write_ts = ')) return true;
+    const name = message.replace(entryTime, '');
     const count = this.#counts.get(name) ?? 0;
     this.#counts.set(name, count + 1);
     return count === 0;
   }
 
-  /** `2,100 more like: …` for each line that was repeated. */
+  /** `2,100 more like: …` for each message that was repeated. */
   rest(): string[] {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);

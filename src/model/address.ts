@@ -1,5 +1,3 @@
-// Reads the addresses of stores and databases, and formats them for people.
-
 /** True for a store in MongoDB; all others are folders. */
 export const isMongoAddress = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
 

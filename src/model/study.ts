@@ -61,20 +61,13 @@ interface StudyToken {
   subgroup: string;
 }
 
-/** The least length of a token's random part: the app makes 32 characters, and 16 cannot be guessed. */
-const leastRandom = 16;
+/** The app makes 32 random characters, and 16 cannot be guessed. Tokens of testers have `test`. */
+const tokenPattern = /^nrelop_([^_]+)_([^_]+)_(?:test_)?[A-Za-z0-9]{16,128}$/;
 
-/**
- * Parses a token that the app made: `nrelop_<study>_<subgroup>_<random>`, or for testers
- * `nrelop_<study>_<subgroup>_test_<random>`. null for any other text.
- */
+/** Parses a token that the app made: `nrelop_<study>_<subgroup>_<random>`. null for any other text. */
 export function readStudyToken(token: string): StudyToken | null {
-  const parts = token.split('_');
-  const [scheme, study, subgroup, ...rest] = parts;
-  const random = rest.length === 2 && rest[0] === 'test' ? rest[1] : rest.length === 1 ? rest[0] : undefined;
-  if (scheme !== 'nrelop' || study === undefined || subgroup === undefined || random === undefined) return null;
-  if (!isStudyName(study) || !isSubgroupName(subgroup)) return null;
-  return new RegExp(`^[A-Za-z0-9]{${leastRandom},128}$`).test(random) ? { study, subgroup } : null;
+  const [, study = '', subgroup = ''] = tokenPattern.exec(token) ?? [];
+  return isStudyName(study) && isSubgroupName(subgroup) ? { study, subgroup } : null;
 }
 
 type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';

@@ -194,7 +194,7 @@ export const daysOfMonth = (month: string): { from: string; to: string } => ({
 
 /** The Monday and the Sunday of the week of a day. */
 export function daysOfWeek(day: string): { from: string; to: string } {
-  const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
+  const weekday = weekdayOf(daysOf(day));
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }
 
@@ -329,15 +329,14 @@ export function addUtc(ts: number, count: number, unit: Unit): number {
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
   const days = dayOf(ts);
   const { year, month } = civilFromDays(days);
-  let range: [start: number, next: number];
-  if (unit === 'day') range = [days, days + 1];
-  else if (unit === 'week') range = [days - weekdayOf(days), days - weekdayOf(days) + 7];
-  else {
-    const from = unit === 'month' ? month : 1;
-    const length = unit === 'month' ? 1 : 12;
-    range = [daysFromCivil({ year, month: from, day: 1 }), daysFromCivil({ year, month: from + length, day: 1 })];
-  }
-  return { start: range[0] * secondsOfDay, lastDay: (range[1] - 1) * secondsOfDay };
+  const firstDays = {
+    day: days,
+    week: days - weekdayOf(days),
+    month: daysFromCivil({ year, month, day: 1 }),
+    year: daysFromCivil({ year, month: 1, day: 1 }),
+  };
+  const start = firstDays[unit] * secondsOfDay;
+  return { start, lastDay: addUtc(start, 1, unit) - secondsOfDay };
 }
 
 // ---------------------------------------------------------------- numbers

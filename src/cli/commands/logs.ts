@@ -159,7 +159,7 @@ function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> 
       count.lines += 1;
       const record = { kind: 'line', ...line, user_id: call?.user_id ?? null };
       if (output.json) return output.line(JSON.stringify(record));
-      return fold.isNew(text.line(line)) ? output.line(text.line(line)) : undefined;
+      return fold.isNew(line.message) ? output.line(text.line(line)) : undefined;
     },
     summary: () => [...fold.rest(), summary()].join('\n'),
   });

@@ -82,9 +82,8 @@ export function userQueue(longestMs: number): <T>(user: string, write: () => Pro
   const lastOf = new Map<string, Promise<unknown>>();
   return async (user, write) => {
     const before = lastOf.get(user);
-    const timer = new AbortController();
-    const waited = before && Promise.race([before, sleep(longestMs, undefined, timer).catch(() => {})]);
-    const result = waited === undefined ? write() : waited.then(() => timer.abort()).then(write);
+    const waited = before && Promise.race([before, sleep(longestMs, undefined, { ref: false })]);
+    const result = waited === undefined ? write() : waited.then(write);
     const ended = result.catch(() => {});
     lastOf.set(user, ended);
     void ended.then(() => lastOf.get(user) === ended && lastOf.delete(user));

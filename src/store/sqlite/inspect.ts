@@ -1,7 +1,6 @@
 // Checks the bytes of a database file and its write-ahead log before SQLite opens them, since SQLite silently repairs
 // some damage.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
-import { endianness } from 'node:os';
 
 /** The fault of a file: what was expected and found, or that it has another format. */
 export type Fault = { expected: string; found: string } | { format: number };
@@ -105,13 +104,13 @@ type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'s
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
-  const little = endianness() === 'LE';
-  const u32 = (at: number): number => (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
-  const u16 = (at: number): number => (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at));
+  // Its numbers have the byte order of the machine, as typed arrays do.
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, 25);
+  const size = new Uint16Array(bytes.buffer, bytes.byteOffset + 14, 1)[0]!;
   const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));
   if (!whole || bytes[12] === 0) return null;
-  const pageSize = (u16(14) & 0xfe00) + ((u16(14) & 1) << 16);
-  return { frames: u32(16), backfilled: u32(96), pageSize, salts: bytes.subarray(32, 40), bytes };
+  const pageSize = (size & 0xfe00) + ((size & 1) << 16);
+  return { frames: words[4]!, backfilled: words[24]!, pageSize, salts: bytes.subarray(32, 40), bytes };
 }
 
 /**
