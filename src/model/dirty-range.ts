@@ -31,9 +31,7 @@ export function unionOf(a: TimeRange | null, b: TimeRange | null): TimeRange | n
 }
 
 /** True if a change needs work by the pipeline. */
-export function isDirty({ changed, documents }: Dirty): boolean {
-  return changed !== null || documents;
-}
+export const isDirty = ({ changed, documents }: Dirty): boolean => changed !== null || documents;
 
 /** The fields of the state that a change sets. */
 export function dirtyState(state: PipelineState, { changed, documents }: Dirty): Partial<PipelineState> {

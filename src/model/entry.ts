@@ -41,14 +41,10 @@ export interface Identity {
 }
 
 /** The identity of an entry. */
-export function identityOf({ metadata: { key, write_ts } }: Entry): Identity {
-  return { key, write_ts };
-}
+export const identityOf = ({ metadata: { key, write_ts } }: Entry): Identity => ({ key, write_ts });
 
 /** The identity as one text, for maps and sets. A key has no blank, see `intake/check-entry.ts`. */
-export function identityText({ key, write_ts }: Identity): string {
-  return `${write_ts} ${key}`;
-}
+export const identityText = ({ key, write_ts }: Identity): string => `${write_ts} ${key}`;
 
 /**
  * The data time of an entry, by which stores index it, in seconds since the epoch: `data.ts`, else `data.start_ts`, as

@@ -10,9 +10,7 @@ export function errorIdOf(identity: Identity): string {
 }
 
 /** Id of an unusable entry, derived only from its content. */
-export function unusableIdOf(entry: JsonValue): string {
-  return idOf('unusable', jsonText(entry));
-}
+export const unusableIdOf = (entry: JsonValue): string => idOf('unusable', jsonText(entry));
 
 const longestKey = 1000; // characters. Keys of entries are shorter, but an unusable entry may have any key
 

@@ -13,9 +13,7 @@ export const newUuid = (): string => randomUUID();
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** True for a UUID in its lower case, dashed form. */
-export function isUuid(text: string): boolean {
-  return uuidPattern.test(text);
-}
+export const isUuid = (text: string): boolean => uuidPattern.test(text);
 
 /** The id of a pushed entry, as clients see it. */
 export function entryId(userId: string, { key, write_ts }: { key: string; write_ts: number }): string {

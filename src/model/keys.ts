@@ -87,9 +87,7 @@ export function keyRow(key: string): KeyRow | null {
 }
 
 /** What a change of an entry with this key affects. For unknown keys: nothing. */
-export function affectsOf(key: string): Affects {
-  return rows.get(key)?.affects ?? 'nothing';
-}
+export const affectsOf = (key: string): Affects => rows.get(key)?.affects ?? 'nothing';
 
 /** The document key of one local day. */
 export const dayKey = (day: string): string => `diary/trips-${day}`;

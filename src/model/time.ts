@@ -275,9 +275,7 @@ export function timeOnClocks(local: number, zone: string): number {
  * The first instant of the local day, seconds since the epoch. If the zone has no midnight on that day, the first
  * second after it; if it skips the day, the start of the next. Throws a `RangeError` for an unknown zone.
  */
-export function startOfDay(day: string, zone: string): number {
-  return startOfLocalDay(daysOf(day), zone);
-}
+export const startOfDay = (day: string, zone: string): number => startOfLocalDay(daysOf(day), zone);
 
 /** The local day as a half-open range; empty if the zone skipped the day. */
 export function dayRange(day: string, zone: string): TimeRange {
@@ -352,6 +350,4 @@ export function justAfter(x: number): number {
 }
 
 /** The largest number below `x`. */
-export function justBefore(x: number): number {
-  return -justAfter(-x);
-}
+export const justBefore = (x: number): number => -justAfter(-x);

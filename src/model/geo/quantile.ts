@@ -9,6 +9,4 @@ export function quantile(values: readonly number[], q: number): number {
 }
 
 /** The median; NaN for no values. */
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
-}
+export const median = (values: readonly number[]): number => quantile(values, 0.5);

@@ -51,9 +51,7 @@ export function spanOf(times: readonly (number | null)[]): { first_ts: number | 
 }
 
 /** Compresses any JSON value. `unpackValue` restores it exactly. */
-export function packValue(value: JsonValue): Uint8Array {
-  return packText(jsonText(value));
-}
+export const packValue = (value: JsonValue): Uint8Array => packText(jsonText(value));
 
 /** Decompresses a JSON value. Throws if the bytes are damaged. */
 export function unpackValue(bytes: Uint8Array): JsonValue {

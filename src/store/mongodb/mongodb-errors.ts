@@ -45,9 +45,7 @@ function codeOf(error: unknown): number | null {
 }
 
 /** True if the transaction conflicts with another writer, or violates a unique index. */
-export function isConflict(error: unknown): boolean {
-  return conflictCodes.has(codeOf(error)!);
-}
+export const isConflict = (error: unknown): boolean => conflictCodes.has(codeOf(error)!);
 
 /** True if it is unknown whether the commit took effect. The caller may send the same commit again. */
 export function isUnknownCommit(error: unknown): boolean {

@@ -16,9 +16,7 @@ import { storeError } from './sqlite-errors.ts';
 export const applicationId = 0x6d6f6269;
 
 /** The path of the database of a store. */
-export function databaseIn(folder: string): string {
-  return join(folder, 'mobility.db');
-}
+export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
 
 /**
  * The path of the database in `folder`, after a check. `make`: creates a store if there is none. Several processes may

@@ -15,9 +15,7 @@ const ioNoMemory = 10 | (12 << 8); // SQLITE_IOERR_NOMEM
 const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE
 
 /** True if another connection caused the error and a later try may succeed. */
-export function isBusy(error: unknown): boolean {
-  return busy.includes(primary(error));
-}
+export const isBusy = (error: unknown): boolean => busy.includes(primary(error));
 
 /** An error for which `isBusy` is true. */
 export function busyError(message: string): Error {
@@ -29,9 +27,7 @@ export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }
 
-function primary(error: unknown): number {
-  return (resultCode(error) ?? 0) & 0xff;
-}
+const primary = (error: unknown): number => (resultCode(error) ?? 0) & 0xff;
 
 /** The error for callers. Errors without a meaning for them, such as programming mistakes, are returned unchanged. */
 export function storeError(error: unknown, path: string): unknown {
