@@ -3,17 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { access, constants, link, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MobilityError } from '../../model/mobility-error.ts';
 import { NoStore } from '../../model/store-errors.ts';
 import { makeFolders } from '../../util/make-folders.ts';
 import { storeFormat } from '../rows/tables.ts';
 import { type Connection, connect } from './driver.ts';
-import { type Fault, inspectFile } from './inspect.ts';
+import { applicationId, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
-import { storeError } from './sqlite-errors.ts';
-
-/** The `application_id` of a store's file in SQLite: `mobi` in ASCII. */
-export const applicationId = 0x6d6f6269;
+import { damagedFile, storeError } from './sqlite-errors.ts';
 
 /** The path of the database of a store. */
 export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
@@ -36,8 +32,8 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
     // Without `make`, the right to read is enough: a backup may be in a read-only place.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
     if (statSync(path).size === 0) throw damagedFile(path, 'a database', 'an empty file');
-    const fault = inspectFile(path, { format: storeFormat, applicationId });
-    if (fault !== null) throw faultError(path, fault);
+    const fault = inspectFile(path);
+    if (fault !== null) throw fault;
     return path;
   } catch (error) {
     throw storeError(error, path);
@@ -80,15 +76,6 @@ export async function makeEmpty(path: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
 }
 
-function faultError(path: string, fault: Fault): MobilityError {
-  if (!('format' in fault)) return damagedFile(path, fault.expected, fault.found);
-  return new MobilityError(
-    'MOBILITY_STORE_VERSION',
-    `${path}: expected a store of format ${storeFormat}, found format ${fault.format}: use the program that wrote it. ` +
-      'Nothing was changed',
-  );
-}
-
 /** Flushes a file to disk. */
 export async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');
@@ -100,11 +87,4 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems do not support it
   await handle.close();
-}
-
-function damagedFile(path: string, expected: string, found: string): MobilityError {
-  return new MobilityError(
-    'MOBILITY_STORE_DAMAGED',
-    `${path}: expected ${expected}, found ${found}; keep the folder as it is and restore a backup beside it`,
-  );
 }

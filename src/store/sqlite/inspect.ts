@@ -1,20 +1,23 @@
 // Checks the bytes of a database file and its write-ahead log before SQLite opens them, since SQLite silently repairs
 // some damage.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
+import { MobilityError } from '../../model/mobility-error.ts';
+import { storeFormat } from '../rows/tables.ts';
+import { damagedFile } from './sqlite-errors.ts';
 
-/** The fault of a file: what was expected and found, or that it has another format. */
-export type Fault = { expected: string; found: string } | { format: number };
+/** The `application_id` of a store's file in SQLite: `mobi` in ASCII. */
+export const applicationId = 0x6d6f6269;
 
 /**
  * Why the database at `path` must not be opened; null: it may be. Changes nothing and needs no lock. If the last
  * process was killed, its index of the log (`-shm`) is still there. It shows whether the log (`-wal`) was cut off or
  * removed since. SQLite would silently drop the commits in such a log.
  */
-export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
+export function inspectFile(path: string): MobilityError | null {
   // On POSIX, closing a file drops all locks that this process has on it, also SQLite's. If the process has the
   // file open already, it has inspected it before.
   if (isOpenHere(path)) return null;
-  return headerFault(path, expected) ?? walFault(path);
+  return headerFault(path) ?? walFault(path);
 }
 
 const magic = 'SQLite format 3\0';
@@ -22,20 +25,24 @@ const magic = 'SQLite format 3\0';
 /** Bytes of the header that are the same in every database: https://sqlite.org/fileformat2.html */
 const fixedBytes = { 18: [1, 2], 19: [1, 2], 20: [0], 21: [64], 22: [32], 23: [32], 47: [4], 59: [1] };
 
-function headerFault(path: string, { format, applicationId }: { format: number; applicationId: number }): Fault | null {
+function headerFault(path: string): MobilityError | null {
   const header = firstBytes(path, 100)?.bytes;
-  if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
-    return { expected: 'a database of a store', found: 'a file that is no SQLite database' };
-  }
+  if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic)
+    return damagedFile(path, 'a database of a store', 'a file that is no SQLite database');
   for (const [at, allowed] of Object.entries(fixedBytes)) {
     const found = header[Number(at)]!;
     if (!allowed.includes(found))
-      return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
+      return damagedFile(path, `${allowed.join(' or ')} in byte ${at} of the file`, `${found}`);
   }
   if (header.readUInt32BE(68) !== applicationId)
-    return { expected: 'a database of a store', found: 'a database of another program' };
-  const found = header.readUInt32BE(60); // user_version
-  return found === format ? null : { format: found };
+    return damagedFile(path, 'a database of a store', 'a database of another program');
+  const format = header.readUInt32BE(60); // user_version
+  if (format === storeFormat) return null;
+  return new MobilityError(
+    'MOBILITY_STORE_VERSION',
+    `${path}: expected a store of format ${storeFormat}, found format ${format}: use the program that wrote it. ` +
+      'Nothing was changed',
+  );
 }
 
 // ---------------------------------------------------------------- the write-ahead log
@@ -45,13 +52,13 @@ const walHeader = 32; // bytes
 const frameHeader = 24; // bytes
 
 /** Compares the log with the commits in its index. Tries again if other processes change them meanwhile. */
-function walFault(path: string): Fault | null {
+function walFault(path: string): MobilityError | null {
   for (let tries = 0; tries < 10; tries++) {
     const index = readIndex(path);
     if (index === null || index.frames === 0) return null;
     const found = logFault(`${path}-wal`, index);
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
-    return found === null ? null : { expected: `a write-ahead log with ${index.frames} pages`, found };
+    return found === null ? null : damagedFile(path, `a write-ahead log with ${index.frames} pages`, found);
   }
   return null; // other processes write to the log, so SQLite has found it undamaged
 }

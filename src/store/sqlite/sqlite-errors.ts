@@ -29,6 +29,14 @@ export function endsTransaction(error: unknown): boolean {
 
 const primary = (error: unknown): number => (resultCode(error) ?? 0) & 0xff;
 
+/** The error for a database file with unexpected content. */
+export function damagedFile(path: string, expected: string, found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_DAMAGED',
+    `${path}: expected ${expected}, found ${found}; keep the folder as it is and restore a backup beside it`,
+  );
+}
+
 /** The error for callers. Errors without a meaning for them, such as programming mistakes, are returned unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
