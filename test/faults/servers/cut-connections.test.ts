@@ -33,7 +33,7 @@ describeOnServers(
     const behindProxy = async (work: (through: Store, direct: Store, proxy: CuttingProxy) => Promise<void>) => {
       const { store: direct, address } = await newStoreOn(server());
       const proxy = await startProxy(address);
-      const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 3 }));
+      const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 30 }));
       try {
         await work(through, direct, proxy);
       } finally {

@@ -60,7 +60,7 @@ describe('an address', () => {
     const error = await openMongoEngine('mongodb://me:secret@127.0.0.1:1/x', { retrySeconds: 0.5 }).catch((e) => e);
     expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
     expect(error.message).not.toContain('secret');
-    expect(Date.now() - begin).toBeLessThan(20_000);
+    expect(Date.now() - begin).toBeLessThan(28_000); // the driver alone waits for 30 s
   });
 });
 
