@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { versionAt } from '../../src/model/pipeline-state.ts';
+import type { Store } from '../../src/store/store.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
@@ -31,6 +32,17 @@ const simulated = async (): Promise<Program> => {
 };
 const daysOf = async ({ run }: Program, from = '2024-03-01'): Promise<string> =>
   (await run(['days', ...ada, '--day', `${from}..2024-03-31`, '--json'], { now })).stdout;
+
+/** A ride of each day, there and back in turns. */
+const rideOf = (i: number): Entry[] => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10);
+const ridesOf = (days: number): Entry[][] => Array.from({ length: days }, (_, i) => rideOf(i));
+
+async function storeWith(entries: Entry[]): Promise<Store> {
+  const store = await newStore();
+  await store.users.register('ada', { uuid: user, now: 1 });
+  await put(store, user, entries);
+  return store;
+}
 
 it('raw: sensed data are removed from every file, and later entries do not change the days', async () => {
   const program = await simulated();
@@ -67,12 +79,7 @@ it('raw: sensed data are removed from every file, and later entries do not chang
     expect([...left].filter((key) => !key.startsWith('config/'))).toEqual(['manual/mode_confirm']);
     await put(store, uuid, [marked(at), ...pushedRide(android, at + 3_600 - t0, 0)], now); // it comes late
   });
-  for (const line of [
-    ['pipeline', '--all'],
-    ['rebuild', '--all'],
-    ['recover-errors', '--all'],
-  ])
-    await run(line, { now });
+  for (const command of ['pipeline', 'rebuild', 'recover-errors']) await run([command, '--all'], { now });
   expect(await daysOf(program)).toBe(before);
   const again = await run(['retain', ...ada, ...old, '--what', 'raw', '--yes', '--json'], { now });
   expect(again.json<{ users: object[] }>().users).toEqual([expect.objectContaining({ raw_before })]);
@@ -87,14 +94,9 @@ it('raw: days without raw data change by corrections of their person, not by new
   const { id } = (await correct('set-aside', '2024-03-04', '--by', 'helen')).json<{ id: string }>();
   await run(['retain', ...ada, ...old, '--what', 'raw', '--yes'], { now });
   const before = await daysOf(program);
-  for (const refused of [
-    await correct('set-aside', '2024-03-06', '--by', 'helen'),
-    await correct('undo', '', '--id', id),
-  ])
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining('an earlier one, whose raw data were removed'),
-    ]);
+  const again = await correct('set-aside', '2024-03-06', '--by', 'helen');
+  for (const { code, stderr } of [again, await correct('undo', '', '--id', id)])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('an earlier one, whose raw data were removed')]);
   expect(await daysOf(program)).toBe(before);
   expect((await correct('at-home', '2024-03-06')).code).toBe(0);
   expect(await daysOf(program)).not.toBe(before);
@@ -117,9 +119,7 @@ it('both: old trips are removed with their labels, their time is excluded, and t
     const chain = await store.trips.chain(uuid, { limit: 999 });
     expect(Math.min(...chain.map(({ end_ts }) => end_ts))).toBeGreaterThan(days_before!);
   });
-  const [{ entries, errors, links }] = result.json<{ users: Record<string, number>[] }>().users as [
-    Record<string, number>,
-  ];
+  const [{ entries, errors, links }] = result.json<{ users: [Record<string, number>] }>().users;
   const rows = entries! + errors! + links!;
   expect([errors, links! > 10]).toEqual([0, true]);
   expect(result.stderr).toContain(`${rows.toLocaleString('en')} rows of 1 user removed`);
@@ -133,13 +133,11 @@ it('both: old trips are removed with their labels, their time is excluded, and t
 });
 
 it('a call that was killed at any write is completed by the next, with the same diary', async () => {
-  const rides = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const rides = ridesOf(8);
   const options = { before: t0 + 5 * day, what: 'both', log: memoryLog(), now: () => now } as const;
   const outcomes: string[] = [];
   for (let deadly = 0; ; deadly += 1) {
-    const store = await newStore();
-    await store.users.register('ada', { uuid: user, now: 1 });
-    await put(store, user, rides.flat());
+    const store = await storeWith(rides.flat());
     await pipeline(store, user);
     let writes = 0;
     const mortal = interposedStore(store, (call) => {
@@ -159,10 +157,8 @@ it('a call that was killed at any write is completed by the next, with the same 
 });
 
 it('a call with an earlier limit than the one before does not move the state back', async () => {
-  const rides = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
-  const store = await newStore();
-  await store.users.register('ada', { uuid: user, now: 1 });
-  await put(store, user, rides.flat());
+  const rides = ridesOf(8);
+  const store = await storeWith(rides.flat());
   const retained = async (days: number) => {
     await retain(store, user, { before: t0 + days * day, what: 'raw', log: memoryLog(), now: () => now });
     return (await store.pipeline.get(user)).retained;
@@ -178,10 +174,8 @@ it('a call with an earlier limit than the one before does not move the state bac
 });
 
 it('each retained trip keeps the version of the analysis that derived it', async () => {
-  const rides = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
-  const store = await newStore();
-  await store.users.register('ada', { uuid: user, now: 1 });
-  await put(store, user, rides.flat());
+  const rides = ridesOf(8);
+  const store = await storeWith(rides.flat());
   const retained = async (days: number, version: string) => {
     const options = { before: t0 + days * day, what: 'raw', log: memoryLog(), now: () => now } as const;
     await retain(store, user, { ...options, segmenter: { ...shippedSegmenter, version } });
@@ -199,16 +193,11 @@ it('each retained trip keeps the version of the analysis that derived it', async
 
 it('a user whom a run holds is named, the others are processed, and the log has what was removed', async () => {
   const program = await simulated();
-  const { run, withStore, address, refuse } = program;
+  const { run, withUser, address, refuse } = program;
   await run(['users', 'add', 'busy']);
-  await withStore(async (store) => {
-    await store.leases.acquire((await store.users.byEmail('busy'))!.uuid, 'pipeline 7 on host', 600);
-  });
-  const done = await refuse(
-    ['retain', '--all', ...old, '--what', 'raw', '--yes', '--json'],
-    /^busy: .*pipeline 7 on host/m,
-    { code: 3, now },
-  );
+  await withUser('busy', (store, uuid) => store.leases.acquire(uuid, 'pipeline 7 on host', 600));
+  const command = ['retain', '--all', ...old, '--what', 'raw', '--yes', '--json'];
+  const done = await refuse(command, /^busy: .*pipeline 7 on host/m, { code: 3, now });
   const { users, failed } = done.json<{ users: object[]; failed: object[] }>();
   expect([users.length, failed.length]).toEqual([1, 1]);
   const [count] = done.stderr.match(/[\d,]+(?= rows of 1 user removed)/)!;
@@ -218,11 +207,9 @@ it('a user whom a run holds is named, the others are processed, and the log has 
 });
 
 it('later days are the same in any order of later entries, and as without the removal', async () => {
-  const rides = Array.from({ length: 9 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const rides = ridesOf(9);
   const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
-    const store = await newStore();
-    await store.users.register('ada', { uuid: user, now: 1 });
-    await put(store, user, rides.slice(0, 5).flat());
+    const store = await storeWith(rides.slice(0, 5).flat());
     const options = { before: t0 + 4 * day, what: 'both', log: memoryLog(), now: () => now } as const;
     if (removes) await retain(store, user, options);
     for (const i of order) {
@@ -242,12 +229,10 @@ it('later days are the same in any order of later entries, and as without the re
 });
 
 it('all data of a user without later data are removed, and a returning phone gives the same days as without removal', async () => {
-  const rides = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
-  const back = [60, 61].flatMap((i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const rides = ridesOf(3);
+  const back = [60, 61].flatMap(rideOf);
   const outcome = async (what: 'raw' | 'both' | null): Promise<string> => {
-    const store = await newStore();
-    await store.users.register('ada', { uuid: user, now: 1 });
-    await put(store, user, rides.flat());
+    const store = await storeWith(rides.flat());
     if (what !== null) {
       const report = await retain(store, user, { before: t0 + 40 * day, what, log: memoryLog(), now: () => now });
       expect(report).toMatchObject({ raw_before: t0 + 40 * day, links: what === 'both' ? 3 : 0 });
