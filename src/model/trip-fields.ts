@@ -120,11 +120,7 @@ function briefSection(section: Section): BriefSection {
 }
 
 /** The outline of a trip. */
-export function outlineOf({
-  chain_ts,
-  start_ts,
-  trip,
-}: Pick<BriefRecord, 'chain_ts' | 'start_ts' | 'trip'>): TripOutline {
+export function outlineOf({ chain_ts, start_ts, trip }: BriefRecord): TripOutline {
   const { start_zone, start_loc, end_loc, sections = [] } = trip!;
   const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
   return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };

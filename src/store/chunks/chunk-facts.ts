@@ -8,12 +8,14 @@ import { keys } from '../../model/keys.ts';
 import { sourceOf } from '../../model/sources.ts';
 import type { ChunkFacts } from '../store.ts';
 
-/** An entry with its times, see `StoredEntry`. */
-interface Timed {
-  entry: Entry;
-  write_ts: number;
-  ts: number | null;
-  received_ts: number;
+/** An entry of the timeseries. Times are seconds since the epoch. */
+export interface StoredEntry {
+  readonly entry: Entry;
+  readonly write_ts: number;
+  /** Data time; null if the entry has none. */
+  readonly ts: number | null;
+  /** When the service first received an entry with this identity. */
+  readonly received_ts: number;
 }
 
 /** Brotli begins no text with this byte: it would mean a larger window than `packText` uses. */
@@ -32,7 +34,7 @@ interface Head extends Omit<ChunkFacts, 'times'> {
 const units = [1e3, 1e6];
 
 /** The packed text with the facts of its entries before it, if there are any. */
-export function withFacts(key: string, list: readonly Timed[], packed: Uint8Array): Uint8Array {
+export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
   const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
   const unit = facts && units.find((unit) => facts.times.every((ts) => isWhole(ts, unit)));
   if (!facts || !unit) return packed;
@@ -52,7 +54,7 @@ export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () =
 }
 
 /** The facts of entries; null if an entry is unusual. */
-function factsOf(list: readonly Timed[], areLocated: boolean): ChunkFacts | null {
+function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts | null {
   const facts: ChunkFacts = { times: [], source: sourceOf(list[0]!.entry), ahead: 0, behind: 0 };
   for (const { entry, write_ts, ts, received_ts } of list) {
     const { latitude, longitude } = entry.data as JsonObject;

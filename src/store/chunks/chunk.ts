@@ -6,23 +6,16 @@
 //     May 1 18:00, May 1 17:59
 //     May 1 20:00, March 3 12:00     May 1: 20:00, its data time lies in another span of 30 days
 //     May 2 07:00, May 2 07:00       May 2: 07:00
-import type { Entry } from '../../model/entry.ts';
+
 import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
 import type { ChunkRow } from '../rows/tables.ts';
-import { splitFacts, withFacts } from './chunk-facts.ts';
+import { type StoredEntry, splitFacts, withFacts } from './chunk-facts.ts';
 import { columnsText, listOf } from './column-codec.ts';
 import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
-export interface StoredEntry {
-  readonly entry: Entry;
-  readonly write_ts: number;
-  /** Data time; null if the entry has none. */
-  readonly ts: number | null;
-  /** When the service first received an entry with this identity; seconds since the epoch. */
-  readonly received_ts: number;
-}
+export type { StoredEntry } from './chunk-facts.ts';
 
 /** Entries in ascending order of `write_ts`. `size`: characters of JSON, about. */
 export interface StoredEntries {

@@ -1,4 +1,4 @@
-import { guardClosing } from '../closing-guard.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
 import { leases, pipelineStates } from './accounts.ts';
@@ -43,5 +43,37 @@ export function storeOver(engine: Engine): Store {
       disk: () => engine.disk(),
     }),
     close: () => (closed ??= close().then(() => engine.close())),
+  };
+}
+
+/** Waits for running calls when a store closes, and refuses later ones. `address` names it in errors. */
+function guardClosing(address: string) {
+  let isOpen = true;
+  let running = 0;
+  let idle = (): void => {};
+  const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {
+    if (!isOpen) {
+      const text = `expected an open store, found ${address} closed: open it again`;
+      throw new MobilityError('MOBILITY_STORE_CLOSED', text);
+    }
+    running += 1;
+    try {
+      return await method(...args);
+    } finally {
+      running -= 1;
+      if (running === 0) idle();
+    }
+  };
+  return {
+    /** The same methods, which reject with `MOBILITY_STORE_CLOSED` after `close`. */
+    guard: <T extends object>(methods: T): T =>
+      Object.fromEntries(
+        Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]),
+      ) as T,
+    /** Refuses new calls; resolves when the running calls have ended. */
+    close: async (): Promise<void> => {
+      isOpen = false;
+      if (running > 0) await new Promise<void>((resolve) => (idle = resolve));
+    },
   };
 }
