@@ -108,7 +108,6 @@ function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   return !(label === 'scooter' && found === 'bike'); // scooters are shown as cycling
 }
 
-/** The flags of a stay. */
 export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, { from, to });
   const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;

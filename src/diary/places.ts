@@ -60,7 +60,6 @@ export interface KnownPlace {
 export interface Places {
   all: readonly KnownPlace[];
   of(position: Position): KnownPlace;
-  /** Letter and name of a place: `B Gym`. */
   labelOf(position: Position): string;
 }
 

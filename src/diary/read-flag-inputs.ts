@@ -15,8 +15,7 @@ import type { Unobserved } from './observed-time.ts';
 /** Thresholds, by hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
-  /** m; two sources farther apart than this, plus `speed` and accuracy, are not with the same person */
-  apart: 1000,
+  apart: 1000, // m; sources farther apart, plus `speed` and accuracy, are of two people
   together: 60, // s; only locations of two sources at most this long after each other are compared
   speed: 50, // m/s; how fast a person may have moved between two such locations
 };

@@ -140,7 +140,6 @@ function summaryOf(sections: readonly Section[], modeOf: (sensedMode: string) =>
   return summary;
 }
 
-/** The fields of a trip that the user can confirm: its sections, user inputs and suggested labels. */
 function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: EntryContext): JsonObject {
   const inputs = labels.ofTrip(trip.start_ts);
   const id = oid(ids.confirmed(userId, trip));
@@ -198,7 +197,6 @@ export function confirmedTrip(element: OfTrip, context: EntryContext): DerivedEn
   };
 }
 
-/** `analysis/confirmed_untracked`, `analysis/cleaned_untracked`. */
 export function untrackedTime(
   key: string,
   element: Element & { kind: 'untracked' },
@@ -277,7 +275,6 @@ export function cleanedSection(element: OfTrip, context: EntryContext, index: nu
   };
 }
 
-/** `analysis/cleaned_stop`. */
 export function cleanedStop({ trip }: OfTrip, context: EntryContext, stop: Stop): DerivedEntry {
   return {
     id: stop.id,
@@ -286,7 +283,6 @@ export function cleanedStop({ trip }: OfTrip, context: EntryContext, stop: Stop)
   };
 }
 
-/** `analysis/recreated_location`: all vertices of the trip's line. */
 export function recreatedLocations({ trip }: OfTrip, context: EntryContext): DerivedEntry[] {
   return verticesOf(trip.sections).map(({ section, index, ts, position }, idx) => {
     const zone = zoneWithin(trip, ts);
@@ -335,7 +331,6 @@ export function confirmedPlace(stay: PlaceStay, context: EntryContext): DerivedE
   };
 }
 
-/** `analysis/cleaned_place`. */
 export function cleanedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {
   return {
     id: stay.place.id,

@@ -38,7 +38,6 @@ export const isSettled = (month: string, today: string): boolean =>
 export interface MonthFigures {
   month: string;
   by: Dimension;
-  /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>; // all trips of each person, by UUID
   observed: ObservedTimes;

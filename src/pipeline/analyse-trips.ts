@@ -27,8 +27,7 @@ const defaultStretchSize = 5000;
 /** Locations of the first stretch. Most runs need no other. Each further stretch has twice as many, up to the most. */
 const firstStretchSize = 500;
 
-/** Filtered locations per read, until one is found that no correction excludes. */
-const entriesAtOnce = 500;
+const entriesAtOnce = 500; // filtered locations per read, until one is found that is not excluded
 
 const linksAtOnce = 500; // stored links per read
 

@@ -23,7 +23,6 @@ function whyObsolete(key: string): string {
 }
 
 export interface DocumentKeys {
-  /** The trips of the window, in the order of `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
   /** The days of `trips`, ascending. Each has a document or will get one. */
   days: string[];

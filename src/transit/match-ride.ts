@@ -69,14 +69,11 @@ const mostEvidence = 6; // no match is certain (by hand)
 /** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
 const endSpread = 90;
 const gapSpeed = 3; // m/s; each second without a location adds this to the standard deviation
-/** m; time without a location adds at most this much, as at stations below ground */
-const mostGapSpread = 300;
-/** Standard deviation of ln(length of the line between two stops / length of the ride). */
-const lengthSpread = 0.25;
+const mostGapSpread = 300; // m; the most that time without a location adds, as below ground
+const lengthSpread = 0.25; // deviation of ln(length of the line between two stops / of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
-/** A pattern whose score is lower than the best by this much is not scored to the end. */
-const scoreCutoff = 8;
+const scoreCutoff = 8; // a pattern this much below the best is not scored to the end
 
 /** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {

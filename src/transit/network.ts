@@ -13,10 +13,8 @@ import { type LinePlace, Plane, Polyline } from './line.ts';
 const cellDegrees = 0.005;
 /** m; a stop farther away is not considered */
 export const reach = 1_200;
-/** m; without a shape, the path between two stops that are farther apart is not known */
-const longestStraight = 1_200;
+const longestStraight = 1_200; // m; between stops farther apart, the path without a shape is unknown
 
-/** True if the feed of a pattern is used on the day. */
 export type PatternFilter = (pattern: NetworkPattern) => boolean;
 
 export interface PatternPath {
@@ -77,7 +75,6 @@ export class TransitNetwork {
     }
   }
 
-  /** Stops within reach of a place, by pattern. */
   stopsNear(place: LatLon, plane: Plane): Map<NetworkPattern, NearStop[]> {
     const near = new Map<NetworkPattern, NearStop[]>();
     const rows = Math.ceil(reach / metresPerDegree / cellDegrees);
@@ -165,8 +162,7 @@ function toPath({ stops, shape }: NetworkPattern): PatternPath {
   return { line, stops: places, plane, unknown };
 }
 
-/** m; a shape with a stop farther away is not used: it belongs to another route or direction */
-const farthestStop = 250;
+const farthestStop = 250; // m; a shape with a stop farther away is of another route or direction
 
 /**
  * Finds the position of each stop on a shape by dynamic programming: positions in order along the shape, with the least

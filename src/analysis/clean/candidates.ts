@@ -31,14 +31,11 @@ export const candidateLimits = {
   pointThreshold: 9,
   timeDistance: 100,
   timeSlack: 30, // s; the oldest location of a dwell may be this much younger than `timeThreshold`
-  /** s; time sampling: after a trip, a near location this soon after the previous one belongs to the same rest */
-  longestRestStep: 60,
-  /** m; a user who moves this far within `timeThreshold` s walks slowly: a receiver at rest drifts less (by hand) */
-  walkedOff: 250,
+  longestRestStep: 60, // s; after a trip, a near location this soon belongs to the same rest
+  walkedOff: 250, // m within `timeThreshold` s: a slow walk, as receivers drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart
-  /** s; a longer gap ends a trip, unless readings show movement in it (the longest recorded tunnel took 2,363 s) */
-  longestGap: 2700,
+  longestGap: 2700, // s; a longer gap without movement ends a trip (the longest tunnel took 2,363 s)
   longestFlight: 12 * 3600, // s; a flight may take this long
   air: 200 / 3.6, // m/s; only a plane or a high-speed train has a higher average (physical)
   slowSpeed: 1 / 3, // m/s; a gap with a slower average ends the trip
@@ -220,8 +217,7 @@ function stillSince(locations: readonly Location[], start: number, last: number)
   return Math.floor(median(near));
 }
 
-/** s; a group that began this long ago gets no further candidate (by hand) */
-const longestGroup = 86_400;
+const longestGroup = 86_400; // s; a group that began this long ago gets no further candidate (by hand)
 
 /** Candidates that are decoded together; `findJourneys` decides which of them form one journey. */
 export interface CandidateGroup {

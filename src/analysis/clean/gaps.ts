@@ -23,20 +23,16 @@ type Phone = LastSeen['phone'];
 
 /** Thresholds, all by hand. */
 export const gapLimits = {
-  /** s; while a phone moves, it sends more often than this; some phones do so at rest, too */
-  longest: 900,
+  longest: 900, // s; a phone that moves sends more often than this, some also at rest
   stay: 86_400, // s; the longest stay without an entry, because most people move within this time
-  /** m; if the next location is farther away, the user moved. Not smaller, as phones notice a departure late. */
-  near: 1000,
+  near: 1000, // m; a next location farther away shows a move; phones notice a departure late
   /** s; in a shorter gap, a phone without a state machine was at rest if the next location is within `same` m */
   inferred: 3 * 3600,
   same: 150,
-  /** s; after a gap counted as a stay, an event this soon may still show that a trip was under way */
-  settled: 2700,
+  settled: 2700, // s; an event this soon after a stay may still show that a trip was under way
   /** Number of locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too. */
   reports: 3,
-  /** s; longer reported movement without a location is a gap (people who walk indoors rest sooner) */
-  unlocated: 300,
+  unlocated: 300, // s; longer movement without a location is a gap; walkers indoors rest sooner
   sure: 75, // 0 to 100; the least confidence of the readings that count for `unlocated`
   apart: 90, // s; two such readings show continuous movement if they are no farther apart
 };

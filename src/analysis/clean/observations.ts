@@ -60,8 +60,7 @@ export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(t
 
 const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
 
-/** s; readings of movement at most this far apart show continuous movement: trains stop this long at stations */
-const readingGap = 420;
+const readingGap = 420; // s between readings of continuous movement: trains stop this long at stations
 
 const sureReading = 75; // least confidence of a reading that shows movement
 
@@ -76,7 +75,6 @@ export function movingSince(motions: readonly Motion[], to: number): number {
 export const movesThrough = (motions: readonly Motion[], from: number, to: number): boolean =>
   movingSince(motions, to) - from <= readingGap;
 
-/** True if the phone noticed that the user left. */
 export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transition);
 
 const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END_TRIP_TRACKING]);
@@ -88,10 +86,8 @@ export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transitio
 export const inexactFrom = 200;
 
 const limits = {
-  /** s; a location may be this much later than its `write_ts`; if it is later still, the phone's clock was wrong */
-  futureLimit: 86_400,
-  /** s; a location that an Android phone wrote this late is an old one from a cache (e-mission-server issue 457) */
-  staleLimit: 1000,
+  futureLimit: 86_400, // s; a location this much later than its `write_ts` shows a wrong clock
+  staleLimit: 1000, // s; written this late, it is from a cache of Android (e-mission-server 457)
 };
 
 /** A usable location before its zone is known. */
@@ -263,7 +259,6 @@ export function toEvent({ data: { ts, transition, curr_state } }: Entry): PhoneE
   };
 }
 
-/** Sorts events by `ts`. */
 export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
   return areInOrder(found) ? [...found] : found.toSorted(compareEvents);
 }

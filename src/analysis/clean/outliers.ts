@@ -26,8 +26,7 @@ const limits = {
   fastestOnGround: 90,
   flight: 300,
   away: 100, // m; a location this near to the previous one is never an outlier
-  /** s; locations near each other for so long show a rest; doubted ones are kept if the user then had not returned */
-  agreement: 180,
+  agreement: 180, // s; locations near each other for so long show a rest
   gap: 600, // s; after a longer gap the user may have rested
   longestRun: 30, // the most consecutive locations that can be removed as unreachable
   reported: 120, // s; the phone may report a departure this long before or after the location

@@ -14,28 +14,21 @@ import type { Location } from './observations.ts';
 
 /** Thresholds. "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  /** s; a less accurate location at the same position this soon after is a stale repeat of Android (physical) */
-  repeatWithin: 60,
+  repeatWithin: 60, // s; the same position this soon after, less accurate: a stale repeat (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
-  /** Number of passes that remove spikes: two spikes in a row hide each other (by hand). */
-  spikePasses: 4,
+  spikePasses: 4, // passes that remove spikes: two in a row hide each other (by hand)
   // The detour of a spike: m by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is no spike (by hand)
-  /** m; the detour must exceed the distance between the neighbours by this (by hand) */
-  spikeBeyond: 20,
-  /** m/s; on a slower detour, a location is a spike only if it is half as accurate as its neighbours (by hand) */
-  spikeSpeed: 12,
-  /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
-  impossibleSpeed: 90,
+  spikeBeyond: 20, // m; the detour must exceed the distance of the neighbours by this (by hand)
+  spikeSpeed: 12, // m/s; a slower spike must be half as accurate as its neighbours (by hand)
+  impossibleSpeed: 90, // m/s; faster than road and rail: one such step makes a spike (physical)
   gap: 120, // s; the filter restarts after a longer gap (by hand)
   acceleration: 0.4, // m2/s3, noise of the acceleration (by hand)
   variance: 0.35, // variance of a location divided by its squared accuracy (by hand)
   leastAccuracy: 5, // m; a better stated accuracy counts as this (physical)
   firstSpeed: 200, // m2/s2, variance of the speed at the beginning (by hand)
-  /** 3 deviations, squared: a location farther from its prediction weighs less (by hand). */
-  surprise: 9,
-  /** Length of a real path divided by the straight line, across a gap longer than `gap` s and `bridge` m (by hand). */
-  detour: 1.06,
+  surprise: 9, // 3 deviations, squared: a location farther off weighs less (by hand)
+  detour: 1.06, // path divided by straight line, across gaps over `gap` s and `bridge` m (by hand)
   bridge: 500, // m; only a longer straight line counts with the detour (by hand)
 };
 

@@ -38,8 +38,7 @@ const missingFeature = -1; // value of an unknown feature
 export const featureLimits = {
   reach: 1200, // s; cells exist this close to a location
   longestSilence: 3600, // s; longer gaps before or after a cell count as this long
-  /** s; a cell is covered if the locations before and after it are closer together than this */
-  covered: 90,
+  covered: 90, // s; a cell is covered if the locations around it are closer together
   /** m/s; two features are the shares of cells slower than `slow` and faster than `fast` within five minutes */
   slow: 1,
   fast: 4,
@@ -110,7 +109,6 @@ function spansNear({ track, from, to }: CellInput): { from: number; to: number }
   return found;
 }
 
-/** The track sampled at the cells of a span, and at `cellMargin` cells before and after it. */
 interface Grid {
   x: Float64Array;
   y: Float64Array;
@@ -305,7 +303,6 @@ function writeMeans({ ts: start, count, rows }: Block, series: Series, span: num
   }
 }
 
-/** Number of kinds of readings: the four states, and readings that name no state. */
 const kinds = noState + 1;
 
 /** s before and after a cell over which motion readings are averaged: features 31 to 45 */

@@ -15,7 +15,6 @@ import type { Cells } from './viterbi.ts';
 
 export interface Segment {
   state: number;
-  /** s since the epoch: from half a cell before the first to half a cell after the last */
   start: number;
   end: number;
 }
@@ -122,7 +121,6 @@ export function isUnderWay(segments: readonly Segment[], ts: number): boolean {
   );
 }
 
-/** Segments between two times, clipped to these times. */
 export function segmentsBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   const parts: Segment[] = [];
   for (const { state, start, end } of segments)

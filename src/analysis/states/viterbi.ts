@@ -20,8 +20,7 @@ import {
 } from './features.ts';
 
 export const decodeWeights = {
-  /** Exponent of a cell's probabilities. Below 1, because neighbouring cells depend on the same locations. */
-  evidence: 0.5,
+  evidence: 0.5, // exponent of a cell's probabilities: neighbouring cells share locations
   floor: 1e-4, // A lower probability counts as this one
   /**
    * Cost of each change of state, from row to column, in the order of `stateNames` (not a probability: rows do not sum
@@ -150,8 +149,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 /** Use of confident motion readings of Android. Both values were counted on the training days. */
 const confident = {
   least: 75, // 0 to 100; only the model uses readings with a lower confidence
-  /** Odds of the named state against each other moving state: about the median of the six pairs of states. */
-  odds: 300,
+  odds: 300, // against each other moving state: the median of the six pairs of states
 };
 
 /**

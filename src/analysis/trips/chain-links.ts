@@ -16,8 +16,7 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 /** Thresholds for kept trips, as in e-mission except `leadIn` (by hand). */
 export const linkLimits = {
   shortestTrip: 100, // m; a trip is dropped if the phone recorded less of it
-  /** m; if a trip begins this near to the previous place, it starts at that place, without untracked time in between */
-  nearPlace: 100,
+  nearPlace: 100, // m; a trip that begins this near to the place before it starts there
   leadIn: 30, // s; such a trip begins this much earlier
 };
 

@@ -26,17 +26,13 @@ export const journeyLimits = {
   leastAfter: 800, // m; an open trip that leads this far may continue the journey before it
   errand: 600, // s; a candidate is cut at rests this long
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
-  /** m; a candidate that has no movement and is smaller than this may be a phantom: an error of the receiver */
-  phantom: 150,
+  phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
   /** 0 to 100; a reading of movement with this confidence shows that a candidate is no phantom, see `phantomSpeed` */
   phantomConfidence: 50,
-  /** s; readings this long before the first location count, too, because phones notice a short walk late */
-  noticedLate: 180,
+  noticedLate: 180, // s; earlier readings count, too, because phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
-  /** m; a smaller candidate is always a phantom: receivers indoors are not more accurate (physical) */
-  standing: 60,
-  /** m; up to this distance, the path from the previous stay counts: the phone noticed the departure late */
-  lateNotice: 2500,
+  standing: 60, // m; a smaller one is always a phantom: receivers indoors err so much (physical)
+  lateNotice: 2500, // m; up to this, the path from the stay counts: a departure noticed late
 };
 
 /** Why two consecutive candidates are one journey or two. Stored with the trip. */
@@ -241,7 +237,6 @@ function describeStop(
 
 const twoCars = 2 * modes.length + 2;
 
-/** For training: the stops between the moving pieces of a group. */
 export function describeStops(decoded: DecodedGroup): StopFigures[] {
   const travels = splitGroup(decoded).filter(isTravel);
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));

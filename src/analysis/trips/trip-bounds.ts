@@ -37,10 +37,8 @@ import type { Cells } from '../states/viterbi.ts';
 export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
-  /** s; if the gap before the first location is longer, an Android phone noticed the departure late */
-  silence: 300,
-  /** s; a phone that was awake this long before the movement noticed it in time (physical) */
-  awake: 45,
+  silence: 300, // s; after a longer gap, an Android phone noticed the departure late
+  awake: 45, // s; a phone awake this long before the movement noticed it in time (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the least share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap in the walk
@@ -251,8 +249,7 @@ function arrivalTs(track: Track, from: number, to: number): number {
 
 /** Limits that show whether the move from the stay to the trip was recorded. Counted on recorded days. */
 const unseenLimits = {
-  /** m; a trip that begins nearer to the stay began there: 124 of 129 recorded starts are nearer */
-  distance: 1000,
+  distance: 1000, // m; a trip that begins nearer began at the stay: 124 of 129 recorded starts
   late: 5000, // m; a phone that is on may notice a departure this far away
   notice: 120, // s; the phone reports the departure this long before or after the first location
   awake: 1200, // s; an iPhone that is on sends a motion reading at least this often, also at rest

@@ -15,8 +15,7 @@ import type { Leg } from '../states/segments.ts';
 
 /** Thresholds, by hand on the developers' own recorded days. */
 const limits = {
-  /** s; if the first location is later than this after the start, the path before it was not recorded */
-  late: 60,
+  late: 60, // s; with a later first location, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
   /**
    * Speeds on a path that was not recorded: m/s on foot; by bicycle or vehicle, the median speed of the first

@@ -61,11 +61,9 @@ export function toTraits(trip: TraitSource): TripTraits {
 const sameEnd = 300; // m; two trip ends closer than this are one place
 
 const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
-/** Factor of the weight of a labelled trip on the other kind of day: a workday or the weekend. */
-const otherKindOfDay = 0.7;
+const otherKindOfDay = 0.7; // factor for the other kind of day: a workday or the weekend
 
-/** Minutes; a labelled trip that starts this much earlier or later in the day has half the weight */
-const halfTime = 240;
+const halfTime = 240; // minutes; a trip this much earlier or later in the day has half the weight
 
 /**
  * The weight of all label sets that the user has not used on such trips: `newness`, and `newnessOfEach` for each label
