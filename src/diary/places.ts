@@ -287,8 +287,7 @@ export async function placesUntil(
   };
 }
 
-/** s; a correction changes no trip that ended earlier than this before the time that it concerns */
-const correctionReach = 14 * day;
+const correctionReach = 14 * day; // s; a correction changes no trip that ended this long before it
 
 /** The key of stored places: a hash of all that changes them, except trips: the end, the retention and corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
