@@ -6,7 +6,6 @@
 //   segments    s  w      s   m           sm        w             consecutive cells in one state
 //   legs           w          m                     w             without short pauses; each leg gets a mode
 //   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
-
 import type { TransitEvidence } from '../transit/match-ride.ts';
 import type { CandidateGroup } from './clean/candidates.ts';
 import type { Observations } from './clean/observations.ts';

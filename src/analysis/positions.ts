@@ -1,5 +1,4 @@
 // Rounds lengths, speeds and positions of the diary to steps that are finer than any phone measures.
-
 import type { Position } from '../model/trip.ts';
 
 /** Makes a function that rounds to so many decimals. It never returns minus zero, which JSON does not keep. */

@@ -22,7 +22,6 @@ import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
 import { type CleanedStretch, type DecodedGroup, decodeGroup } from './decode-group.ts';
 import { type Models, shippedModels } from './models.ts';
-
 import type { TransitSource } from './modes/transit-evidence.ts';
 import {
   lookAround,

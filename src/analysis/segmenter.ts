@@ -1,4 +1,5 @@
 // The contract of a segmenter: from a stretch of one user's data and the previous state it makes trips and a new state.
+import type { LatLon } from '../model/geo/distance.ts';
 import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
@@ -16,15 +17,13 @@ export interface Stretch extends Observations {
 
 /** A stay: where the user is, and since when. */
 export interface Stay {
-  location: { latitude: number; longitude: number };
+  location: LatLon;
   enter_ts: number;
 }
 
 /** A point of the path of a trip. */
-export interface PathPoint {
+export interface PathPoint extends LatLon {
   ts: number;
-  latitude: number;
-  longitude: number;
   /** m above sea level; null: unknown */
   altitude: number | null;
   /** m along the path since the start of the trip */
@@ -56,7 +55,7 @@ export interface SegmentedTrip {
   last: Location;
   /** When and where the trip ended, estimated from the data around its last location. */
   end_ts: number;
-  end: { latitude: number; longitude: number };
+  end: LatLon;
   sections: SegmentedSection[];
   /** m of the path that the phone recorded, with the straight line from the stay before the trip */
   recorded: number;

@@ -1,6 +1,5 @@
 // Builds the trips of a day, as phones read them, from stored trips. The answers of the server and the documents of the
 // pipeline come from this code, so that they agree.
-
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';

@@ -1,5 +1,4 @@
 // Describes a day in words and numbers, for the terminal.
-
 import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
 import type { Position, Section, TransitLine, Trip, TripRecord } from '../model/trip.ts';

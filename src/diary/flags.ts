@@ -7,7 +7,6 @@
 //
 //   marks             |sources_disagree|                       two phones, 5 km apart
 //   flags       the day and the section, because the mark touches both
-
 import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
 import { justBefore, type TimeRange } from '../model/time.ts';
@@ -108,6 +107,7 @@ function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   return !(label === 'scooter' && found === 'bike'); // scooters are shown as cycling
 }
 
+/** The flags of a stay. */
 export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, { from, to });
   const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;

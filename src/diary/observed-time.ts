@@ -6,7 +6,6 @@
 //   day        moving   stay|unobserved|stay... moving  staying
 //
 // The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
-
 import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';

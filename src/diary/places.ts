@@ -8,7 +8,6 @@
 //
 //   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
 //   places     A, with two more stays   B   C = {x}
-
 import { daysWithTime } from '../model/clock-times.ts';
 import type { Stated } from '../model/correction.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';

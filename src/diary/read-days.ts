@@ -3,7 +3,6 @@
 //   trips      |--1--|         |--2 --|--|                               |--3--|
 //   days       Monday                 | Tuesday              | Wednesday
 //   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h      h moving, staying and unobserved
-
 import { plainMode } from '../model/modes.ts';
 import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, TripRecord } from '../model/trip.ts';

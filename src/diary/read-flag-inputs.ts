@@ -1,9 +1,8 @@
 // Reads the inputs of flags from entries: times of locations, times when two sources disagree, and times when the
 // phone's clock was wrong.
-
 import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
-import { distance } from '../model/geo/distance.ts';
+import { distance, type LatLon } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
 import { sourceOf } from '../model/sources.ts';
 import { justBefore, type TimeRange } from '../model/time.ts';
@@ -26,11 +25,9 @@ export interface ReadFlagInputs extends FlagInputs {
 }
 
 /** A location with the fields that flags need. `accuracy`: m; 0 if unknown. */
-interface SourceLocation {
+interface SourceLocation extends LatLon {
   ts: number;
   source: string;
-  latitude: number;
-  longitude: number;
   accuracy: number;
 }
 

@@ -1,5 +1,4 @@
 // Makes entries of derived keys from elements of the timeline. Pure.
-
 import { inputFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
 import type { Suggestions } from '../diary/labels/load-suggestions.ts';

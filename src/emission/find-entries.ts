@@ -1,5 +1,4 @@
 // Finds entries of a user in order of time, in the timeseries, the usercache and the trips together, part by part.
-
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { present } from '../intake/converters/convert.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';

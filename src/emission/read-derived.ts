@@ -1,5 +1,4 @@
 // Reads derived entries of a user in order of a time, in parts, from the stored trips.
-
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { suggestionsReader } from '../diary/labels/load-suggestions.ts';

@@ -1,5 +1,4 @@
 // Adds up the trips of a person by cell. Cells divide the figures of a table by a dimension, such as the mode.
-
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { BriefRecord, Position } from '../model/trip.ts';

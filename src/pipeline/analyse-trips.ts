@@ -1,5 +1,4 @@
 // Stage "analyse trips": derives the links of the trip chain that changed entries affect.
-
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/clean/observations.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';

@@ -1,5 +1,4 @@
 // Excludes entries by corrections. The analysis reads the timeseries as if excluded entries did not exist.
-
 import { activeCorrections } from '../diary/corrections/read-corrections.ts';
 import { convertedTime } from '../intake/converters/convert.ts';
 import type { Stated } from '../model/correction.ts';

@@ -2,7 +2,6 @@
 //
 //   trips    |------------ places are stored ------------|--- read and added for a page ---|
 //                                                      until                           last trip
-
 import type { ChainStore } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { keptKey, placesUntil } from '../diary/places.ts';

@@ -1,5 +1,4 @@
 // Runs the pipeline for one user: acquires the lease, runs every stage, and reports the result.
-
 import { randomUUID } from 'node:crypto';
 import { shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';

@@ -1,6 +1,5 @@
 // Stage "documents": writes a document for each of the last days with trips, and removes other documents. The same
 // transaction ends the run and releases the lease.
-
 import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';

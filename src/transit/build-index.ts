@@ -4,7 +4,6 @@
 //   trip 1: A 06:00, B 06:04, C 06:09       pattern 1: stops A B C, seconds 0 240 540, hours 6 and 7, 2 trips a day
 //   trip 2: A 07:00, B 07:04, C 07:09       pattern 2: stops A C, seconds 0 420, hour 8, 1 trip a day
 //   trip 3: A 08:00,          C 08:07
-
 import { oneLine } from '../log/text.ts';
 import { isNowhere, type LatLon } from '../model/geo/distance.ts';
 import { MobilityError } from '../model/mobility-error.ts';

@@ -7,7 +7,6 @@
 //   nearest:           a----x----c        x: nearest position to p; `along` = metres from a to x, `off` = metres to p
 //                           .
 //                           p
-
 import { type LatLon, metresPerDegree, shortWayRound } from '../model/geo/distance.ts';
 
 /** Converts degrees to metres east and north of a place. Errors stay below 0.1 % within 50 km. */

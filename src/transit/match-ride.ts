@@ -8,7 +8,6 @@
 // Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios. Each ratio compares a
 // ride that used the pattern with a ride that did not. The constants were set on recorded rides; docs/transit.md has
 // the results.
-
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { logSum } from '../model/log-sum.ts';
 import { withFields } from '../model/with-fields.ts';

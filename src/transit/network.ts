@@ -2,7 +2,6 @@
 //
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
-
 import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
 import { withFields } from '../model/with-fields.ts';
 import { addToList } from '../util/add-to-list.ts';

@@ -259,6 +259,7 @@ export function toEvent({ data: { ts, transition, curr_state } }: Entry): PhoneE
   };
 }
 
+/** Sorts events by `ts`. */
 export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
   return areInOrder(found) ? [...found] : found.toSorted(compareEvents);
 }

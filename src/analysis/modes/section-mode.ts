@@ -6,12 +6,10 @@
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
 //   no feed confirms it   a limit for its probability                a car or bus is at most .8
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
-
 import type { TransitLine } from '../../model/trip.ts';
 import type { TransitEvidence } from '../../transit/match-ride.ts';
 import { candidateLimits } from '../clean/candidates.ts';
-import type { Track } from '../clean/track.ts';
-import { trackLimits } from '../clean/track.ts';
+import { type Track, trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';

@@ -1,5 +1,4 @@
 // Builds a trip from a segmented trip: the lines, lengths and modes of its sections, and the stops between them.
-
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../../model/trip.ts';

@@ -3,7 +3,6 @@
 //     segmented    08:10 home -> work 4 km    12:00 walk of 60 m       17:30 work -> home 4 km
 //     links        trip, starts at home       dropped 'too short'      trip, starts at work
 //     place        home -> work               work, 2 raw places       work -> home
-
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
 import { localDay } from '../../model/time.ts';

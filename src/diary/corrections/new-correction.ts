@@ -1,5 +1,4 @@
 // Makes the entry of a correction, for pages and commands.
-
 import type { Correction } from '../../model/correction.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';

@@ -1,5 +1,4 @@
 // Adds labels to the trips that phones read. Stored documents have no labels.
-
 import { withFields } from '../../model/with-fields.ts';
 import type { TripFeatureCollection } from '../trip-features.ts';
 import { inputFields } from './label-fields.ts';

@@ -1,5 +1,4 @@
 // Loads the user input about the trips and stays of a time range. Inputs are matched whenever the diary is read.
-
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { BriefTrip } from '../../model/trip.ts';

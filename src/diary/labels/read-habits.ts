@@ -1,5 +1,4 @@
 // Reads the labelled trips around a time range, which suggestions are derived from.
-
 import { day, type TimeRange } from '../../model/time.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { matchInputs, spansAround, withoutSplit } from './load-labels.ts';

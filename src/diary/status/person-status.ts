@@ -3,7 +3,6 @@
 //   step      registered  joined  called  pushed   stored   located  moved  ...
 //   last      1 Nov       1 Nov   today   28 Nov   28 Nov   never
 //   result    broken step: located, code no_location; state: without_locations
-
 import type { FormatReason } from '../../intake/apps/other-entry.ts';
 import { faultReason } from '../../model/error-summary.ts';
 import { affectsOf } from '../../model/keys.ts';
