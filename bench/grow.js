@@ -1,7 +1,7 @@
 // How CPU grows with the history of a person and with the number of people on the server, as ratios of long to short.
 
 import { readPlaces } from '../dist/diary/places.js';
-import { readDays } from '../dist/diary/read-days.js';
+import { everyDay, readDays } from '../dist/diary/read-days.js';
 import { everyStatus, openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { readDay } from '../dist/web/me-days.js';
 import { textsFor } from '../dist/web/pages/texts/texts.js';
@@ -32,6 +32,11 @@ async function ofHistory(folder, days) {
   await inTurns('places of a person', 2, 9, long, short, ({ uuid }) => readPlaces(store, uuid));
   const oneDay = { from: '2024-03-20', to: '2024-03-20' };
   await inTurns('one day with its flags', 1.1, 9, long, short, ({ uuid }) => readDays(store, { uuid }, oneDay, now()));
+  const allDays = async () => {
+    for await (const _ of everyDay(store, short, {}, now()));
+  };
+  const aDay = (await cpuOf(allDays, 9)) / (shortDays + newDays);
+  line(`one of ${shortDays + newDays} days with their flags: CPU`, ms(aDay), against(aDay, 0.001, '1 ms'));
   const page = { day: oneDay.from, isOwn: true, href: (day) => day };
   const call = { store, now: now(), t: textsFor() };
   await inTurns('the page of a day', 1.3, 15, long, short, (person) => readDay(call, person, page));

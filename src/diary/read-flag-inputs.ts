@@ -109,8 +109,10 @@ async function readPlainTimes(
 ): Promise<number[] | null> {
   const facts = await timeseries.facts(userId, query);
   if (!facts?.every((one) => hasSoundTimes(one) && one.source === facts[0]!.source)) return null;
-  const sorted = Float64Array.from(facts.flatMap(({ times }) => times)).sort();
-  return [...sorted.filter((ts, i) => ts !== sorted[i - 1])];
+  const times: number[] = [];
+  // An array of doubles is sorted several times as fast as a list.
+  for (const ts of new Float64Array(facts.flatMap((one) => one.times)).sort()) if (ts !== times.at(-1)) times.push(ts);
+  return times;
 }
 
 // 1 s less than the limit, for the rounding of sums of times.
