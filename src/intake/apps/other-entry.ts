@@ -17,10 +17,9 @@ export const formatReasons = {
     'The time of the message is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
 } as const;
 
-/** A code of `formatReasons`. */
 export type FormatReason = keyof typeof formatReasons;
 
-/** The result for a message or file of another program. Each part becomes an entry, is unusable or is skipped. */
+/** The result for a message of another program. Each part becomes an entry, is unusable or is skipped. */
 export interface Mapped {
   entries: Entry[];
   /** Each value exactly as it was sent, with the reason. */
@@ -29,9 +28,10 @@ export interface Mapped {
   skipped: number;
 }
 
+export const newMapped = (parts: Partial<Mapped> = {}): Mapped => ({ entries: [], unusable: [], skipped: 0, ...parts });
+
 /** A location of another program. Unknown values are left out. */
 export interface OtherLocation {
-  /** Seconds since the epoch. */
   ts: number;
   /** Degrees WGS84. The converter rejects values that are not numbers. */
   latitude: JsonValue | undefined;
@@ -81,14 +81,8 @@ export function batteryEntry(ts: number, level: number, status: BatteryStatus, o
 
 /** An entry of the platform `other`. Within its second, only `data` decides its identity, see `writeTsOf`. */
 export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
-  const metadata = {
-    key,
-    write_ts: writeTsOf(ts, data),
-    type: 'sensor-data',
-    platform: 'other',
-    origin: { ...origin },
-  };
-  return { metadata, data };
+  const write_ts = writeTsOf(ts, data);
+  return { metadata: { key, write_ts, type: 'sensor-data', platform: 'other', origin: { ...origin } }, data };
 }
 
 /**
@@ -147,11 +141,10 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
     row.entries.push(entry);
     row.size += size;
   }
-  return rows.map(({ first, entries }) =>
-    entries.length === 1
-      ? { ...first, entry: entries[0]! }
-      : { ...first, entry: entries, message: `${first.message}, in ${entries.length} elements` },
-  );
+  return rows.map(({ first, entries }) => {
+    if (entries.length === 1) return { ...first, entry: entries[0]! };
+    return { ...first, entry: entries, message: `${first.message}, in ${entries.length} elements` };
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   locationEntry,
   type Mapped,
   motionEntry,
+  newMapped,
   numberFrom,
   otherEntry,
   pickFields,
@@ -22,9 +23,10 @@ const origin: Origin = { program: 'overland' };
 
 /** Fields that are stored beside the location. */
 const reportedNames = new Set(
-  'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred significant_change tracking_mode'.split(
-    ' ',
-  ),
+  (
+    'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred significant_change ' +
+    'tracking_mode'
+  ).split(' '),
 );
 /** Fields of events and trips that are stored. */
 const keptNames = new Set([
@@ -57,7 +59,7 @@ const batteryStates: Readonly<Record<string, BatteryStatus>> = {
  * and `trip` beside the batch, since the app sends their features again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
-  const mapped: Mapped = { entries: [], unusable: [], skipped: 0 };
+  const mapped = newMapped();
   let battery = '';
   for (const feature of features) {
     const properties = isJsonObject(feature) ? feature.properties : undefined;

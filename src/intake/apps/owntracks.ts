@@ -4,11 +4,13 @@ import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../mod
 import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../../model/payloads.ts';
 import {
   batteryEntry,
+  type FormatReason,
   isPossibleTime,
   keyPart,
   locationEntry,
   type Mapped,
   motionEntry,
+  newMapped,
   numberFrom,
   otherEntry,
   pickFields,
@@ -29,16 +31,12 @@ const keptNames = new Set(
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
 /** Types of messages about the app, its regions or friends. None says where the user is; some contain passwords. */
-const skippedTypes = new Set([
-  'card',
-  'cmd',
-  'configuration',
-  'dump',
-  'lwt',
-  'request',
-  'response',
-  'status',
-  'waypoints',
+const skippedTypes = new Set('card cmd configuration dump lwt request response status waypoints'.split(' '));
+
+const statuses = new Map<JsonValue | undefined, BatteryStatus>([
+  [1, batteryStatuses.DISCHARGING],
+  [2, batteryStatuses.CHARGING],
+  [3, batteryStatuses.FULL],
 ]);
 
 /**
@@ -49,43 +47,35 @@ const skippedTypes = new Set([
 export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   if (!isJsonObject(message)) {
     const text = `expected a message of OwnTracks, an object with _type, found ${kindOf(message)}`;
-    return rejected(unusable(message, 'format_not_an_object', text));
+    return newMapped({ unusable: [unusable(message, 'format_not_an_object', text)] });
   }
-  const shown = pickFields(message, shownNames);
+  const rejected = (reason: FormatReason, text: string): Mapped =>
+    newMapped({ unusable: [unusable(pickFields(message, shownNames), reason, text)] });
   const isPosition = message.lat !== undefined && message.lon !== undefined;
   const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota does not name the type
-  if (type === null) {
-    return rejected(unusable(shown, 'format_unknown', `expected a name in _type, found ${kindOf(message._type)}`));
-  }
+  if (type === null) return rejected('format_unknown', `expected a name in _type, found ${kindOf(message._type)}`);
   if (type === 'encrypted') {
-    const text =
-      'expected a message without encryption, found an encrypted one: remove the encryption key in the app, since TLS protects its messages';
-    return rejected(unusable(shown, 'format_encrypted', text));
+    return rejected(
+      'format_encrypted',
+      'expected a message without encryption, found an encrypted one: remove the encryption key in the app, ' +
+        'since TLS protects its messages',
+    );
   }
-  if (skippedTypes.has(type)) return { entries: [], unusable: [], skipped: 1 };
+  if (skippedTypes.has(type)) return newMapped({ skipped: 1 });
   const ts = timeFrom(message.tst ?? (type === 'location' ? arrived : undefined));
-  if (ts === null) {
-    const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
-    return rejected(unusable(shown, 'format_no_time', text));
-  }
+  if (ts === null)
+    return rejected('format_no_time', `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`);
   if (!isPossibleTime(ts)) {
-    const text =
-      'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode counts from 2001: ' +
-      'use its own mode with the address /overland';
-    return rejected(unusable(shown, 'format_bad_time', text));
+    return rejected(
+      'format_bad_time',
+      'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode ' +
+        'counts from 2001: use its own mode with the address /overland',
+    );
   }
-  if (type !== 'location') {
-    return {
-      entries: [otherEntry(`owntracks/${type}`, ts, { ...pickFields(message, keptNames), ts }, origin)],
-      unusable: [],
-      skipped: 0,
-    };
-  }
-  return { entries: entriesOf(message, ts), unusable: [], skipped: 0 };
-}
-
-function rejected(one: Mapped['unusable'][number]): Mapped {
-  return { entries: [], unusable: [one], skipped: 0 };
+  if (type === 'location') return newMapped({ entries: entriesOf(message, ts) });
+  return newMapped({
+    entries: [otherEntry(`owntracks/${type}`, ts, { ...pickFields(message, keptNames), ts }, origin)],
+  });
 }
 
 /**
@@ -113,14 +103,12 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
   const type = Array.isArray(words) ? oneMotion(words, iosMotions) : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
-  if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));
+  if (level !== undefined)
+    entries.push(batteryEntry(ts, level, statuses.get(message.bs) ?? batteryStatuses.UNKNOWN, origin));
   return entries;
 }
 
-function positive(value: JsonValue | undefined): number | undefined {
-  const number = numberFrom(value, 0);
-  return number === 0 ? undefined : number;
-}
+const positive = (value: JsonValue | undefined): number | undefined => numberFrom(value, 0) || undefined;
 
 /**
  * The motion that a list of words describes. `names`: the motion of each word. null: no motion, or several that
@@ -132,14 +120,7 @@ export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<st
   );
   found.delete(null);
   const [first = null] = found;
-  if (found.size === 2 && found.has(motionTypes.STILL) && found.has(motionTypes.IN_VEHICLE)) {
+  if (found.size === 2 && found.has(motionTypes.STILL) && found.has(motionTypes.IN_VEHICLE))
     return motionTypes.STOPPED_WHILE_IN_VEHICLE;
-  }
   return found.size === 1 ? first : null;
-}
-
-function statusOf(bs: JsonValue | undefined): BatteryStatus {
-  if (bs === 1) return batteryStatuses.DISCHARGING;
-  if (bs === 2) return batteryStatuses.CHARGING;
-  return bs === 3 ? batteryStatuses.FULL : batteryStatuses.UNKNOWN;
 }

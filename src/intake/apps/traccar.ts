@@ -10,6 +10,7 @@ import {
   locationEntry,
   type Mapped,
   motionEntry,
+  newMapped,
   numberFrom,
   type OtherLocation,
   pickFields,
@@ -39,7 +40,7 @@ const motions: Readonly<Record<string, MotionType>> = {
  * throws.
  */
 export function fromTraccar(locations: readonly JsonValue[], arrived?: number): Mapped {
-  const mapped: Mapped = { entries: [], unusable: [], skipped: 0 };
+  const mapped = newMapped();
   for (const location of locations) {
     if (!isJsonObject(location)) {
       const text = `expected a location of Traccar Client, an object with coords, found ${kindOf(location)}`;
@@ -83,13 +84,13 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: num
   const reported = pickFields(query, reportedParameters);
   if (ts === null || !isPossibleTime(ts)) {
     const sent = { ...reported, timestamp: timestamp ?? null, lat: lat ?? null, lon: lon ?? null };
-    return { entries: [], unusable: [badTime(sent, ts, 'timestamp')], skipped: 0 };
+    return newMapped({ unusable: [badTime(sent, ts, 'timestamp')] });
   }
   const entries = lat || lon ? [locationEntry(locationOf({ ...query, lat, lon }, ts), origin, reported)] : [];
   const level = numberFrom(batt, 0);
   const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
   if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
-  return { entries, unusable: [], skipped: entries.length === 0 ? 1 : 0 };
+  return newMapped({ entries, skipped: entries.length === 0 ? 1 : 0 });
 }
 
 function locationOf({ lat, lon, ...query }: Readonly<Record<string, string | undefined>>, ts: number): OtherLocation {

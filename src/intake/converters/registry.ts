@@ -1,18 +1,18 @@
 // The table of converters: one row per key, one column per platform.
 import { keys } from '../../model/keys.ts';
-import { convertAndroidBattery } from './android-battery.ts';
-import { convertAndroidMotionActivity } from './android-motion-activity.ts';
-import { convertAndroidTransition } from './android-transition.ts';
+import { convertAndroidBattery, convertIosBattery, convertOtherBattery } from './battery.ts';
 import { convertBluetooth } from './bluetooth.ts';
 import { type Converter, type LocalTimes, unchanged } from './common.ts';
 import { convertCorrection } from './correction-entry.ts';
-import { convertIosBattery } from './ios-battery.ts';
-import { convertIosMotionActivity } from './ios-motion-activity.ts';
-import { convertIosTransition } from './ios-transition.ts';
 import { convertLocation } from './location.ts';
 import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './manual.ts';
-import { convertOtherBattery, convertOtherMotionActivity, convertOtherTransition } from './other-app.ts';
+import {
+  convertAndroidMotionActivity,
+  convertIosMotionActivity,
+  convertOtherMotionActivity,
+} from './motion-activity.ts';
 import { convertStats } from './stats.ts';
+import { convertAndroidTransition, convertIosTransition, convertOtherTransition } from './transition.ts';
 
 /** The platforms in `metadata.platform`, which may have any case. `other`: other apps, trackers, imports. */
 export const platforms = ['android', 'ios', 'other'] as const;
@@ -78,22 +78,9 @@ export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
 
-/** The converters of each platform by key. */
-const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
-  platforms.map((platform) => [
-    platform,
-    new Map(converterTable.map((row) => [row.key, row[platform] ?? row.generic])),
-  ]),
-);
-
-/** The converter that was looked up last: successive entries often have the same key. */
-let last: { platform: string; key: string; converter: Converter | null } = { platform: '', key: '', converter: null };
-
 /** The converter of a cell of the table. null: the platform or key is unknown, or the cell is empty. */
 export function converterFor(platform: string, key: string): Converter | null {
-  if (last.key === key && last.platform === platform) return last.converter;
-  const column = columns.get(platform) ?? columns.get(platform.toLowerCase());
-  const converter = column?.get(key) ?? null;
-  last = { platform, key, converter };
-  return converter;
+  const row = rows.get(key);
+  const known = platforms.find((name) => name === platform || name === platform.toLowerCase());
+  return row === undefined || known === undefined ? null : (row[known] ?? row.generic ?? null);
 }

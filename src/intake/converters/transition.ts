@@ -1,25 +1,80 @@
-// Makes converters for transitions of the phone's state machine from the texts of a platform.
-import { states as stateCodes, transitions as transitionCodes } from '../../model/payloads.ts';
+// Converts states and transitions of the phone's state machine.
+import { states, transitions } from '../../model/payloads.ts';
 import { type Converter, nameOrCode, timeOf, withTime } from './common.ts';
 
-/** The texts of a platform for states and transitions, with their codes. */
-export interface TransitionTexts {
-  states: Record<string, number>;
-  transitions: Record<string, number>;
-}
+/** To payload `Transition`. */
+export const convertAndroidTransition = transitionConverter({
+  states: {
+    'local.state.start': states.START,
+    'local.state.waiting_for_trip_start': states.WAITING_FOR_TRIP_START,
+    'local.state.ongoing_trip': states.ONGOING_TRIP,
+    'local.state.tracking_stopped': states.TRACKING_STOPPED,
+    unknown: states.TRACKING_STOPPED,
+  },
+  transitions: {
+    'local.transition.initialize': transitions.INITIALIZE,
+    'local.transition.exited_geofence': transitions.EXITED_GEOFENCE,
+    'local.transition.stopped_moving': transitions.STOPPED_MOVING,
+    'local.transition.stop_tracking': transitions.STOP_TRACKING,
+    'local.transition.start_tracking': transitions.START_TRACKING,
+    'local.transition.tracking_error': transitions.TRACKING_ERROR,
+    'local.transition.ble_beacon_found': transitions.BLE_BEACON_FOUND,
+    'local.transition.ble_beacon_lost': transitions.BLE_BEACON_LOST,
+    booted: transitions.BOOTED,
+  },
+});
+
+/** To payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code and are rejected. */
+export const convertIosTransition = transitionConverter({
+  states: {
+    STATE_START: states.START,
+    STATE_WAITING_FOR_TRIP_START: states.WAITING_FOR_TRIP_START,
+    STATE_ONGOING_TRIP: states.ONGOING_TRIP,
+    STATE_TRACKING_STOPPED: states.TRACKING_STOPPED,
+  },
+  transitions: {
+    T_INITIALIZE: transitions.INITIALIZE,
+    T_EXITED_GEOFENCE: transitions.EXITED_GEOFENCE,
+    T_TRIP_ENDED: transitions.STOPPED_MOVING,
+    T_FORCE_STOP_TRACKING: transitions.STOP_TRACKING,
+    booted: transitions.BOOTED,
+    T_INIT_COMPLETE: transitions.INIT_COMPLETE,
+    T_TRIP_STARTED: transitions.TRIP_STARTED,
+    T_RECEIVED_SILENT_PUSH: transitions.RECEIVED_SILENT_PUSH,
+    T_TRIP_END_DETECTED: transitions.TRIP_END_DETECTED,
+    T_TRIP_RESTARTED: transitions.TRIP_RESTARTED,
+    T_END_TRIP_TRACKING: transitions.END_TRIP_TRACKING,
+    T_TRACKING_STOPPED: transitions.TRACKING_STOPPED,
+    T_NOP: transitions.NOP,
+    T_VISIT_STARTED: transitions.VISIT_STARTED,
+    T_VISIT_ENDED: transitions.VISIT_ENDED,
+    T_DATA_PUSHED: transitions.DATA_PUSHED,
+    T_START_TRACKING: transitions.START_TRACKING,
+    T_BLE_BEACON_FOUND: transitions.BLE_BEACON_FOUND,
+    T_BLE_BEACON_LOST: transitions.BLE_BEACON_LOST,
+  },
+});
+
+/** To payload `Transition`. Other apps and imports have the codes of the payload already. */
+export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });
 
 /**
- * Makes a converter to payload `Transition`. The time is `write_ts`. The state is in `currState`, or in `curr_state`
- * after a "force sync" of the app. State and transition may be codes already.
+ * Makes a converter to payload `Transition` from the texts of a platform. The time is `write_ts`. The state is in
+ * `currState`, or in `curr_state` after a "force sync" of the app. State and transition may be codes already.
  */
-export function transitionConverter(texts: TransitionTexts): Converter {
-  const states = new Map(Object.entries(texts.states));
-  const [knownStates, knownTransitions] = [Object.values(stateCodes), Object.values(transitionCodes)];
-  const transitions = new Map(Object.entries(texts.transitions));
+function transitionConverter(texts: {
+  states: Record<string, number>;
+  transitions: Record<string, number>;
+}): Converter {
+  const stateNames = new Map(Object.entries(texts.states));
+  const transitionNames = new Map(Object.entries(texts.transitions));
   return (entry) => {
     const { currState, curr_state: otherSpelling, transition } = entry.data;
-    const state = nameOrCode(states, currState ?? otherSpelling, 'data.currState', knownStates);
-    const code = transition === null ? null : nameOrCode(transitions, transition, 'data.transition', knownTransitions);
+    const state = nameOrCode(stateNames, currState ?? otherSpelling, 'data.currState', Object.values(states));
+    const code =
+      transition === null
+        ? null
+        : nameOrCode(transitionNames, transition, 'data.transition', Object.values(transitions));
     const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
     return withTime(entry, ts, { curr_state: state, transition: code }, ['currState']);
   };

@@ -1,7 +1,6 @@
 // Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. A failed
 // call gets an answer that makes the app keep its data.
-import type { Mapped } from '../../intake/apps/other-entry.ts';
-import { omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
+import { type Mapped, newMapped, omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
@@ -16,7 +15,7 @@ import type { Route, RouteCall } from './route.ts';
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body, query, now }) => {
     const message = isPosition(query) ? query : body;
-    return Object.keys(message).length === 0 ? none : fromOwnTracks(message, now());
+    return Object.keys(message).length === 0 ? newMapped() : fromOwnTracks(message, now());
   },
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
@@ -107,12 +106,8 @@ async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> 
   return true;
 }
 
-const none: Mapped = { entries: [], unusable: [], skipped: 0 };
-
-const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped => ({
-  ...none,
-  unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)],
-});
+const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped =>
+  newMapped({ unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)] });
 
 /** Rejects a body without a field. Keeps only the names of its fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');

@@ -19,14 +19,14 @@ import { androidLocation, config, type Kit, openKit } from '../../server/kit.ts'
 import { until } from '../../support/until.ts';
 
 const fault = vi.hoisted(() => ({ battery: false }));
-vi.mock('../../../src/intake/converters/android-battery.ts', async (original) => {
-  const { convertAndroidBattery } =
-    await original<typeof import('../../../src/intake/converters/android-battery.ts')>();
+vi.mock('../../../src/intake/converters/battery.ts', async (original) => {
+  const converters = await original<typeof import('../../../src/intake/converters/battery.ts')>();
+  const { convertAndroidBattery } = converters;
   const breakable: typeof convertAndroidBattery = (entry) => {
     if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
     return convertAndroidBattery(entry);
   };
-  return { convertAndroidBattery: breakable };
+  return { ...converters, convertAndroidBattery: breakable };
 });
 
 const day = 86_400;

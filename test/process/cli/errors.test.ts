@@ -6,14 +6,14 @@ import type { Entry } from '../../../src/model/entry.ts';
 import { freshProgram, type Program } from '../../cli/kit.ts';
 
 const fault = vi.hoisted(() => ({ battery: true }));
-vi.mock('../../../src/intake/converters/android-battery.ts', async (original) => {
-  const { convertAndroidBattery } =
-    await original<typeof import('../../../src/intake/converters/android-battery.ts')>();
+vi.mock('../../../src/intake/converters/battery.ts', async (original) => {
+  const converters = await original<typeof import('../../../src/intake/converters/battery.ts')>();
+  const { convertAndroidBattery } = converters;
   const breakable: typeof convertAndroidBattery = function convertAndroidBattery_(entry) {
     if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
     return convertAndroidBattery(entry);
   };
-  return { convertAndroidBattery: breakable };
+  return { ...converters, convertAndroidBattery: breakable };
 });
 
 const start = 1_720_000_000;

@@ -1,0 +1,137 @@
+// Converts motion activity.
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { iosMotions, motionTypes } from '../../model/payloads.ts';
+import {
+  type Conversion,
+  type Converter,
+  checkNumber,
+  codeOf,
+  numberOf,
+  shortText,
+  timeOf,
+  typed,
+  withTime,
+} from './common.ts';
+import { ConversionError } from './conversion-error.ts';
+
+const percent = { min: 0, max: 100 };
+const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
+
+/** The names of type and confidence. */
+type Names = readonly [type: string, confidence: string];
+
+const currentNames: Names = ['type', 'confidence'];
+
+/** The names in entries of 2015 and 2016: each release of an obfuscated library had another pair. */
+const legacyNames: readonly Names[] = [
+  ['agb', 'agc'],
+  ['zzaEg', 'zzaEh'],
+  ['zzbjA', 'zzbjB'],
+  ['ajO', 'ajP'],
+  ['zzaKM', 'zzaKN'],
+  ['zzbhB', 'zzbhC'],
+];
+
+// ---------------------------------------------------------------- Android
+
+/** To payload `MotionActivity`. The time is `data.ts`, or `write_ts` if that is missing. */
+export const convertAndroidMotionActivity: Converter = Object.assign(convertAndroid, { asPushed });
+
+function convertAndroid(entry: Entry): Conversion {
+  const { data } = entry;
+  const names = namesIn(data);
+  const [typeName, confidenceName] = names;
+  const type = codeOf(codes, data[typeName], `data.${typeName}`);
+  const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
+  // With former names and no time, `data` is the object of the library: remove all its fields.
+  const removed = names === currentNames || hasTime(data) ? names : Object.keys(data);
+  return withTime(entry, timeIn(entry), { type, confidence }, removed);
+}
+
+const kept = new Set(['ts', ...currentNames]);
+
+function asPushed({ data }: Entry): ReadonlySet<string> | null {
+  return data.type !== undefined && hasTime(data) ? kept : null;
+}
+
+const hasTime = ({ ts }: JsonObject): boolean => ts !== undefined && ts !== null;
+
+function timeIn({ metadata, data }: Entry): number {
+  return hasTime(data) ? timeOf(data.ts, 'data.ts') : timeOf(metadata.write_ts, 'metadata.write_ts');
+}
+
+function namesIn(data: JsonObject): Names {
+  if (data.type !== undefined) return currentNames;
+  const legacy = legacyNames.find(([type]) => data[type] !== undefined);
+  if (legacy !== undefined) return legacy;
+  const found = Object.keys(data).slice(0, 8).map(shortText).join(', ');
+  throw new ConversionError(
+    'missing_field',
+    `data.type: expected this field or one of its names in old entries, found the fields ${found || 'none'}`,
+  );
+}
+
+// ---------------------------------------------------------------- iPhones
+
+const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
+
+/** Percent for the word that the phone sends. */
+const confidences = new Map([
+  ['high', 100],
+  ['medium', 75],
+  ['low', 50],
+]);
+
+/**
+ * To payload `MotionActivity`. iPhones send six flags instead of a type, which stay in the payload. The time is
+ * `write_ts`, the start of the activity.
+ */
+export function convertIosMotionActivity(entry: Entry): Conversion {
+  const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
+  const added: JsonObject = { type: typeOf(entry.data) };
+  addConfidence(added, entry.data);
+  return withTime(entry, ts, added);
+}
+
+function typeOf(data: JsonObject): number {
+  const set = flags.filter((name) => {
+    const flag = data[name];
+    return typeof flag === 'boolean' ? flag : typed(flag, 'boolean', `data.${name}`, 'true or false');
+  });
+  if (set.length === 2 && data.stationary === true && data.automotive === true)
+    return motionTypes.STOPPED_WHILE_IN_VEHICLE;
+  if (set.length > 1)
+    throw new ConversionError(
+      'conflicting_flags',
+      `data: expected one flag, or stationary and automotive, to be true, found ${set.join(' and ')}`,
+    );
+  return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
+}
+
+/** An entry that was converted before has a number in `confidence` and the word in `confidence_level`. */
+function addConfidence(added: JsonObject, { confidence, confidence_level: level }: JsonObject): void {
+  if (typeof level === 'string' && typeof confidence !== 'string') {
+    checkNumber(confidence, 'data.confidence', percent);
+    added.confidence = confidence ?? null;
+    added.confidence_level = level;
+    return;
+  }
+  if (confidence === undefined || confidence === null) return;
+  const word = typed(confidence, 'string', 'data.confidence', 'low, medium or high');
+  added.confidence = confidences.get(word) ?? null;
+  added.confidence_level = word;
+}
+
+// ---------------------------------------------------------------- other apps
+
+/** Percent for readings without a confidence: the same as `medium` of an iPhone. */
+const usualConfidence = 75;
+
+/** To payload `MotionActivity`. Other apps and imports have the codes of the payload already. */
+export function convertOtherMotionActivity(entry: Entry): Conversion {
+  const { data } = entry;
+  const type = codeOf(codes, data.type, 'data.type');
+  const confidence = numberOf(data.confidence ?? usualConfidence, 'data.confidence', percent);
+  return withTime(entry, timeOf(data.ts, 'data.ts'), { type, confidence });
+}
