@@ -1,63 +1,58 @@
-// Identifies the caller: the configured method maps a token to a user name or UUID, and the registry maps these to a
-// user.
+// Identifies the caller: the configured method finds the user of a token.
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { noteUse } from '../web/sessions.ts';
-import { type JoinedFrom, studyJoins, unknownToken } from './join-study.ts';
+import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, type Problem } from './problem.ts';
 
-/** The user that belongs to a token, by name or UUID. */
-export type Named = { email: string } | { uuid: string };
+type AuthStore = Pick<Store, 'tokens' | 'studies' | 'users'>;
 
 /** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
 export interface AuthMethod {
-  /** The user that the token names, even if there is no account yet. Throws a 403 `Problem` for an invalid token. */
-  identify(token: string): Promise<Named>;
-  /** True if `/profile/create` creates an account for the name in the token. */
-  readonly registers: boolean;
+  /** The user of the token; null: there is no account yet. Throws a 403 `Problem` for an invalid token. */
+  find(token: string): Promise<UserRecord | null>;
   /**
-   * Creates a member of a study for a token that an app made and that names the study. Returns null for other tokens.
-   * Throws a `Problem` if the study admits no new member.
+   * The name of the account that `/profile/create` may create for the token; null: it may create none. Throws a
+   * `Problem` if the token is invalid, or if its study admits no new member.
    */
-  join?(token: string, from: JoinedFrom): Promise<UserRecord | null>;
+  nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
 /** The method that `config` names. `now`: seconds since the epoch. */
 export function createAuthMethod(
   config: Pick<Config, 'auth' | 'openRegistration'>,
-  store: Pick<Store, 'tokens' | 'studies'>,
+  store: AuthStore,
   now: () => number,
 ): AuthMethod {
-  return config.auth === 'dev' ? devMethod(config.openRegistration) : tokenMethod(store, now);
+  return config.auth === 'dev' ? devMethod(store, config.openRegistration) : tokenMethod(store, now);
 }
 
 /** The method for development: the token is the user name. */
-function devMethod(openRegistration: boolean): AuthMethod {
+function devMethod({ users }: AuthStore, openRegistration: boolean): AuthMethod {
+  const nameOf = (token: string): string => {
+    const name = userNameOf(token);
+    if (!isUserName(name)) throw forbidden('expected a user name of 1 to 254 printable characters');
+    return name;
+  };
   return {
-    registers: openRegistration,
-    identify: async (token) => {
-      const email = userNameOf(token);
-      if (!isUserName(email)) throw forbidden('expected a user name of 1 to 254 printable characters');
-      return { email };
-    },
+    find: async (token) => users.byEmail(nameOf(token)),
+    nameToRegister: async (token) => (openRegistration ? nameOf(token) : null),
   };
 }
 
 /**
- * The method for tokens made by `mobility users token`. It looks tokens up by their hash, so the time of a comparison
- * reveals nothing.
+ * The method for tokens made by `mobility users token`, and for tokens that apps made to join a study. It looks tokens
+ * up by their hash, so the time of a comparison reveals nothing.
  */
-function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number): AuthMethod {
+function tokenMethod(store: AuthStore, now: () => number): AuthMethod {
+  const join = studyJoins(store, now);
   return {
-    registers: false,
-    identify: async (token) => {
+    find: async (token) => {
       const hash = tokenHash(token);
       const record = await store.tokens.byHash(hash);
-      if (record === null || isForPages(record)) {
-        throw forbidden(unknownToken, { token: tokenId(hash) });
-      }
+      if (record === null || isForPages(record)) throw forbidden(unknownToken, { token: tokenId(hash) });
       const refusal = refusalOf(record, now());
       if (refusal !== null) {
         const what = refusal.why === 'expired' ? 'has expired' : 'was revoked';
@@ -65,9 +60,9 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
         throw forbidden(`this token ${what}; ask the operator for a new one`, details);
       }
       noteUse(store, record, now());
-      return { uuid: record.user_id };
+      return store.users.byUuid(record.user_id);
     },
-    join: studyJoins(store, now),
+    nameToRegister: async (token, call) => (await join(token, call))?.user_email ?? null,
   };
 }
 

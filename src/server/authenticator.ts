@@ -11,9 +11,22 @@ import type { Route } from './routes/route.ts';
 export interface AuthParts {
   method: AuthMethod;
   users: Store['users'];
-  /** Seconds since the epoch. */
   now: () => number;
   counts: CallerCounts;
+}
+
+/** Names the caller of a call in the log, and counts the call against the caller's limits. */
+export function enterCaller(call: Call, caller: UserRecord, counts: CallerCounts): void {
+  call.authenticated(caller);
+  call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+  countCaller(call, caller, counts);
+}
+
+/** Counts a call against the limits of its caller. */
+export function countCaller(call: Call, caller: UserRecord, counts: CallerCounts): void {
+  counts.countCall(caller);
+  call.cleanups.push(counts.openCall(caller.uuid, 'calls'));
+  call.share.belongsTo(caller.uuid);
 }
 
 /** Returns the authenticator of one call. */
@@ -22,8 +35,7 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
 
   /** Returns the account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
   async function find(token: string): Promise<UserRecord> {
-    const named = await method.identify(token);
-    const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
+    const user = await method.find(token);
     // The log must not name a user whose erasure is running, since the erasure removes the name from the log.
     if (user === null || !(await users.isActive(user.uuid)))
       throw forbidden('no user is registered for this token; ask the operator for an account');
@@ -32,12 +44,8 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
 
   /** Like `find`, but creates a missing account if the method allows it. Sets `update_ts` of the account to now. */
   async function register(token: string): Promise<UserRecord> {
-    const named = method.registers ? await method.identify(token) : null;
-    const known = named !== null && 'email' in named ? named.email : null;
-    const email =
-      known ??
-      ((await method.join?.(token, { origin: call.network, log: call.log })) ?? (await find(token))).user_email;
-    return (await users.register(email, { now: now() })).user;
+    const name = await method.nameToRegister(token, call);
+    return (await users.register(name ?? (await find(token)).user_email, { now: now() })).user;
   }
 
   const self = {
@@ -59,11 +67,7 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
       if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
       const caller = await (route.registers ? register(token) : find(token));
       self.token = token;
-      call.authenticated(caller);
-      call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
-      counts.countCall(caller);
-      call.cleanups.push(counts.openCall(caller.uuid, 'calls'));
-      call.share.belongsTo(caller.uuid);
+      enterCaller(call, caller, counts);
       return caller;
     },
 

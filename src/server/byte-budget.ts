@@ -5,12 +5,10 @@
 //     bob sends 2 KiB           full: the slowest body of eve ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
-/** Limits of a pool, in bytes. A single body or answer always fits. */
-export interface PoolLimits {
+/** Limits in bytes. `perNetwork`: for all its unauthenticated callers together. A single body or answer always fits. */
+interface PoolLimits {
   total: number;
-  /** For one caller. */
   perCaller: number;
-  /** For all unauthenticated callers of one network together. */
   perNetwork: number;
 }
 
@@ -56,15 +54,11 @@ const queueCheck = 1_000; // ms between searches for slow bodies, while other bo
 type Pool = 'small' | 'large' | 'strangers' | 'answers';
 
 /** The bytes that one call or answer holds. */
-interface Holder {
+interface Holder extends Pick<BodyShare, 'expected' | 'isReceived'> {
   pool: Pool;
   owner: string;
   isStranger: boolean;
   bytes: number;
-  /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
-  expected: number;
-  /** True when the whole body has arrived. After that the budget does not end it. */
-  isReceived: boolean;
   born: number;
   /** Bytes by arrival time, in steps of at least 0.5 s. */
   arrivals: { at: number; bytes: number }[];
@@ -74,7 +68,9 @@ interface Holder {
 /** The part of the budget that one call's body uses. */
 export interface BodyShare {
   readonly bytes: number;
+  /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
   expected: number;
+  /** True when the whole body has arrived. After that the budget does not end it. */
   isReceived: boolean;
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
@@ -326,14 +322,8 @@ export class ByteBudget {
 
   #partIsFull(holder: Holder, pool: Pool): Problem {
     if (holder.isStranger) return noRoom();
-    return tooManyCalls(
-      'other calls of this caller use all bytes that one caller may send at once; end them first',
-      5,
-      {
-        limit: 'waiting_bytes',
-        most: this.#limits[pool].perCaller,
-      },
-    );
+    const detail = 'other calls of this caller use all bytes that one caller may send at once; end them first';
+    return tooManyCalls(detail, 5, { limit: 'waiting_bytes', most: this.#limits[pool].perCaller });
   }
 }
 

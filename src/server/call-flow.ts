@@ -16,7 +16,7 @@ import { forbidden, problemOf } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
-import { handlerOf, type Route } from './routes/route.ts';
+import { handlerOf, phoneTokens, type Route } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
@@ -26,8 +26,6 @@ const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
 /** s. A process records at most one fetch per user in this time. */
 const fetchStep = 3600;
-
-const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 
 /** Returns the handler of a route that needs a caller. */
 export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
@@ -39,12 +37,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
   const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
-  const {
-    tokenField = 'user',
-    tokenPlace = phonesPlace,
-    tokenParameters = [],
-    takesAnything = false,
-  } = route.dialect ?? {};
+  const { tokenField, tokenPlace, tokenParameters = [] } = route.dialect ?? phoneTokens;
+  const takesAnything = route.dialect !== undefined;
 
   /** True if the body is valid for the route and contains no token. */
   function isCallWithoutToken(body: JsonObject): boolean {

@@ -4,6 +4,7 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
+import type { AppParts } from './app-parts.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
@@ -15,7 +16,7 @@ export interface Call {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
-  /** The network of the caller; null: unknown. */
+  /** The network of the caller, see `origin.ts`; null: unknown. */
   readonly network: string | null;
   /** The handler of the route; empty: no route matched. */
   handler: string;
@@ -23,18 +24,13 @@ export interface Call {
   readonly caller: UserRecord | null;
   /** Sets the caller. From then on, the log has all lines of the call; see `mostUnauthenticated`. */
   authenticated(caller: UserRecord): void;
-  /** The code of the error that failed the call; null: it did not fail. */
+  /** Of a failed call: the code of its error, who has to act, and why it was refused, as a sentence. Else null. */
   failure: string | null;
-  /** Who has to act on the failure; null: the call did not fail. */
   cause: Cause | null;
-  /** Why the call was refused, as a sentence; null: it was not refused. */
   reason: string | null;
   /** The bytes of the request body that the process holds. */
   readonly share: BodyShare;
-  /**
-   * Counts bytes of the answer until they are sent or the returned function is called. Throws a `Problem` if too many
-   * bytes are unsent; see `ByteBudget`.
-   */
+  /** Counts bytes of the answer until they are sent or the returned function is called, see `holdAnswer`. */
   hold(bytes: number): () => void;
   /** Makes the answer to a failed call: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
@@ -51,21 +47,11 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
-/** Where lines about calls are written. */
-export interface CallLogOptions {
-  log: Log;
-  console: (line: string) => void;
-  /** Seconds since the epoch. */
-  now: () => number;
-  /** Thread id of `log`. Calls are numbered after it: `w1-42`. */
-  thread: string;
-}
+/** Where lines about calls are written. `thread`: the thread id of `log`. Calls are numbered after it: `w1-42`. */
+type CallLogOptions = Pick<AppParts, 'log' | 'console' | 'now'> & { thread: string };
 
 /** The parts of a call that the server creates. */
-interface CallParts {
-  network: string | null;
-  share: BodyShare;
-  /** Counts bytes of an answer until the returned function is called. */
+interface CallParts extends Pick<Call, 'network' | 'share'> {
   hold: (caller: string | null, bytes: number) => () => void;
 }
 
@@ -78,10 +64,16 @@ export const mostUnauthenticated = 60;
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
-  const strangers = new UnauthenticatedCalls((calls, since) => {
-    log.write('INFO', line.callsNotLogged(calls, stamp(since)));
-  });
   let count = 0;
+  /** Unauthenticated calls of the current minute, which began at `since`. */
+  let strangers = { since: 0, calls: 0, leftOut: 0 };
+  const countStranger = (): void => {
+    if (Math.abs(now() - strangers.since) >= 60) {
+      if (strangers.leftOut > 0) log.write('INFO', line.callsNotLogged(strangers.leftOut, stamp(strangers.since)));
+      strangers = { since: now(), calls: 0, leftOut: 0 };
+    }
+    strangers.calls += 1;
+  };
   return function startCall(
     method: string,
     path: string,
@@ -89,8 +81,9 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   ): { call: Call; end(status: number, isErased: boolean): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
+    countStranger();
     // Beyond `mostUnauthenticated`, a call has no lines in the log file until it is authenticated.
-    let callLog = strangers.enter(now()) ? ownLog : silentLog;
+    let callLog = strangers.calls <= mostUnauthenticated ? ownLog : silentLog;
     const started = performance.now();
     const write = (message: string): void => {
       console(consoleLine(stamp(now()), message));
@@ -124,7 +117,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       },
       authenticated: (found) => {
         caller = found;
-        strangers.leave();
+        strangers.calls = Math.max(0, strangers.calls - 1);
         if (callLog === ownLog) return;
         callLog = ownLog;
         callLog.writeAll('INFO', [line.startCall(method, path), line.called(call.handler)]);
@@ -132,7 +125,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     };
     const end = (status: number, isErased: boolean): void => {
       const seconds = (performance.now() - started) / 1000;
-      if (callLog !== ownLog) strangers.leaveOut();
+      if (callLog !== ownLog) strangers.leftOut += 1;
       const level = call.cause === 'server' ? 'ERROR' : isOrdinary(status, caller) ? 'INFO' : 'WARNING';
       callLog.write(level, line.answered(status, method, path, call.failure, call.reason));
       write(line.endCall(method, path, isErased ? null : (caller?.uuid ?? null), seconds));
@@ -144,34 +137,3 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
 /** True for a successful call, and for failures that scanners cause on every public server. */
 const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
   status < 400 || (caller === null && [403, 404, 405].includes(status));
-
-/** Counts unauthenticated calls per minute. After each minute, reports how many the log has left out. */
-class UnauthenticatedCalls {
-  readonly #report: (calls: number, since: number) => void;
-  #since = 0;
-  #calls = 0;
-  #leftOut = 0;
-
-  constructor(report: (calls: number, since: number) => void) {
-    this.#report = report;
-  }
-
-  /** Counts a call from its start. False: the call must be left out of the log. */
-  enter(now: number): boolean {
-    if (Math.abs(now - this.#since) >= 60) {
-      if (this.#leftOut > 0) this.#report(this.#leftOut, this.#since);
-      [this.#since, this.#calls, this.#leftOut] = [now, 0, 0];
-    }
-    this.#calls += 1;
-    return this.#calls <= mostUnauthenticated;
-  }
-
-  /** Uncounts a call because it is authenticated now. */
-  leave(): void {
-    this.#calls = Math.max(0, this.#calls - 1);
-  }
-
-  leaveOut(): void {
-    this.#leftOut += 1;
-  }
-}

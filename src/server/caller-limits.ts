@@ -59,12 +59,6 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'pendingEntries'
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-/** Counts the pending entries and the rejected entries of a user. */
-export interface CountedStore {
-  usercache: Pick<Store['usercache'], 'count'>;
-  errors: Pick<Store['errors'], 'count'>;
-}
-
 /** ms that a caller's unknown keys are kept. Not longer, because a key may contain the name of a user who is erased. */
 const keysKept = 30_000;
 
@@ -73,21 +67,17 @@ const countSeconds = 10;
 
 const [minute, day] = [60, 86_400]; // s
 
-/** The limits that are counted in windows of time. `limit`: the field of `CallerLimits`. `seconds`: the window. */
-const counted = [
-  { name: 'calls_per_minute', limit: 'callsPerMinute', what: 'calls a minute of one caller', seconds: minute },
-  { name: 'calls_per_day', limit: 'callsPerDay', what: 'calls a day of one caller', seconds: day },
-  { name: 'bytes_per_minute', limit: 'bytesPerMinute', what: 'bytes a minute of one caller', seconds: minute },
-  { name: 'bytes_per_day', limit: 'bytesPerDay', what: 'bytes a day of one caller', seconds: day },
-  {
-    name: 'refused_per_minute',
-    limit: 'refusedPerMinute',
-    what: 'refused bodies a minute of one caller',
-    seconds: minute,
-  },
-] as const;
+/** The limits that are counted in windows of time: the name in answers, what is counted, and the window. */
+const windows = {
+  callsPerMinute: ['calls_per_minute', 'calls a minute', minute],
+  callsPerDay: ['calls_per_day', 'calls a day', day],
+  bytesPerMinute: ['bytes_per_minute', 'bytes a minute', minute],
+  bytesPerDay: ['bytes_per_day', 'bytes a day', day],
+  refusedPerMinute: ['refused_per_minute', 'refused bodies a minute', minute],
+} as const;
 
-type CountedName = (typeof counted)[number]['name'];
+type WindowLimit = keyof typeof windows;
+const windowLimits = Object.keys(windows) as WindowLimit[];
 
 /**
  * The most characters of JSON per day in entries with keys `manual/`. The code that reads days holds all of them in
@@ -104,20 +94,20 @@ const mostOpen = { calls: 64, streams: 8 };
 /** The most pages and diaries of a caller that are made at the same time. Further ones wait for a slot. */
 const mostWebPages = 4;
 
-interface Caller {
+/** What one caller uses at the moment. */
+class Caller {
   /** Open calls, and answers that are being streamed. */
-  open: Record<keyof typeof mostOpen, number>;
+  readonly open = { calls: 0, streams: 0 };
   /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
-  pages: number;
-  nextPages: (() => void)[];
+  pages = 0;
+  readonly nextPages: (() => void)[] = [];
   /** Pending and rejected entries: the count of the store plus entries pushed since. null: not counted yet. */
-  waiting: number | null;
+  waiting: number | null = null;
   /** When the store counted the entries, seconds since the epoch. */
-  counted_ts: number;
-  /** The unknown keys of the caller. */
-  keys: Set<string>;
+  counted_ts = Number.NEGATIVE_INFINITY;
+  readonly unknownKeys = new Set<string>();
   /** When each limit, a refusal and a fetch were last recorded, seconds since the epoch. */
-  recorded: Map<string, number>;
+  readonly recorded = new Map<string, number>();
 }
 
 /** Counts what callers use in one process, and refuses calls beyond the limits. */
@@ -125,7 +115,7 @@ export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
-  readonly #counts: Readonly<Record<CountedName, WindowCounts>>;
+  readonly #counts: Readonly<Record<WindowLimit, WindowCounts>>;
   /** Bytes that new members of a study sent today, by the study's name. */
   readonly #studies: WindowCounts;
   /** Characters of the statements of users today. */
@@ -137,7 +127,7 @@ export class CallerCounts {
   constructor(limits: CallerLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
-    const counts = counted.map(({ name, seconds }) => [name, new WindowCounts(seconds, now)]);
+    const counts = windowLimits.map((limit) => [limit, new WindowCounts(windows[limit][2], now)]);
     this.#counts = Object.fromEntries(counts);
     this.#studies = new WindowCounts(day, now);
     this.#statements = new WindowCounts(day, now);
@@ -147,10 +137,13 @@ export class CallerCounts {
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
   countCall(user: UserRecord): void {
     const limits = this.#limitsOf(user);
-    for (const { name, limit, what } of counted)
-      check(name, this.#counts[name].of(user.uuid), limits[limit], what, this.#counts[name]);
-    this.#counts.calls_per_minute.add(user.uuid);
-    this.#counts.calls_per_day.add(user.uuid);
+    for (const limit of windowLimits) {
+      const [name, what] = windows[limit];
+      const counts = this.#counts[limit];
+      check(name, counts.of(user.uuid), limits[limit], `${what} of one caller`, counts);
+    }
+    this.#counts.callsPerMinute.add(user.uuid);
+    this.#counts.callsPerDay.add(user.uuid);
   }
 
   /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
@@ -182,19 +175,20 @@ export class CallerCounts {
 
   /** Counts a call whose body was refused. */
   countRefusal(userId: string): void {
-    this.#counts.refused_per_minute.add(userId);
+    this.#counts.refusedPerMinute.add(userId);
   }
 
   /** Counts the bytes of a body. Throws a 429 `Problem` if that exceeds a limit of new members of a study. */
   countBytes(user: UserRecord, bytes: number): void {
-    const ofDay = this.#counts.bytes_per_day;
-    this.#counts.bytes_per_minute.add(user.uuid, bytes);
+    const ofDay = this.#counts.bytesPerDay;
+    this.#counts.bytesPerMinute.add(user.uuid, bytes);
     if (isNewMember(user, this.#now())) {
       const { study = '' } = user;
+      const ofOne = ofDay.of(user.uuid) + bytes - 1;
+      const ofStudy = this.#studies.of(study) + bytes - 1;
       const most = newMemberLimits.bytesPerDay;
-      const [ofOne, ofStudy] = [ofDay.of(user.uuid), this.#studies.of(study)].map((used) => used + bytes - 1);
-      check('new_member_bytes_per_day', ofOne!, most, 'bytes a day of a new member', ofDay);
-      check('study_bytes_per_day', ofStudy!, this.#limits.studyBytesPerDay, 'bytes a day of new members', ofDay);
+      check('new_member_bytes_per_day', ofOne, most, 'bytes a day of a new member', ofDay);
+      check('study_bytes_per_day', ofStudy, this.#limits.studyBytesPerDay, 'bytes a day of new members', ofDay);
       this.#studies.add(study, bytes);
     }
     ofDay.add(user.uuid, bytes);
@@ -210,21 +204,17 @@ export class CallerCounts {
 
   #limitsOf(user: UserRecord): CallerLimits {
     if (!isNewMember(user, this.#now())) return this.#limits;
-    const least = (limit: number, ofNew: number): number => (limit === 0 ? ofNew : Math.min(limit, ofNew));
-    const { bytesPerDay, pendingEntries, unknownKeys } = newMemberLimits;
-    return {
-      ...this.#limits,
-      bytesPerDay: least(this.#limits.bytesPerDay, bytesPerDay),
-      pendingEntries: least(this.#limits.pendingEntries, pendingEntries),
-      unknownKeys: least(this.#limits.unknownKeys, unknownKeys),
-    };
+    const limits = { ...this.#limits };
+    for (const name of ['bytesPerDay', 'pendingEntries', 'unknownKeys'] as const)
+      limits[name] = Math.min(limits[name] || Infinity, newMemberLimits[name]);
+    return limits;
   }
 
   /**
    * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The
    * store counts them at the first put of a caller, and later only near the limit.
    */
-  async countEntries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
+  async countEntries(user: UserRecord, more: number, store: Pick<Store, 'usercache' | 'errors'>): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
     const { uuid } = user;
@@ -248,10 +238,10 @@ export class CallerCounts {
   async limitKeys(
     user: UserRecord,
     list: readonly Taken[],
-    store: { usercache: Pick<Store['usercache'], 'keys'>; timeseries: Pick<Store['timeseries'], 'summary'> },
+    store: Pick<Store, 'usercache' | 'timeseries'>,
   ): Promise<readonly Taken[]> {
     const limit = this.#limitsOf(user).unknownKeys;
-    const { keys } = this.#of(user.uuid);
+    const { unknownKeys: keys } = this.#of(user.uuid);
     const isNew = (taken: Taken): taken is Entry =>
       isEntry(taken) && !knownKeys.has(taken.metadata.key) && !keys.has(taken.metadata.key);
     if (limit === 0 || !list.some(isNew)) return list;
@@ -307,26 +297,15 @@ export class CallerCounts {
   }
 
   #of(userId: string): Caller {
-    let caller = this.#callers.get(userId);
-    if (caller === undefined) {
-      const [oldest] = this.#callers.keys();
-      if (this.#callers.size >= mostRemembered) this.#callers.delete(oldest!);
-      caller = newCaller();
-      this.#callers.set(userId, caller);
-    }
+    const known = this.#callers.get(userId);
+    if (known !== undefined) return known;
+    const [oldest] = this.#callers.keys();
+    if (this.#callers.size >= mostRemembered) this.#callers.delete(oldest!);
+    const caller = new Caller();
+    this.#callers.set(userId, caller);
     return caller;
   }
 }
-
-const newCaller = (): Caller => ({
-  open: { calls: 0, streams: 0 },
-  waiting: null,
-  counted_ts: Number.NEGATIVE_INFINITY,
-  pages: 0,
-  nextPages: [],
-  keys: new Set(),
-  recorded: new Map(),
-});
 
 /** Throws a 429 `Problem` if at least `most` were used in the current window. `most` 0: no limit. */
 function check(name: string, used: number, most: number, what: string, window: WindowCounts): void {

@@ -6,20 +6,17 @@ import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { randomText, typedLetters } from '../upkeep/enrol-member.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
+import type { Call } from './call.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
-/** The origin of a call to join. */
-export interface JoinedFrom {
-  /** The network of the caller, see `origin.ts`; null: unknown. */
-  origin: string | null;
-  log: Log;
-}
+/** The call to join. */
+export type JoinCall = Pick<Call, 'network' | 'log'>;
 
 /**
  * The most people who may join from one network within an hour, per process. A class behind one address can join at
  * once, while an attacker needs several networks to reach the 200 per hour of a study.
  */
-const joinsPerOrigin = 30;
+const joinsPerNetwork = 30;
 
 /**
  * Returns a function that creates the account for a new token that an app made. It returns null for other tokens, and
@@ -27,14 +24,13 @@ const joinsPerOrigin = 30;
  */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
-  return async function join(token: string, from: JoinedFrom): Promise<UserRecord | null> {
+  return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {
     const claims = readStudyToken(token);
     const hash = tokenHash(token);
     if (claims === null || (await store.tokens.byHash(hash)) !== null) return null;
-    const { origin } = from;
-    if (origin !== null && joins.of(origin) >= joinsPerOrigin)
+    if (network !== null && joins.of(network) >= joinsPerNetwork)
       throw tooMany('from this network', joins.left(), 'joins_per_origin');
-    if (origin !== null) joins.add(origin);
+    if (network !== null) joins.add(network);
     const record = { hash, created_ts: now(), expires_ts: null, kind: 'study' as const };
     for (;;) {
       // The random end of the name reveals nothing about the token.
@@ -42,11 +38,11 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
       const result = await store.studies.enrol({ ...claims, email, token: record, now: now() });
       if ('known' in result) return result.known;
       if ('enrolled' in result) {
-        warnOfManyJoins(result, from.log);
+        warnOfManyJoins(result, log);
         return result.enrolled;
       }
       if (result.refused === 'name_taken') continue;
-      if (origin !== null) joins.add(origin, -1);
+      if (network !== null) joins.add(network, -1);
       throw result.refused === 'hour_full'
         ? tooMany('this study', joinWindow, 'joins_per_hour')
         : forbidden(unknownToken);
@@ -65,12 +61,8 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';
 
-type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
-
-/**
- * Warns the operator when the joins of the last hour reach half of the study's limit, and when they reach the limit.
- */
-function warnOfManyJoins({ study, lastHour }: Enrolled, log: Log): void {
+/** Warns the operator when the joins of the last hour reach half of the study's limit, and the limit. */
+function warnOfManyJoins({ study, lastHour }: Extract<EnrolResult, { enrolled: UserRecord }>, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
 }

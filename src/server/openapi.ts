@@ -1,6 +1,6 @@
 // Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
 import { type CallExample, examples } from './routes/examples.ts';
-import { handlerOf, type OpenRoute, type Route } from './routes/route.ts';
+import { handlerOf, type OpenRoute, phoneTokens, type Route } from './routes/route.ts';
 import { type AnswerSchema, objectOf } from './schemas.ts';
 
 /** The JSON Schema of the answer to a failed call (RFC 9457). */
@@ -73,8 +73,8 @@ const operationId = (path: string): string =>
     .replace(/\W+/g, '_') || 'root';
 
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
-  const { answers, inQuery = {} } = route;
-  const { tokenField = 'user', refuse } = route.dialect ?? {};
+  const { dialect, answers, inQuery = {} } = route;
+  const { tokenField } = dialect ?? phoneTokens;
   const example = exampleOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, example.path));
   const asked = Object.entries(inQuery).map(([name, description]) =>
@@ -85,7 +85,7 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
   const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
   return {
-    ...commonFields(route, refuse === undefined ? 'phones' : 'other apps', [...names, ...asked]),
+    ...commonFields(route, dialect === undefined ? 'phones' : 'other apps', [...names, ...asked]),
     operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
     security: [{ bearer: [] }, { basic: [] }, {}],
     ...(method === 'post' && {
@@ -96,7 +96,7 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
     }),
     responses: {
       200: { description: 'Done', content: json(answers, example.answer) },
-      ...(refuse === undefined
+      ...(dialect === undefined
         ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
         : { 503: { description: 'Nothing was stored; the app keeps its data' } }),
     },

@@ -20,6 +20,7 @@ import { FigureCache } from '../web/study-people.ts';
 import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
+import { countCaller, enterCaller } from './authenticator.ts';
 import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
@@ -109,7 +110,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
-        leave = await counts.waitForSlot(countCaller(call, caller, counts));
+        leave = await counts.waitForSlot(enterReader(call, caller, counts));
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
       try {
@@ -174,22 +175,19 @@ const asPage =
   };
 
 /**
- * Counts the call of a page against the limits of its caller. The calls of a participant and of their phones
- * count together. Returns the id under which the call is counted.
+ * Counts the call of a page against the limits of its caller: a participant, together with their phones, or a manager,
+ * who is given by name. Returns the id under which the call is counted.
  */
-function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
+function enterReader(call: Call, reader: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));
-  const isManager = typeof caller === 'string';
-  const user = isManager ? { uuid: `manager ${caller}`, user_email: caller, update_ts: 0 } : caller;
-  if (isManager) call.log.write('INFO', user.uuid);
-  else {
-    call.authenticated(user);
-    call.log.writeAll('INFO', [line.foundEmail(user.user_email), line.userUuid(user.uuid)]);
+  if (typeof reader === 'object') {
+    enterCaller(call, reader, counts);
+    return reader.uuid;
   }
-  counts.countCall(user);
-  call.cleanups.push(counts.openCall(user.uuid, 'calls'));
-  call.share.belongsTo(user.uuid);
-  return user.uuid;
+  const uuid = `manager ${reader}`;
+  call.log.write('INFO', uuid);
+  countCaller(call, { uuid, user_email: reader, update_ts: 0 }, counts);
+  return uuid;
 }
 
 async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTaken: boolean): Promise<Response> {

@@ -74,7 +74,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     answers: Array.isArray(answer) ? { type: 'array', items: {}, maxItems: 0 } : objectOf({ result: { const: 'ok' } }),
     large: true,
     ...(queries[id] !== undefined && { inQuery: queries[id] }),
-    dialect: { ...token, takesAnything: true, refuse: refusal },
+    dialect: { ...token, refuse: refusal },
     answer: async (call) => {
       const { unread, query } = call;
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));

@@ -2,6 +2,7 @@
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
+import type { PhoneApp } from '../../model/apps.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -33,28 +34,26 @@ export interface RouteCall {
 export type Answer = object | AsyncIterable<string>;
 
 /**
- * How other apps call a route. Default: as e-mission phones do, with the token in `Authorization` (Bearer, or the
- * password of Basic) or in the field `user` of the body. Failures are answered with problem details.
+ * How another app calls a route. If an authenticated caller sends a body that is not a JSON object, the route gets it
+ * as text, to read it as a file or to reject it: if the call were refused, the app would send the same body again for
+ * ever.
  */
-export interface Dialect {
-  /** The top-level field of the body that contains the token; null: no field does. Default `user`. */
-  tokenField?: string | null;
-  /** Where the app puts the token, for the message about a missing token. Default: the text for e-mission phones. */
-  tokenPlace?: string;
-  /** Parameters of the query that may contain the token if the header has none. */
-  tokenParameters?: readonly string[];
-  /**
-   * True: if an authenticated caller sends a body that is not a JSON object, the route gets it as text, to read it as a
-   * file or to reject it. If the call were refused, the app would send the same body again for ever.
-   */
-  takesAnything?: true;
+export interface Dialect extends TokenRules {
   /**
    * Answers a failure so that the app keeps its data; some apps delete data after any 4xx. Also called for wrong
-   * methods and for paths below the route. `problem`: the answer that an e-mission phone would get, with status 400,
-   * 403, 404, 405, 413, 415, 429 (with the header `Retry-After`), 500 or 503.
+   * methods and for paths below the route. `problem`: the answer that an e-mission phone would get.
    */
   refuse(problem: Problem, requestId: string): Response;
 }
+
+/** Where a call has its token, besides the header `Authorization` (Bearer, or the password of Basic). */
+export type TokenRules = PhoneApp['token'];
+
+/** The rules for e-mission phones. */
+export const phoneTokens: TokenRules = {
+  tokenField: 'user',
+  tokenPlace: 'in "user" of the body or as "Authorization: Bearer TOKEN"',
+};
 
 /**
  * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET.
