@@ -102,11 +102,14 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
+/** Options of `putTaken`. `onStored` is called when a part is stored. */
+export type TakenOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
+
 /** Like `putBatch`, for values that were checked already. Routes and imports call it. */
 export async function putTaken(
   userId: string,
   taken: Iterable<Taken> | AsyncIterable<Taken>,
-  options: PutOptions,
+  options: TakenOptions,
 ): Promise<PutCounts> {
   const { store, now, log = silentLog, inProfile = true, receipts, sentWith } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
@@ -135,8 +138,10 @@ export async function putTaken(
     await logUnusable(log, userId, unusable.slice(0, Math.max(0, toList - entries.length)));
     notListed += Math.max(0, entries.length + unusable.length - toList);
     toList = Math.max(0, toList - entries.length - unusable.length);
-    for (const result of results) counts[result] += 1;
-    counts.rejected += unusable.length;
+    const stored = { inserted: 0, updated: 0, rejected: unusable.length };
+    for (const result of results) stored[result] += 1;
+    options.onStored?.(stored);
+    for (const name of ['inserted', 'updated', 'rejected'] as const) counts[name] += stored[name];
   }
   if (notListed > 0) log.write('WARNING', line.entriesNotListed(userId, notListed));
   log.write('INFO', line.putStored(userId, counts));

@@ -39,36 +39,35 @@ export async function streamedAnswer(
   call.streaming = new Promise((resolve) => {
     end = resolve;
   });
-  async function* encoded(): AsyncGenerator<Uint8Array> {
-    const encoder = new TextEncoder();
-    try {
-      for (let next = first; next.done !== true; next = await pieces.next())
-        yield typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
-    } catch (error) {
-      onBroken(error);
-      throw new Error('the answer ended early');
-    } finally {
-      await pieces.return?.();
-      end();
-    }
-  }
+  const leave = async () => {
+    await pieces.return?.();
+    end();
+    return { done: true as const, value: undefined };
+  };
+  const encoder = new TextEncoder();
+  let next: typeof first | null = first;
+  // Not a generator: a generator that has not started runs no `finally` if its reader leaves.
+  const encoded: AsyncIterableIterator<Uint8Array> = {
+    [Symbol.asyncIterator]: () => encoded,
+    next: async () => {
+      try {
+        const { done, value } = next ?? (await pieces.next());
+        next = null;
+        if (done === true) return await leave();
+        return { value: typeof value === 'string' ? encoder.encode(value) : value };
+      } catch (error) {
+        onBroken(error);
+        await leave();
+        throw new Error('the answer ended early');
+      }
+    },
+    return: leave,
+  };
   const isGzip = headers['Content-Encoding'] === 'gzip';
   // An error of `encoded` destroys the stream, so the reader sees a truncated answer.
-  const gzipped = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
-  const bytes = isGzip ? gzipped() : withCleanup(encoded(), async () => pieces.return?.().then(end));
+  const bytes = isGzip ? pipeline(encoded, createGzip({ level: constants.Z_BEST_SPEED }), () => {}) : encoded;
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
-
-/** Calls `cleanUp` if the reader stops early: a generator that has not started does not run its own `finally`. */
-const withCleanup = <T>(made: AsyncGenerator<T>, cleanUp: () => Promise<unknown>): AsyncIterable<T> => ({
-  [Symbol.asyncIterator]: () => ({
-    next: () => made.next(),
-    return: async () => {
-      await cleanUp();
-      return made.return(undefined);
-    },
-  }),
-});
 
 /** Headers of an answer that caches must not store. */
 export function headersOf(call: Call, type: string): Record<string, string> {

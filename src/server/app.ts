@@ -39,11 +39,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const auth = { method, users: store.users, now, counts };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
-  app.use(async (c, next) => {
-    c.set('base', base);
-    await next();
-  });
-  app.use(logCalls(parts));
+  app.use(logCalls(parts, base));
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, parts, auth)), guard));
   mountPages(app, parts, counts);
@@ -96,7 +92,7 @@ function get(
 }
 
 /** Writes START before all other steps and END after them, also for failed calls. */
-function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
+function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
   const budget = new ByteBudget(parts.bytes);
   const originOf = originFinder(networksOf(parts.config.trustedProxies));
   const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
@@ -109,6 +105,7 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
     const callParts = { network, share: budget.share(network), hold };
     const { call, end } = startCall(c.req.method, pathForLog(pathOf(c.req.url)), callParts);
     c.set('call', call);
+    c.set('base', base);
     const started = performance.now();
     // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.
     const endLine = async ({ caller }: Call, status: number): Promise<void> => {

@@ -10,7 +10,6 @@ import { headerTokens, tokenOf } from './auth.ts';
 import { type AuthParts, authenticator } from './authenticator.ts';
 import { streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
-import { countingStore } from './call-metrics.ts';
 import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
@@ -36,7 +35,6 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
-  const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
   const { tokenField, tokenPlace, tokenParameters = [] } = route.dialect ?? phoneTokens;
   const takesAnything = route.dialect !== undefined;
 
@@ -93,6 +91,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
 
     // 4. Run the route. A streamed answer does not need the body.
     checkBody(body);
+    const { log } = call;
+    const onStored = metrics?.figures.countEntries;
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
     const releaseSlot = route.fetches ? await counts.waitForSlot(caller.uuid) : () => {};
     try {
@@ -105,10 +105,9 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
         list,
         params,
         query,
-        store: routeStore,
-        put: (taken) =>
-          putForCaller({ store: routeStore, counts, now }, { user: caller, log: call.log, sentWith }, taken),
-        log: call.log,
+        store,
+        put: (taken) => putForCaller({ store, counts, now }, { user: caller, log, sentWith, onStored }, taken),
+        log,
         now,
       });
       call.share.release();

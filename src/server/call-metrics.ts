@@ -1,7 +1,7 @@
 // Metrics of the calls of one process, for Prometheus. The server adds up the metrics of all its processes. They
 // contain no names of users.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import type { Store } from '../store/store.ts';
+import type { PutCounts } from '../log/messages.ts';
 import type { Call } from './call.ts';
 import { routes } from './routes/all-routes.ts';
 import { handlerOf } from './routes/route.ts';
@@ -11,7 +11,7 @@ export interface CallFigures {
   /** Counts an ended call by its route's handler (empty: no route) and the cause of its failure. */
   countCall(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
   /** Counts the entries of a put by their result. */
-  countEntries(counts: { inserted: number; updated: number; rejected: number }): void;
+  countEntries(counts: PutCounts): void;
   /** Counts a call that was refused because of a limit. */
   countLimit(limit: string): void;
 }
@@ -79,19 +79,4 @@ export function countCalls(): { figures: CallFigures; registry: Registry } {
       countLimit: (limit) => limits.inc({ limit }),
     },
   };
-}
-
-/** A store that counts the entries of each put by their result. */
-export function countingStore(store: Store, figures: CallFigures): Store {
-  const usercache: Store['usercache'] = {
-    ...store.usercache,
-    put: async (userId, batch, now) => {
-      const put = await store.usercache.put(userId, batch, now);
-      const { results } = put;
-      const inserted = results.filter((result) => result === 'inserted').length;
-      figures.countEntries({ inserted, updated: results.length - inserted, rejected: batch.unusable.length });
-      return put;
-    },
-  };
-  return { ...store, usercache };
 }

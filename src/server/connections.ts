@@ -11,8 +11,7 @@ const mostAhead = 8;
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
-/** Limits of open connections. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** In total. Beyond 90 % of this number, each new connection closes the oldest connection without a call. */
   most: number;
   /** From one address that is not in `proxies`. */
@@ -20,7 +19,6 @@ export interface ConnectionLimits {
   proxies: BlockList;
 }
 
-/** Tracks connections and their calls. */
 export class Connections {
   /**
    * Connections with an unanswered call. `waiting`: functions that start the calls sent ahead of its answer. `ahead`:

@@ -7,14 +7,12 @@ import { errorText } from '../model/mobility-error.ts';
 /** Writes text. Calls `done` when it is written, or with the error. */
 export type Write = (text: string, done?: (error?: Error | null) => void) => unknown;
 
-/** Where lines are written, and where lost lines are reported. */
-export interface ConsoleOptions {
+interface ConsoleOptions {
   write: Write;
   /** Gets a line with the number of lost lines when writing works again. */
   log: Log;
   /** Called when the first line is lost. */
   warn: (text: string) => void;
-  /** Seconds since the epoch. */
   now: () => number;
 }
 

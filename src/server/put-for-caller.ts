@@ -1,23 +1,16 @@
 // Stores what callers send. Routes and pages store entries only through this, so that every limit of a caller applies.
 import type { Taken } from '../intake/check-entry.ts';
-import { putTaken } from '../intake/put-batch.ts';
+import { type TakenOptions, putTaken } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
-import type { Entry } from '../model/entry.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type CallerCounts, limitCorrections } from './caller-limits.ts';
 
-/** The sender, and how to store the entries. */
-export interface SentBy {
+/** The sender, and how to store the entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
+interface SentBy extends Pick<TakenOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> {
   user: UserRecord;
   log: Log;
-  /** The id of the token. null: tokens are user names. Missing: the entries come from a form of a page. */
-  sentWith?: string | null;
-  /** False for a form of a page: the profile records the last push of phones, not of pages. */
-  inProfile?: boolean;
-  /** When another service first received an entry, seconds since the epoch. */
-  receipts?: ReadonlyMap<Entry, number>;
 }
 
 /**

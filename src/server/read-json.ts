@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { inSlices } from '../util/slices.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
-import { endOfElement, extentOf, maxDepth, openingOf, parsed, quickElements } from './scan-json.ts';
+import { maxDepth, openingOf, parsed, quickElements, scan } from './scan-json.ts';
 
 /** A parsed body. */
 export interface ReadJson<Element = never> {
@@ -97,9 +97,10 @@ function* readListed<Element>(
       elements.push(list.read(short.value));
       at = short.end + 1;
     } else {
-      const { end, isLast, values, depth } = endOfElement(text, at, limits.values);
+      const { end, values, depth } = scan(text, at, 0, limits.values);
       if (values > limits.values) throw tooManyValues(limits);
-      if (end === -1) throw malformed(text);
+      const isLast = text[end] === ']';
+      if (!isLast && text[end] !== ',') throw malformed(text);
       const piece = text.slice(at, end).trim();
       if (isLast) close = end;
       if (isLast && piece === '' && elements.length === 0) break;
@@ -125,7 +126,7 @@ const marker = randomUUID();
 function parseWithin(text: string, limits: JsonLimits): JsonValue {
   // Each value and each level takes at least two characters, so a shorter text cannot exceed a limit.
   if (text.length > 2 * Math.min(maxDepth, limits.values)) {
-    const { values, depth } = extentOf(text, limits.values);
+    const { values, depth } = scan(text, 0, -1, limits.values);
     if (values > limits.values) throw tooManyValues(limits);
     if (depth > maxDepth) throw badRequest(`expected JSON that nests at most ${maxDepth} deep; found more`);
   }

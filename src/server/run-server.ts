@@ -18,12 +18,11 @@ import { checkAddress, type Serving, serve } from './listen.ts';
 import { isLoopback } from './loopback.ts';
 import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
-import { disconnectFromPrimary, ignoreBrokenMessages, startWorkers, type Workers, workerNumber } from './workers.ts';
+import { startWorkers, type Workers, workerNumber } from './workers.ts';
 
 /** s that a stopping server waits for running calls. A slow phone sends some hundred KB in this time. */
 const drainSeconds = 30;
 
-/** The parts that a server is built from. */
 export interface RunServerOptions {
   config: Config;
   /** Opens the store. Called once in each process. The caller of `runServer` closes it. */
@@ -37,11 +36,8 @@ export interface RunServerOptions {
   makeArchive: NonNullable<AppParts['makeArchive']>;
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
-  /** Seconds since the epoch. */
   now: () => number;
-  /** Writes text to standard output: the lines about calls. */
   stdout: Write;
-  /** Writes text to standard error: the address, warnings, exceptions, and why workers ended. */
   stderr: (text: string) => void;
 }
 
@@ -95,7 +91,8 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
-  ignoreBrokenMessages();
+  const worker = cluster.worker!;
+  worker.on('error', () => {}); // a message failed, because the primary has just ended: this worker will end too
   sendHeartbeats();
   const stopping = aborted(options.signal);
   const files = await options.openLog(`w${workerNumber()}`);
@@ -105,11 +102,10 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await serving.close();
   } finally {
     await files.close(); // sends the last log lines to the primary, so the connection must still be open
-    disconnectFromPrimary(); // the process does not end while it is connected to the primary
+    if (worker.isConnected()) worker.disconnect(); // the process does not end while it is connected to the primary
   }
 }
 
-/** Announces the server, waits for the signal, and stops the server. */
 async function runUntilStopped(
   { config, signal, stderr }: RunServerOptions,
   log: Log,
@@ -154,7 +150,6 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   return { ...serving, close };
 }
 
-/** Counts the calls of this process. `text` returns the metrics of all processes. */
 function metricsOfAll(): NonNullable<AppParts['metrics']> {
   const { figures, registry } = countCalls();
   const text = cluster.isWorker ? metricsOfWorkers(() => registry.getMetricsAsJSON()) : () => registry.metrics();
@@ -165,6 +160,7 @@ function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
   log.write('WARNING', text);
   stderr(`mobility: ${text}\n`);
 }
+
 
 /** The URL of a server. An IPv6 address gets brackets. */
 export function urlOf({ host, port }: { host: string; port: number }): string {

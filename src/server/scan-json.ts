@@ -4,64 +4,36 @@ import type { JsonValue } from '../model/json.ts';
 const steps = new Int8Array(256);
 for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
-const [quote, comma, backslash, closingBracket] = [0x22, 0x2c, 0x5c, 0x5d];
+const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 
 /** The most nested containers of a body. More could overflow the stack of code that reads it later. */
 export const maxDepth = 500;
 
 /**
- * The size of a JSON text: how deep its containers nest, and the number of values that nest at most `maxDepth` deep.
+ * Measures a text, assuming that it is JSON: how deep its containers nest, and the number of values that nest at most
+ * `maxDepth` deep. Ends above `most` values, or at the first comma or closing bracket at depth `stopDepth`. `end`: the
+ * position where it ended.
  *
  *     {"a": [1, 2]}    depth 2, values 4: the object, the list, 1 and 2
  */
-export interface Extent {
-  depth: number;
-  values: number;
-}
-
-/** The extent of a text, assuming that it is JSON. Stops above `most` values. */
-export function extentOf(text: string, most: number): Extent {
-  const { depth, values } = scan(text, 0, -1, most);
-  return { depth, values };
-}
-
-/** Where an element of a list ends, and its extent. */
-export interface ElementEnd extends Extent {
-  /**
-   * The position of the comma after it, or of the bracket that closes the list. -1: the text ends first, or another
-   * bracket closes.
-   */
-  end: number;
-  isLast: boolean;
-}
-
-/** Finds the end of the element that begins at `start`. Stops above `most` values. */
-export function endOfElement(text: string, start: number, most: number): ElementEnd {
-  const found = scan(text, start, 0, most);
-  const code = text.charCodeAt(found.at);
-  const isLast = code === closingBracket;
-  return { depth: found.depth, values: found.values, end: isLast || code === comma ? found.at : -1, isLast };
-}
-
-/** Scans from `start` to the first comma or closing bracket at depth `stopDepth`. Stops above `most` values. */
-function scan(text: string, start: number, stopDepth: number, most: number): Extent & { at: number } {
+export function scan(text: string, start: number, stopDepth: number, most: number) {
   let [depth, deepest, values] = [0, 0, 1];
   for (let i = start; i < text.length && values <= most; i++) {
     const code = text.charCodeAt(i);
     if (code === quote) {
       i = endOfString(text, i);
     } else if (code === comma) {
-      if (depth === stopDepth) return { depth: deepest, values, at: i };
+      if (depth === stopDepth) return { depth: deepest, values, end: i };
       if (depth <= maxDepth) values += 1;
     } else {
       const step = steps[code] ?? 0;
-      if (step < 0 && depth === stopDepth) return { depth: deepest, values, at: i };
+      if (step < 0 && depth === stopDepth) return { depth: deepest, values, end: i };
       depth += step;
       if (step > 0 && depth <= maxDepth) values += 1;
       if (depth > deepest) deepest = depth;
     }
   }
-  return { depth: deepest, values, at: text.length };
+  return { depth: deepest, values, end: text.length };
 }
 
 /** The position of the quote that closes the string at `open`; the length of the text if none does. */
@@ -102,18 +74,19 @@ export function* openingOf(text: string, name: string): Generator<void, number> 
 }
 
 /**
- * Parses the element at a position. `end`: the position of the comma after it. null: the element is not short, or its
- * end is not certain.
- */
-type Quick = (at: number) => { value: JsonValue; end: number } | null;
-
-/**
- * Parses short elements of a list if all begin with the same text, as in the puts of phones. Cuts the list before this
- * text. A cut within an element leaves a piece that is not JSON. Twice as fast as `endOfElement`.
+ * Parses the elements of a list if all begin with the same text, as in the puts of phones. Cuts the list before this
+ * text. A cut within an element leaves a piece that is not JSON. Without it, a put takes 1.2 times as long.
  *
  *     [{"metadata":1},{"metadata":2}]    pieces end before `,{"metadata"`
+ *
+ * Returns a function that parses the element at a position. `end`: the position of the comma after it. null: the
+ * element has `longest` characters or more, or its end is not certain.
  */
-export function quickElements(text: string, open: number, longest: number): Quick {
+export function quickElements(
+  text: string,
+  open: number,
+  longest: number,
+): (at: number) => { value: JsonValue; end: number } | null {
   const begin = /\{"[^"\\]*"/y;
   begin.lastIndex = open;
   const first = begin.exec(text)?.[0];

@@ -9,16 +9,14 @@
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 
-/** ms between heartbeats, and between checks. */
-const interval = 1_000;
+const interval = 1_000; // ms between heartbeats, and between checks
 /** ms. If a check is later than this, the primary itself did not run, and may have missed heartbeats. */
 const latestCheck = 3_000;
 /** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
 const patience = 30_000;
 /** s of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, for example for a disk. */
 const leastCpu = 1;
-/** Ticks per second in /proc, the same on every Linux. */
-const ticks = 100;
+const ticks = 100; // per second in /proc, the same on every Linux
 
 /** Decides which worker must be replaced. Times are ms of a monotonic clock. */
 export class WorkerWatch<W> {

@@ -10,7 +10,6 @@ const killGrace = 5_000; // ms after the drain time until a worker is killed
 // The primary sets this variable to number its workers. It is not a setting.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
 
-/** The number of workers, and what the primary does for them. */
 export interface WorkersOptions {
   count: number;
   /** s that workers may take to finish running calls. */
@@ -112,19 +111,5 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
   clearTimeout(killer);
 }
 
-// ---------------------------------------------------------------- in the worker
-
-/** The number of this worker, counted from 1. */
-export function workerNumber(): number {
-  return Number(process.env[numberVariable] ?? 1);
-}
-
-/** Ignores failed messages to a primary that has just ended: this worker will end too. */
-export function ignoreBrokenMessages(): void {
-  cluster.worker?.on('error', () => {});
-}
-
-/** Disconnects from the primary, so that the process can end. Messages sent before still arrive. */
-export function disconnectFromPrimary(): void {
-  if (cluster.worker?.isConnected()) cluster.worker.disconnect();
-}
+/** In a worker: its number, counted from 1. */
+export const workerNumber = (): number => Number(process.env[numberVariable] ?? 1);
