@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { streamBytes } from './byte-budget.ts';
 import type { Call } from './call.ts';
+import { headersOf } from './problem.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
@@ -67,11 +68,6 @@ export async function streamedAnswer(
   // An error of `encoded` destroys the stream, so the reader sees a truncated answer.
   const bytes = isGzip ? pipeline(encoded, createGzip({ level: constants.Z_BEST_SPEED }), () => {}) : encoded;
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
-}
-
-/** Headers of an answer that caches must not store. */
-export function headersOf(call: Call, type: string): Record<string, string> {
-  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
 }
 
 /**

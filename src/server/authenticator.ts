@@ -22,7 +22,6 @@ export function enterCaller(call: Call, caller: UserRecord, counts: CallerCounts
   countCaller(call, caller, counts);
 }
 
-/** Counts a call against the limits of its caller. */
 export function countCaller(call: Call, caller: UserRecord, counts: CallerCounts): void {
   counts.countCall(caller);
   call.cleanups.push(counts.openCall(caller.uuid, 'calls'));

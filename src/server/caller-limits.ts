@@ -15,43 +15,31 @@ import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
-/** Limits of one caller. 0: no limit. */
-export interface CallerLimits {
-  callsPerMinute: number;
-  callsPerDay: number;
-  bytesPerMinute: number;
-  bytesPerDay: number;
-  /** Calls whose body is refused. They cost most and store nothing. */
-  refusedPerMinute: number;
-  /** Pending and rejected entries together. */
-  pendingEntries: number;
-  /** Different keys that the service does not know. */
-  unknownKeys: number;
-  /** Entries per day that the log lists, one line each. 100,000 lines take 16 MB. */
-  linesPerDay: number;
-  /** Bytes per day that all new members of a study may send together. */
-  studyBytesPerDay: number;
-}
-
 const mebibyte = 1024 * 1024;
 
 /**
  * The limits for these settings. A phone in normal use makes some hundred calls a day. The fixed limits leave room for
  * a script that reads or pushes a history, and keep a faulty app from occupying a worker.
  */
-export function callerLimits(config: Pick<Config, 'mibPerDay' | 'pendingEntries'>): CallerLimits {
-  return {
-    callsPerMinute: 3_000,
-    callsPerDay: 100_000,
-    refusedPerMinute: 30,
-    bytesPerMinute: 512 * mebibyte,
-    bytesPerDay: config.mibPerDay * mebibyte,
-    pendingEntries: config.pendingEntries,
-    unknownKeys: 1_000,
-    linesPerDay: 100_000,
-    studyBytesPerDay: 2_048 * mebibyte, // enough for 5,000 phones on their first day, and not too much for a disk
-  };
-}
+export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'>) => ({
+  callsPerMinute: 3_000,
+  callsPerDay: 100_000,
+  bytesPerMinute: 512 * mebibyte,
+  bytesPerDay: config.mibPerDay * mebibyte,
+  /** Calls whose body is refused. They cost most and store nothing. */
+  refusedPerMinute: 30,
+  /** Pending and rejected entries together. */
+  pendingEntries: config.pendingEntries,
+  /** Different keys that the service does not know. */
+  unknownKeys: 1_000,
+  /** Entries per day that the log lists, one line each. 100,000 lines take 16 MB. */
+  linesPerDay: 100_000,
+  /** All new members of a study together. Enough for 5,000 phones on their first day, and not too much for a disk. */
+  studyBytesPerDay: 2_048 * mebibyte,
+});
+
+/** Limits of one caller. 0: no limit. */
+export type CallerLimits = ReturnType<typeof callerLimits>;
 
 /**
  * Limits of a person who joined a study by its link and has not sent data on several days yet: anyone can create many
@@ -62,8 +50,7 @@ const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, un
 /** ms that a caller's unknown keys are kept. Not longer, because a key may contain the name of a user who is erased. */
 const keysKept = 30_000;
 
-/** s that a count of entries is used again: counting takes longer the more entries there are. */
-const countSeconds = 10;
+const countSeconds = 10; // s that a count of entries is used again: counting takes longer the more entries there are
 
 const [minute, day] = [60, 86_400]; // s
 
@@ -118,9 +105,8 @@ export class CallerCounts {
   readonly #counts: Readonly<Record<WindowLimit, WindowCounts>>;
   /** Bytes that new members of a study sent today, by the study's name. */
   readonly #studies: WindowCounts;
-  /** Characters of the statements of users today. */
+  /** Characters of the statements of users, and entries that the log may list, today. */
   readonly #statements: WindowCounts;
-  /** Entries of users today that the log may list. */
   readonly #lines: WindowCounts;
 
   /** `now`: seconds since the epoch. */

@@ -34,12 +34,8 @@ export interface ServeOptions {
 }
 
 export interface Serving {
-  /** The port that the server listens on. */
   port: number;
-  /**
-   * Stops accepting connections. Resolves when running calls have been answered or `drainSeconds` have passed. May be
-   * called repeatedly.
-   */
+  /** Resolves when running calls have been answered or `drainSeconds` have passed. May be called repeatedly. */
   close(): Promise<void>;
 }
 

@@ -60,7 +60,6 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
 /** Converts `/timeline/getTrips/:date` to `/timeline/getTrips/{date}`. */
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-/** Groups of calls and their descriptions. */
 const tags = {
   phones: 'Calls of e-mission phones, and of people and scripts about their own data',
   'other apps': 'Calls of other apps',
@@ -119,7 +118,6 @@ function openCallOf(route: OpenRoute): object {
   };
 }
 
-/** The fields that every call's description has. */
 const commonFields = (
   { summary }: Route | OpenRoute,
   tag: keyof typeof tags,

@@ -3,13 +3,12 @@ import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError, type MobilityError } from '../model/mobility-error.ts';
+import type { Call } from './call.ts';
 
 /** s after which a client that got a 503 may try again. */
 export const retryAfterSeconds = 5;
 
-/** What a problem has besides its status and detail. */
-export interface ProblemOptions {
-  /** The code of the error that caused the problem, if there is one. */
+interface ProblemOptions {
   code?: ErrorCode;
   headers?: Record<string, string>;
   /** Further members of the answer. */
@@ -45,7 +44,7 @@ export class Problem extends Error {
   }
 }
 
-/** 400: the request is invalid. `detail` says what was expected and what was found. */
+/** 400: the request is invalid. */
 export function badRequest(detail: string): Problem {
   return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
 }
@@ -73,7 +72,7 @@ export function tooManyCalls(detail: string, seconds: number, members: Record<st
 /** 503: nothing was done, and the same call may succeed later. */
 export function unavailable(detail: string, code?: ErrorCode, cause?: unknown): Problem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
-  return new Problem(503, detail, { headers, ...(code === undefined ? {} : { code }), cause });
+  return new Problem(503, detail, { headers, ...(code && { code }), cause });
 }
 
 const outages: ReadonlyMap<ErrorCode, string> = new Map([
@@ -87,12 +86,9 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/**
- * Who must act on a failed call: the `caller`; `server`: the operator; `limit`: no one, since a later call succeeds.
- */
+/** Who must act on a failed call: the caller, the operator of the server, or no one, since a later call succeeds. */
 export type Cause = 'caller' | 'limit' | 'server';
 
-/** The cause of a problem. Answers may have another status than their problem, since some apps need it. */
 export function causeOf({ status }: Problem): Cause {
   if (status >= 500) return 'server';
   return status === 429 ? 'limit' : 'caller';
@@ -122,23 +118,15 @@ function problemOfCore(error: MobilityError): Problem {
 
 /** The answer to a failed call. */
 export function problemResponse(problem: Problem, requestId: string): Response {
-  const { code, headers, members } = problem.options;
-  const body = {
-    type: 'about:blank',
-    title: STATUS_CODES[problem.status] ?? 'Error',
-    status: problem.status,
-    detail: problem.message,
-    code,
-    ...members,
-    request_id: requestId,
-  };
-  return new Response(JSON.stringify(body), {
-    status: problem.status,
-    headers: {
-      'Content-Type': 'application/problem+json',
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      ...headers,
-    },
-  });
+  const { status, message: detail, options } = problem;
+  const { code, members } = options;
+  const title = STATUS_CODES[status] ?? 'Error';
+  const body = { type: 'about:blank', title, status, detail, code, ...members, request_id: requestId };
+  const headers = { ...headersOf({ id: requestId }, 'application/problem+json'), ...options.headers };
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** Headers of an answer that caches must not store. */
+export function headersOf({ id }: Pick<Call, 'id'>, type: string): Record<string, string> {
+  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': id };
 }

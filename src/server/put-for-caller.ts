@@ -1,6 +1,6 @@
 // Stores what callers send. Routes and pages store entries only through this, so that every limit of a caller applies.
 import type { Taken } from '../intake/check-entry.ts';
-import { type TakenOptions, putTaken } from '../intake/put-batch.ts';
+import { putTaken, type TakenOptions } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';

@@ -10,8 +10,7 @@ import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 /** The most decompressed bytes of a body that are read and parsed before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
-/** Decompression may make a body at most this many times larger. Batches of phones become about 10 times larger. */
-const maxInflation = 100;
+const maxInflation = 100; // times that decompression may make a body larger; batches of phones become 10 times larger
 const usualInflation = 10;
 const freelyInflated = 1024 * 1024; // bytes; up to this size, decompression may make a body larger by any factor
 
@@ -65,10 +64,7 @@ function isCompressed(encoding: string | null): boolean {
   });
 }
 
-/**
- * Passes on the pieces of a body as they arrive. Throws a 400 `Problem` if the connection breaks, a 503 one if the
- * budget ends the body.
- */
+/** Passes on the pieces of a body. Throws a 400 `Problem` if the connection breaks, a 503 one if the budget ends it. */
 async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: BodyRules): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   let size = 0;

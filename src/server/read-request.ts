@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Taken, takeEntry } from '../intake/check-entry.ts';
 import { isJsonObject, type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
-import { type BodyRules, readBody } from './read-body.ts';
+import { type BodyRules, type IncomingBody, readBody } from './read-body.ts';
 import { type JsonLimits, readJson } from './read-json.ts';
 
 export interface RequestRules extends BodyRules {
@@ -30,11 +30,9 @@ export interface RequestBody {
   unread: string | null;
 }
 
-/** bytes; a larger body waits for a slot before it is parsed */
-const largeBody = 256 * 1024;
-
-/** The most characters of a form. */
-const longestForm = 64 * 1024;
+const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed
+const longestForm = 64 * 1024; // characters
+const mostFields = 200; // of a form
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
@@ -49,19 +47,18 @@ export async function readRequest(
 ): Promise<RequestBody> {
   const { headers } = request;
   const type = headers.get('Content-Type');
-  if (!isJsonType(type) && !rules.takesAnything) {
+  if (!jsonType.test(type ?? '') && !rules.takesAnything) {
     if (hasNoBody(request, incoming)) return nothing;
     const found = type === null ? 'none' : JSON.stringify(type.slice(0, 80));
     throw new Problem(415, `expected Content-Type application/json, found ${found}`, { code: 'MOBILITY_UNSUPPORTED' });
   }
-  const [contentLength, contentEncoding] = [headers.get('Content-Length'), headers.get('Content-Encoding')];
-  const bytes = await readBody({ chunks: chunksOf(request, incoming), contentLength, contentEncoding }, rules);
+  const bytes = await readBody(bodyOf(request, incoming), rules);
   if (bytes.length === 0) return nothing;
   const size = bytes.length;
   if (size > largeBody) await rules.share.slot();
   const { text, notes } = decode(bytes);
   if (size > largeBody) free(bytes);
-  const isForm = rules.takesAnything && (isFormType(type) || looksLikeForm.test(text));
+  const isForm = rules.takesAnything && (formType.test(type ?? '') || looksLikeForm.test(text));
   const form = isForm ? readForm(text) : null;
   if (form !== null) return { ...nothing, size, notes, body: withToken(form, rules) };
   try {
@@ -91,15 +88,9 @@ async function readObject(text: string, { list, json }: RequestRules): Promise<P
   throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }
 
-/** True for `application/json` and `application/…+json`, with any parameters and in any case. */
-function isJsonType(type: string | null): boolean {
-  return type !== null && /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type);
-}
-
-const isFormType = (type: string | null): boolean =>
-  type !== null && /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type);
-
-const mostFields = 200;
+/** `application/json` and `application/…+json`, with any parameters. */
+const jsonType = /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;
+const formType = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /** A form that some programs send as plain text: `id=1&lat=2`. */
 const looksLikeForm = /^\w+=[^\s<{]*$/;
@@ -124,14 +115,19 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 }
 
 /**
- * The body in pieces. Prefers the stream of Node to the stream of `request`: it takes less CPU, and the caller gets the
- * answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding` besides `chunked`,
- * such as gzip, since Node does not decode it.
+ * The body of a request. Prefers the stream of Node to the stream of `request`: it takes less CPU, and the caller gets
+ * the answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding` besides
+ * `chunked`, such as gzip, since Node does not decode it.
  */
-export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
-  const coding = request.headers.get('Transfer-Encoding') ?? 'chunked';
+export function bodyOf(request: Request, incoming: IncomingMessage | undefined): IncomingBody {
+  const { headers } = request;
+  const coding = headers.get('Transfer-Encoding') ?? 'chunked';
   if (coding.toLowerCase() !== 'chunked')
     throw badRequest(`expected Transfer-Encoding chunked or none, found ${JSON.stringify(coding.slice(0, 40))}`);
-  if (incoming === undefined) return request.body ?? (async function* () {})();
-  return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
+  const sent = incoming && { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
+  return {
+    chunks: sent ?? request.body ?? (async function* () {})(), // reading `request.body` starts the other stream
+    contentLength: headers.get('Content-Length'),
+    contentEncoding: headers.get('Content-Encoding'),
+  };
 }

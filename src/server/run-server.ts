@@ -161,7 +161,6 @@ function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
   stderr(`mobility: ${text}\n`);
 }
 
-
 /** The URL of a server. An IPv6 address gets brackets. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -14,8 +14,6 @@ export interface BodySchema {
 /** A JSON Schema of an answer. */
 export type AnswerSchema = Readonly<Record<string, unknown>>;
 
-// ---------------------------------------------------------------- parts of answers
-
 /** The schema of an object. Default: all properties are required. */
 export const objectOf = (properties: Record<string, unknown>, required = Object.keys(properties)): AnswerSchema => ({
   type: 'object',
@@ -23,7 +21,6 @@ export const objectOf = (properties: Record<string, unknown>, required = Object.
   properties,
 });
 
-/** The schema of a list. */
 export const arrayOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
 
 /** Schemas of values that occur in several answers. */
@@ -33,8 +30,6 @@ export const values = {
   uuid: objectOf({ $uuid: { type: 'string', pattern: '^[0-9a-f]{32}$' } }),
   oid: objectOf({ $oid: { type: 'string', pattern: '^[0-9a-f]{24}$' } }),
 } as const;
-
-// ---------------------------------------------------------------- bodies
 
 const number = { type: 'number' };
 const textOrNull = { type: ['string', 'null'] };
@@ -95,14 +90,11 @@ const ajv = new Ajv({
   verbose: true, // errors contain the value that was found
 });
 
-/**
- * Returns a function that checks a body. It throws a 400 `Problem` that names the wrong field. The schema is compiled
- * at the first call.
- */
+/** Returns a function that checks a body. It throws a 400 `Problem` that names the wrong field. */
 export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
   let validate: ValidateFunction | null = null;
   return (body) => {
-    validate ??= ajv.compile(schema);
+    validate ??= ajv.compile(schema); // not earlier, so that the process starts sooner
     if (!validate(body)) throw badRequest(explain(validate.errors![0]!));
   };
 }

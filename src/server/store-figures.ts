@@ -11,10 +11,10 @@ import { packageVersion } from '../util/program-version.ts';
 import { shared } from './cached-result.ts';
 
 const freshFor = 60_000; // ms that a result is used again
+const recently = 3600; // s; the window of the figures about runs
+
 /** Reasons for the rejection of entries. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
-
-const recently = 3600; // s; the window of the figures about runs
 
 /** Returns a function for the metrics as Prometheus text. `now`: seconds since the epoch. */
 export function storeFigures(store: Store, now: () => number): () => Promise<string> {

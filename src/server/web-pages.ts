@@ -18,17 +18,17 @@ import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { FigureCache } from '../web/study-people.ts';
 import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
-import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
+import { fixedAnswer, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCaller, enterCaller } from './authenticator.ts';
 import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
-import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
+import { badRequest, forbidden, headersOf, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
 import { readBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
-import { chunksOf } from './read-request.ts';
+import { bodyOf } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
 const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
@@ -262,10 +262,8 @@ async function formBody(
   const [found = ''] = (headers.get('Content-Type') ?? '').split(';');
   if (found.trim().toLowerCase() !== type)
     throw new Problem(415, `expected a form as ${type}`, { code: 'MOBILITY_UNSUPPORTED' });
-  const chunks = chunksOf(c.req.raw, c.env?.incoming);
-  const [contentLength, contentEncoding] = [headers.get('Content-Length'), headers.get('Content-Encoding')];
   // A form with a file is read after its sender is known.
   const isKnown = (): boolean => limit > mostForm;
   const rules = { limit, share: call.share, tokenField: null, isKnown, admit: async () => {} };
-  return readBody({ chunks, contentLength, contentEncoding }, rules);
+  return readBody(bodyOf(c.req.raw, c.env?.incoming), rules);
 }

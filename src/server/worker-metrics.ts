@@ -5,7 +5,7 @@ import { AggregatorRegistry, type MetricObject } from 'prom-client';
 // ms that a worker may take for its figures, and the primary for the text
 const patience = { figures: 5_000, text: 10_000 };
 
-/** The metrics of one process, in the format of prom-client. */
+/** The metrics of one process. */
 type Figures = MetricObject[];
 
 /** A request, or the answer to it. */

@@ -7,7 +7,7 @@ import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { type Problem, retryAfterSeconds } from '../problem.ts';
+import { headersOf, type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
@@ -126,14 +126,12 @@ async function putMapped({ put, log }: RouteCall, { entries, unusable: others, s
  * in `error`.
  */
 export function refusal(problem: Problem, requestId: string): Response {
-  const body = { error: problem.message, code: problem.options.code, request_id: requestId };
-  return new Response(JSON.stringify(body), {
+  const { code, headers } = problem.options;
+  return new Response(JSON.stringify({ error: problem.message, code, request_id: requestId }), {
     status: problem.status >= 500 ? problem.status : 503,
     headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      'Retry-After': problem.options.headers?.['Retry-After'] ?? String(retryAfterSeconds),
+      ...headersOf({ id: requestId }, 'application/json'),
+      'Retry-After': headers?.['Retry-After'] ?? String(retryAfterSeconds),
     },
   });
 }

@@ -15,8 +15,9 @@ const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINIT
 const serverFields: ReadonlySet<string> = new Set(
   (
     '_id user_id uuid user_email create_ts update_ts last_put_ts last_stored_ts last_located_ts last_location_ts ' +
-    'last_usable_ts last_unusable_ts last_unusable_why last_phone_data_ts last_fetch_ts waiting_since_ts last_limit last_limit_ts last_refusal last_refusal_ts ' +
-    'last_refusal_why imports erasure_asked_ts pipeline_range total_trips labeled_trips __proto__'
+    'last_usable_ts last_unusable_ts last_unusable_why last_phone_data_ts last_fetch_ts waiting_since_ts ' +
+    'last_limit last_limit_ts last_refusal last_refusal_ts last_refusal_why imports erasure_asked_ts ' +
+    'pipeline_range total_trips labeled_trips __proto__'
   ).split(' '),
 );
 
@@ -89,7 +90,7 @@ async function update({ caller, body, store, now }: RouteCall): Promise<JsonObje
     });
   }
   await store.profiles.merge(caller.uuid, { ...fields, update_ts: now() });
-  return ignored.length === 0 ? { update: true } : { update: true, ignored };
+  return { update: true, ...(ignored.length > 0 && { ignored }) };
 }
 
 /** The fields to set: `update_doc`, or `mpg_array` from apps before 2017. */

@@ -14,7 +14,7 @@ export interface RouteCall {
   caller: UserRecord;
   /** The body; an empty object if none was sent. */
   body: JsonObject;
-  /** The text of a body that is not a JSON object, if the dialect has `takesAnything`; else null. */
+  /** The text of a body that is not a JSON object, if the route has a dialect; else null. */
   unread: string | null;
   /** The checked elements of the list that the route names; empty if it names none. */
   list: readonly Taken[];
@@ -26,7 +26,6 @@ export interface RouteCall {
   /** Stores entries of the caller within their limits. A route must store entries only through this. */
   put(taken: readonly Taken[]): Promise<PutCounts>;
   log: Log;
-  /** Seconds since the epoch. */
   now: () => number;
 }
 
@@ -56,12 +55,8 @@ export const phoneTokens: TokenRules = {
 };
 
 /**
- * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET.
- *
- * To add a route: write it in a file of this folder and add it to the list in `all-routes.ts`. It needs `summary`,
- * `answers` and, if its body holds more than the token, `body`. From these follow the check of each body,
- * `/openapi.json` and the tables of docs/api.md; tests compare every answer with `answers`. A route for other apps than
- * e-mission's needs a `dialect`. A route that accepts more than a MiB sets `large`.
+ * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET. From its fields follow the check
+ * of each body, `/openapi.json` and the tables of docs/api.md; tests compare every answer with `answers`.
  */
 export interface Route {
   path: string;
@@ -82,7 +77,7 @@ export interface Route {
   large?: boolean;
   /** The JSON Schema of the answer to a successful call. */
   answers: AnswerSchema;
-  /** Differences for apps other than e-mission's. */
+  /** For apps other than e-mission's. */
   dialect?: Dialect;
   /** Parameters that some apps send in the query instead of a body, also with GET. */
   inQuery?: Readonly<Record<string, string>>;
@@ -96,20 +91,14 @@ export interface Route {
 export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
 /** A GET without a body or a token. */
-export interface OpenRoute {
-  path: string;
-  /** Its purpose, in one sentence for docs. */
-  summary: string;
+export interface OpenRoute extends Pick<Route, 'path' | 'summary' | 'answers'> {
   /** A description of each part of the path named `:name`. */
   parameters?: Readonly<Record<string, string>>;
-  /** The JSON Schema of the answer to a successful call. */
-  answers: AnswerSchema;
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 
-/** The input of an open route. */
-export interface OpenParts {
+interface OpenParts {
   /** Rejects if the store or its disk cannot take entries. */
   checkReady: () => Promise<void>;
-  studies: Pick<Store['studies'], 'byJoinName' | 'byName'>;
+  studies: Store['studies'];
 }
