@@ -22,20 +22,19 @@ export interface AppParts {
   config: Pick<Config, AppSettings>;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Records an act of a manager or a user in the audit log. Default: does nothing. */
-  audit?: (act: Act) => Promise<void>;
-  /** Checks the installation as `mobility doctor` does, for the page of the operator. Default: no checks. */
-  checks?: () => Promise<Check[]>;
-  /** Claims work that only one process may do at a time. null: it is claimed. Default: claims within this process. */
-  claim?: (work: string) => { release(): void } | null;
-  /** Makes the archive of a study. Default: within this process. */
-  makeArchive?: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
-  /** The program's version, shown to the operator. Default: none. */
-  version?: string;
-  /** Background tiles for the maps of pages. Default: none. */
-  tiles?: Tiles | null;
-  /** Receives exceptions with their stack. Default: standard error. */
-  errorOutput?: (text: string) => void;
+  /** Records an act of a manager or a user in the audit log. */
+  audit: (act: Act) => Promise<void>;
+  /** Checks the installation as `mobility doctor` does, for the page of the operator. */
+  checks: () => Promise<Check[]>;
+  /** Claims work that only one process may do at a time. null: it is claimed. */
+  claim: (work: string) => { release(): void } | null;
+  makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
+  /** The program's version, shown to the operator. */
+  version: string;
+  /** Background tiles for the maps of pages; null: none. */
+  tiles: Tiles | null;
+  /** Receives exceptions with their stack. */
+  errorOutput: (text: string) => void;
   /** Replaces default limits of one caller. */
   limits?: Partial<CallerLimits>;
   /** Replaces default limits of the bytes of bodies and unsent answers. */
@@ -44,6 +43,6 @@ export interface AppParts {
   passwordCost?: number;
   /** `figures` counts this process's calls, `text` returns the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** Thread id of `log`; request ids begin with it. Default: `w1`. */
-  thread?: string;
+  /** Thread id of `log`; request ids begin with it, as in `w1-42`. */
+  thread: string;
 }

@@ -95,7 +95,7 @@ function get(
 function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
   const budget = new ByteBudget(parts.bytes);
   const originOf = originFinder(networksOf(parts.config.trustedProxies));
-  const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
+  const startCall = createCallLog(parts);
   const { users } = parts.store;
   return async function logCall(c, next) {
     const outgoing = c.env?.outgoing;

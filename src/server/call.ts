@@ -47,9 +47,6 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
-/** Where lines about calls are written. `thread`: the thread id of `log`. Calls are numbered after it: `w1-42`. */
-type CallLogOptions = Pick<AppParts, 'log' | 'console' | 'now'> & { thread: string };
-
 /** The parts of a call that the server creates. */
 interface CallParts extends Pick<Call, 'network' | 'share'> {
   hold: (caller: string | null, bytes: number) => () => void;
@@ -62,7 +59,7 @@ interface CallParts extends Pick<Call, 'network' | 'share'> {
 export const mostUnauthenticated = 60;
 
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
-export function createCallLog({ log, console, now, thread }: CallLogOptions) {
+export function createCallLog({ log, console, now, thread }: AppParts) {
   const stamp = createStamp(hostZone());
   let count = 0;
   /** Unauthenticated calls of the current minute, which began at `since`. */

@@ -65,7 +65,7 @@ async function reportRefusal(
 export function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   call.cause = causeOf(problem);
-  const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
   const cause = problem.options.cause ?? problem;
-  output(`${call.id} ${call.method} ${call.path}: ${problem.status === 500 ? stackText(cause) : errorText(cause)}`);
+  const text = problem.status === 500 ? stackText(cause) : errorText(cause);
+  parts.errorOutput(`${call.id} ${call.method} ${call.path}: ${text}`);
 }

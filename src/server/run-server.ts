@@ -33,7 +33,7 @@ export interface RunServerOptions {
    */
   openLog: (threadId: string) => Promise<FileLog>;
   version: string;
-  makeArchive: NonNullable<AppParts['makeArchive']>;
+  makeArchive: AppParts['makeArchive'];
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
   now: () => number;

@@ -3,7 +3,6 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
-import { type ArchiveRequest, studyArchive } from '../export/study-archive.ts';
 import type { Taken } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
@@ -60,21 +59,21 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
 
 /** Adds the pages to the app. Must be called before the steps for phones are added. */
 export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
-  const { store, config, now } = parts;
+  const { store, config, now, makeArchive, claim, tiles, version, checks, passwordCost } = parts;
   const fixed = {
     store,
+    makeArchive,
+    claim,
+    tiles,
+    version,
+    checks,
+    passwordCost,
     limits: new SignInLimits(now),
     turns: new ImportTurns(now),
-    passwordCost: parts.passwordCost,
     cache: new FigureCache(),
-    makeArchive: parts.makeArchive ?? ((request: ArchiveRequest) => studyArchive(store, request)),
-    claim: parts.claim ?? claimWithin(new Set()),
     zone: hostZone(),
-    tiles: parts.tiles ?? null,
-    version: parts.version ?? null,
-    audit: async (who: string, action: string, people: readonly string[]) =>
-      parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
-    checks: async () => (await parts.checks?.()) ?? [],
+    audit: (who: string, action: string, people: readonly string[]) =>
+      parts.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
   };
   const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
   app.get(stylePath, (c) => style(c.get('call'), c.req.header('If-None-Match')));
@@ -132,13 +131,6 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     });
   }
 }
-
-/** Claims work within this process only. */
-const claimWithin = (claimed: Set<string>) => (work: string) => {
-  if (claimed.has(work)) return null;
-  claimed.add(work);
-  return { release: () => void claimed.delete(work) };
-};
 
 const languageCookie = 'mobility-language';
 

@@ -2,7 +2,9 @@
 import { Ajv } from 'ajv';
 import type { Hono } from 'hono';
 import { expect } from 'vitest';
+import { studyArchive } from '../../src/export/study-archive.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
+import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
@@ -101,6 +103,30 @@ export function checkAnswer(
   }
 }
 
+/** The parts of an app with `--auth token` that writes no lines. `parts` replace them. */
+export function appParts({ store, ...parts }: Partial<AppParts> & Pick<AppParts, 'store' | 'now'>): AppParts {
+  const claimed = new Set<string>();
+  return {
+    store,
+    log: silentLog,
+    console: () => {},
+    config: { ...config, auth: 'token' },
+    audit: async () => {},
+    checks: async () => [],
+    claim: (work) => {
+      if (claimed.has(work)) return null;
+      claimed.add(work);
+      return { release: () => void claimed.delete(work) };
+    },
+    makeArchive: (request) => studyArchive(store, request),
+    version: '1.0.0',
+    tiles: null,
+    errorOutput: () => {},
+    thread: 'w1',
+    ...parts,
+  };
+}
+
 /** Figures of calls, for a server with `/metrics`. */
 export function countedCalls(): NonNullable<AppParts['metrics']> {
   const { figures, registry } = countCalls();
@@ -114,7 +140,7 @@ export async function openKit(
   const store = await newStore();
   const kit = { store, log: [] as string[], console: [] as string[], errors: [] as string[] };
   const { wrap = (inner: Store) => inner, level = 'debug', ...others } = parts;
-  const made: AppParts = {
+  const made = appParts({
     store: wrap(store),
     log: createLineLog({
       level,
@@ -135,7 +161,7 @@ export async function openKit(
     now: () => now,
     errorOutput: (text) => kit.errors.push(text),
     ...others,
-  };
+  });
   const app = createApp(made);
   const request = async (path: string, init: RequestInit = {}): Promise<Answered> => {
     const answer = await answered(await app.request(path, init));

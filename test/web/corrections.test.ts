@@ -6,14 +6,13 @@ import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { ridesOf } from '../../src/diary/corrections/stated-mode.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Act } from '../../src/log/audit-log.ts';
-import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { createApp } from '../../src/server/app.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
-import { config } from '../server/kit.ts';
+import { appParts } from '../server/kit.ts';
 
 const day = '2024-03-26';
 const people = 6;
@@ -39,15 +38,14 @@ beforeAll(async () => {
   await run('simulate', '--users', `${people}`, '--days', '3', '--from', '2024-03-25', '--seed', 'forms');
   await run('pipeline', '--all');
   store = await openStore(program.address);
-  app = createApp({
-    store,
-    log: silentLog,
-    console: () => {},
-    config: { ...config, auth: 'token' },
-    now: () => clock,
-    version: '1.2.3',
-    audit: async (act) => void acts.push(act),
-  });
+  app = createApp(
+    appParts({
+      store,
+      now: () => clock,
+      version: '1.2.3',
+      audit: async (act) => void acts.push(act),
+    }),
+  );
   const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
   cookie = await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key') ?? link.split('/').at(-1)! });
   password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();

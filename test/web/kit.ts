@@ -1,11 +1,10 @@
 // The pages of a simulated study over HTTP: a store, an app, a person and a manager who are signed in.
 import { expect } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
-import { silentLog } from '../../src/log/log.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type CommandResult, freshProgram } from '../cli/kit.ts';
-import { config } from '../server/kit.ts';
+import { appParts } from '../server/kit.ts';
 import { openStoreIn } from '../support/store.ts';
 
 export interface Pages {
@@ -36,19 +35,18 @@ export async function openPages(
   await run('pipeline', '--all');
   const store = await openStoreIn(program.address);
   const acts: Act[] = [];
-  const app = createApp({
-    store,
-    log: silentLog,
-    console: () => {},
-    config: { ...config, auth: 'token' },
-    now,
-    audit: async (act) => void acts.push(act),
-    checks: async () => [
-      { name: 'store', ok: true, text: 'works' },
-      { name: 'backup', ok: false, text: 'the audit log shows none', next: 'mobility backup FOLDER' },
-      { name: 'people', ok: false, text: '1 person is behind', next: 'mobility status' },
-    ],
-  });
+  const app = createApp(
+    appParts({
+      store,
+      now,
+      audit: async (act) => void acts.push(act),
+      checks: async () => [
+        { name: 'store', ok: true, text: 'works' },
+        { name: 'backup', ok: false, text: 'the audit log shows none', next: 'mobility backup FOLDER' },
+        { name: 'people', ok: false, text: '1 person is behind', next: 'mobility status' },
+      ],
+    }),
+  );
   const get = async (path: string, cookie: string): Promise<Response> =>
     app.request(path, { headers: { Cookie: cookie } });
   const post = async (path: string, body: URLSearchParams | FormData, cookie = ''): Promise<Response> =>

@@ -8,7 +8,7 @@ import type { Entry } from '../../model/entry.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
+import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay, type TimeRange } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -46,87 +46,71 @@ function findRoute(name: string, time: string, selected: (body: JsonObject) => T
 /** The fields of a selection that concern time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
-interface TimeField {
-  /** The time by which the store reads the entries. */
-  time: 'write_ts' | 'ts';
-  /** The value of the field. An entry whose value is not a number is left out. */
-  of: (entry: Entry) => JsonValue | undefined;
-  /** The name of the field in entries that are derived from trips. */
-  derived: DerivedTime;
-  /** True if the store cannot search by the field, so all entries of the keys must be read. */
-  scan?: true;
-}
-
-const timeField = (name: DerivedTime, scan?: true): [string, TimeField] => [
-  `data.${name}`,
-  { time: 'ts', derived: name, of: (entry) => entry.data[name], ...(scan && { scan }) },
+/** The fields by which entries can be selected: times, and the local dates of these times. */
+const timeNames: readonly string[] = [
+  'metadata.write_ts',
+  'data.ts',
+  ...['start_ts', 'end_ts', 'enter_ts', 'exit_ts'].map((name) => `data.${name}`),
 ];
+const dateNames = timeNames.map((name) => name.replace(/ts$/, 'local_dt'));
 
-const timeFields: Readonly<Record<string, TimeField>> = {
-  'metadata.write_ts': { time: 'write_ts', derived: 'write_ts', of: (entry) => entry.metadata.write_ts },
-  ...Object.fromEntries([
-    timeField('ts'),
-    ...(['start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const).map((name) => timeField(name, true)),
-  ]),
-};
-
-interface DateField {
-  /** The time field that belongs to the date field. */
-  time: string;
-  /** The local date with its time zone. */
-  date: (entry: Entry) => JsonValue | undefined;
+/** Returns a function that reads a field such as `data.start_ts`. */
+function reader(field: string): (entry: Entry) => JsonValue | undefined {
+  const [part, name] = partsOf(field);
+  return part === 'metadata' ? ({ metadata }) => metadata[name] : ({ data }) => data[name];
 }
 
-const dateFields: Readonly<Record<string, DateField>> = {
-  'metadata.write_local_dt': { time: 'metadata.write_ts', date: (entry) => entry.metadata.write_local_dt },
-  ...Object.fromEntries(
-    ['', 'start_', 'end_', 'enter_', 'exit_'].map((prefix): [string, DateField] => [
-      `data.${prefix}local_dt`,
-      { time: `data.${prefix}ts`, date: (entry) => entry.data[`${prefix}local_dt`] },
-    ]),
-  ),
-};
+const partsOf = (field: string) => field.split('.') as ['metadata' | 'data', string];
+
+/**
+ * The range of a time field in which the store searches. The store cannot search by times other than `write_ts` and
+ * `ts`: then all entries of the keys are read.
+ */
+function searched(field: string, range: TimeRange): Pick<Selection, 'time' | 'from' | 'to' | 'derived'> {
+  const [part, name] = partsOf(field);
+  return {
+    time: part === 'metadata' ? 'write_ts' : 'ts',
+    derived: { time: name as DerivedTime, ...range },
+    ...((name === 'write_ts' || name === 'ts') && { from: range.from, to: justAfter(range.to) }),
+  };
+}
 
 /** Selects entries whose field `key_time` is between `start_time` and `end_time`, both included. */
 function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObject): TimeSelection {
   if (typeof from !== 'number' || typeof to !== 'number')
     throw badRequest('expected "start_time" and "end_time" as numbers');
-  const field = fieldOf(timeFields, 'key_time', name ?? 'metadata.write_ts');
+  const field = oneOf(timeNames, 'key_time', name ?? 'metadata.write_ts');
+  const timeOf = reader(field);
   const matches = (entry: Entry): boolean => {
-    const ts = field.of(entry);
+    const ts = timeOf(entry);
     return typeof ts === 'number' && ts >= from && ts <= to;
   };
-  return {
-    time: field.time,
-    derived: { time: field.derived, from, to },
-    ...(!field.scan && { from, to: justAfter(to) }),
-    matches,
-  };
+  return { ...searched(field, { from, to }), matches };
 }
 
 /** Selects entries whose field `key_local_date` is from `from_local_date` to `to_local_date`, both included. */
 function byLocalDate(body: JsonObject): TimeSelection {
   const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
-  const { time, date } = fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');
-  const field = timeFields[time]!;
+  const dateField = oneOf(dateNames, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');
+  const field = timeNames[dateNames.indexOf(dateField)]!;
+  const [timeOf, dateOf] = [reader(field), reader(dateField)];
   const matches = (entry: Entry): boolean => {
-    const ts = field.of(entry);
+    const ts = timeOf(entry);
     // Leaves out the first and the last day of the calendar: whether their local day exists depends on the zone.
     if (typeof ts !== 'number' || ts < minTime + 86_400 || ts > maxTime - 86_400) return false;
-    const local = date(entry);
+    const local = dateOf(entry);
     const zone = isJsonObject(local) && isTimeZone(local.timezone) ? local.timezone : entry.metadata.time_zone;
     const day = localDay(ts, isTimeZone(zone) ? zone : 'UTC');
     return day >= days.from && day <= days.to;
   };
   // No zone differs from UTC by more than a day.
   const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
-  return { time: field.time, derived: { time: field.derived, ...range }, ...(!field.scan && range), matches };
+  return { ...searched(field, range), matches };
 }
 
-function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, asked: JsonValue): Field {
-  const field = typeof asked === 'string' && Object.hasOwn(fields, asked) ? fields[asked] : undefined;
-  if (field === undefined) throw badRequest(`expected "${name}" to be one of ${Object.keys(fields).join(', ')}`);
-  return field;
+function oneOf(fields: readonly string[], name: string, asked: JsonValue): string {
+  if (typeof asked === 'string' && fields.includes(asked)) return asked;
+  throw badRequest(`expected "${name}" to be one of ${fields.join(', ')}`);
 }
 
 function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {

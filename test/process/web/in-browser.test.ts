@@ -3,12 +3,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { openTiles } from '../../../src/web/pmtiles.ts';
 import { freshProgram, type Program } from '../../cli/kit.ts';
-import { config, listen } from '../../server/kit.ts';
+import { appParts, listen } from '../../server/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
 import { atEnd } from '../../support/clean-up.ts';
 import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
@@ -44,14 +43,13 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     store = await openStoreIn(program.address);
     const tiles = join(program.folder, 'map.pmtiles');
     await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
-    const app = createApp({
-      tiles: await openTiles(tiles),
-      store,
-      log: silentLog,
-      console: () => {},
-      config: { ...config, auth: 'token' },
-      now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
-    });
+    const app = createApp(
+      appParts({
+        tiles: await openTiles(tiles),
+        store,
+        now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
+      }),
+    );
     address = `http://127.0.0.1:${(await listen(app)).port}`;
     page = await openBrowser(found!);
     atEnd(() => page.close());

@@ -1,12 +1,11 @@
 // A second language needs one more file only: every word of every page is in a file of texts. Here each text is marked,
 // so a page without its marked texts holds data only.
 import { expect, it, vi } from 'vitest';
-import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { webRoutes } from '../../../src/web/routes.ts';
 import { freshProgram } from '../../cli/kit.ts';
-import { config } from '../../server/kit.ts';
+import { appParts } from '../../server/kit.ts';
 
 vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
   // A language, and classes of the style sheet, are not words.
@@ -60,8 +59,7 @@ it('every word of every page comes from the file of its language', async () => {
   const diary = await run('diary', '--user', names[0]!, '--day', '2024-03-26', '--html', '-');
 
   const store = await openStore(program.address);
-  const parts = { store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' as const } };
-  const app = createApp({ ...parts, now: () => now });
+  const app = createApp(appParts({ store, now: () => now }));
   const signedIn = async (path: string, fields: Record<string, string>): Promise<string> => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const answer = await app.request(path, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });

@@ -1,11 +1,10 @@
 // Every language of the pages has every text, in its own words, and readers get the language that they wish.
 import { expect, it } from 'vitest';
-import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { acceptedLanguages, languages, textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { freshProgram } from '../../cli/kit.ts';
-import { config } from '../../server/kit.ts';
+import { appParts } from '../../server/kit.ts';
 
 /** The texts by their path, such as `me.flags.too_fast.0`; functions by their source. */
 function flatten(value: unknown, path = ''): Map<string, string> {
@@ -58,13 +57,12 @@ it('a join page is in the language of a link in its footer, of the browser, or e
   expect((await program.run(['study', 'create', 'sunny', '--language', 'de'])).code).toBe(0);
   await program.run(['study', 'config', 'sunny', '--server', 'https://example.org', '--out', program.folder]);
   const store = await openStore(program.address);
-  const app = createApp({
-    store,
-    log: silentLog,
-    console: () => {},
-    config: { ...config, auth: 'token' as const },
-    now: () => Date.parse('2026-11-17T12:00:00Z') / 1000,
-  });
+  const app = createApp(
+    appParts({
+      store,
+      now: () => Date.parse('2026-11-17T12:00:00Z') / 1000,
+    }),
+  );
   const join = async (headers: Record<string, string>, query = ''): Promise<[string, string | null]> => {
     const answer = await app.request(`/join/sunny${query}`, { headers });
     return [await answer.text(), answer.headers.get('set-cookie')];
