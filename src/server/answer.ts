@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
+import type { Context } from 'hono';
 import { streamBytes } from './byte-budget.ts';
-import type { Call } from './call.ts';
+import type { Call, ServerEnv } from './call.ts';
 import { headersOf } from './problem.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
- * The response to a successful call: status 200 with a JSON value. For a streamed answer it sets `call.streaming`;
- * `onBroken` receives an error that ends the stream after the status was sent. Throws a `Problem` if the caller, or all
- * callers together, have too many unsent bytes of answers.
+ * The response to a successful call: a JSON value. `onBroken` receives an error that ends a streamed answer after the
+ * status was sent. Throws a `Problem` if too many bytes of answers are unsent.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
   const headers = headersOf(call, 'application/json');
@@ -71,15 +71,15 @@ export async function streamedAnswer(
 }
 
 /**
- * Returns a function that answers with a fixed text, which `make` returns at the first call. `known`: the header
- * `If-None-Match`; a caller that has the text already gets a 304. All answers share the same bytes, so unsent answers
- * take no memory and are not counted.
+ * Returns a handler that answers with a fixed text, which `make` returns at the first call. A caller that has the text
+ * already gets a 304. All answers share the same bytes, so unsent answers take no memory and are not counted.
  */
-export function fixedAnswer(make: () => string, type: string): (call: Call, known?: string) => Response {
+export function fixedAnswer(make: () => string, type: string): (c: Context<ServerEnv>) => Response {
   let fixed: { bytes: Buffer<ArrayBuffer>; tag: string } | undefined;
-  return (call, known = '') => {
+  return (c) => {
     fixed ??= tagged(Buffer.from(make()));
-    const headers = { ...headersOf(call, type), 'Cache-Control': 'no-cache', ETag: fixed.tag };
+    const headers = { ...headersOf(c.get('call'), type), 'Cache-Control': 'no-cache', ETag: fixed.tag };
+    const known = c.req.header('If-None-Match') ?? '';
     if (known === '*' || known.includes(fixed.tag)) return new Response(null, { status: 304, headers });
     return new Response(fixed.bytes, { headers });
   };

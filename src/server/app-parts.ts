@@ -22,24 +22,18 @@ export interface AppParts {
   config: Pick<Config, AppSettings>;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Records an act of a manager or a user in the audit log. */
   audit: (act: Act) => Promise<void>;
   /** Checks the installation as `mobility doctor` does, for the page of the operator. */
   checks: () => Promise<Check[]>;
   /** Claims work that only one process may do at a time. null: it is claimed. */
   claim: (work: string) => { release(): void } | null;
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
-  /** The program's version, shown to the operator. */
   version: string;
-  /** Background tiles for the maps of pages; null: none. */
   tiles: Tiles | null;
-  /** Receives exceptions with their stack. */
   errorOutput: (text: string) => void;
-  /** Replaces default limits of one caller. */
+  /** Tests replace these limits, and the parameter N of scrypt for passwords of managers. */
   limits?: Partial<CallerLimits>;
-  /** Replaces default limits of the bytes of bodies and unsent answers. */
   bytes?: Partial<ByteLimits>;
-  /** Replaces the default cost parameter N of scrypt for passwords of managers. */
   passwordCost?: number;
   /** `figures` counts this process's calls, `text` returns the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };

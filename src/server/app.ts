@@ -43,10 +43,18 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, parts, auth)), guard));
   mountPages(app, parts, counts);
-  for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
+  // At the path of another app and below it, so that the app also understands the answer to a mistyped path.
+  for (const { path, dialect } of routes.filter((route) => route.dialect !== undefined))
+    app.use(`${path}/*`, async (c, next) => {
+      c.get('call').refuse = dialect!.refuse;
+      await next();
+    });
   if (guard !== null) app.use(guard);
-  const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
-  get(app, '/openapi.json', (c) => description(c.get('call'), c.req.header('If-None-Match')));
+  get(
+    app,
+    '/openapi.json',
+    fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json'),
+  );
   if (metrics !== undefined) {
     const figures = storeFigures(store, now);
     get(app, '/metrics', async (c) => {
@@ -131,19 +139,8 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Sets the form of failures at the path of another app and at all paths below it. So the app understands the answer to
- * a wrong method or a mistyped path, too.
- */
-function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
-  return async function setForm(c, next) {
-    c.get('call').refuse = refuse;
-    await next();
-  };
-}
-
-/**
- * Stores a position that an app sends to the root because its user typed an address without a path. Refuses other POSTs
- * to the root. Failures have the form of other apps, so that an app keeps the position.
+ * Stores a position that an app sends to the root because its user typed an address without a path. Refuses other
+ * POSTs. Failures have the form of other apps, so that an app keeps the position.
  */
 function answerAtRoot(
   answer: (c: Context<ServerEnv>) => Promise<Response>,
@@ -164,8 +161,8 @@ function answerAtRoot(
 const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
- * Refuses calls that a web page in a browser of this machine sends: with a host name that resolves to this address (DNS
- * rebinding), or from another site. With `dev` authentication, such a page would need only a user name.
+ * Refuses calls of web pages in a browser of this machine, from another site or with a host name that resolves to this
+ * address (DNS rebinding). With `dev` authentication, such a page would need only a user name.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async function checkSite(c, next) {
@@ -191,11 +188,11 @@ function onlyGetAndPost(answer: (c: Context<ServerEnv>) => Promise<Response>): t
   return async (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
 }
 
-function refuseMethod(allow: string) {
-  return function refuse(c: Context<ServerEnv>): never {
+const refuseMethod =
+  (allow: string) =>
+  (c: Context<ServerEnv>): never => {
     throw methodNotAllowed(allow, c.req.method);
   };
-}
 
 /**
  * The path as it was sent, with double slashes merged. It stays percent-encoded, because the decoded `c.req.path` may

@@ -5,7 +5,7 @@ import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord,
 import type { Store } from '../store/store.ts';
 import { noteUse } from '../web/sessions.ts';
 import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
-import { badRequest, forbidden, type Problem } from './problem.ts';
+import { badRequest, forbidden } from './problem.ts';
 
 type AuthStore = Pick<Store, 'tokens' | 'studies' | 'users'>;
 
@@ -76,30 +76,22 @@ export interface BasicToken {
 }
 
 /** The tokens in a header `Authorization`. `basic` may also be the user name and password for a proxy. */
-export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
-  const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
-  const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
-  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
+export function headerTokens(authorization = ''): { bearer: string | null; basic: BasicToken | null } {
+  const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
+  const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];
+  const pair = Buffer.from(encoded, 'base64').toString('utf8');
   const [, name = '', token = ''] = /^([^:]*):(.+)$/s.exec(pair) ?? [];
   return { bearer, basic: token === '' ? null : { token, name } };
 }
 
 /**
- * The token of a call. `field`: the body's field that may hold it; null: no field may. `missing` makes the error for a
- * call without a token. Throws a 400 `Problem` if the token is not a string, or body and header have different tokens.
+ * The token of a call; null: it has none. `field`: the body's field that may hold it; null: no field may. Throws a 400
+ * `Problem` if the token is not a string, or body and header have different tokens.
  */
-export function tokenOf(
-  body: JsonObject,
-  field: string | null,
-  inHeader: string | null,
-  missing: () => Problem,
-): string {
+export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string | null {
   const inBody = (field === null ? null : body[field]) ?? null;
   if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected a string in "${field}"`);
-  if (inBody !== null && inHeader !== null && inBody !== inHeader) {
+  if (inBody !== null && inHeader !== null && inBody !== inHeader)
     throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
-  }
-  const token = inBody ?? inHeader ?? '';
-  if (token === '') throw missing();
-  return token;
+  return (inBody ?? inHeader) || null;
 }

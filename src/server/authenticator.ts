@@ -28,7 +28,6 @@ export function countCaller(call: Call, caller: UserRecord, counts: CallerCounts
   call.share.belongsTo(caller.uuid);
 }
 
-/** Returns the authenticator of one call. */
 export function authenticator(parts: AuthParts, route: Route, call: Call) {
   const { method, users, now, counts } = parts;
 

@@ -12,16 +12,13 @@ interface PoolLimits {
   perNetwork: number;
 }
 
-/** The limits of a process. */
 export interface ByteLimits {
   /** Bodies up to `smallSize`. They have their own pool, so that large bodies cannot keep them out. */
   small: PoolLimits;
   smallSize: number;
-  /** Larger bodies of callers. */
+  /** Larger bodies: of callers, and of unauthenticated senders. */
   large: PoolLimits;
-  /** Larger bodies of unauthenticated senders. */
   strangers: PoolLimits;
-  /** Answers that are not sent yet. */
   answers: PoolLimits;
   /** The most large bodies that wait for room. */
   queue: number;
@@ -53,7 +50,6 @@ const queueCheck = 1_000; // ms between searches for slow bodies, while other bo
 
 type Pool = 'small' | 'large' | 'strangers' | 'answers';
 
-/** The bytes that one call or answer holds. */
 interface Holder extends Pick<BodyShare, 'expected' | 'isReceived'> {
   pool: Pool;
   owner: string;

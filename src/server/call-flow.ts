@@ -26,7 +26,6 @@ const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 /** s. A process records at most one fetch per user in this time. */
 const fetchStep = 3600;
 
-/** Returns the handler of a route that needs a caller. */
 export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
   const { store, config, now, metrics } = parts;
   const { counts } = auth;
@@ -83,10 +82,10 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
       return jsonAnswer(call, answerWithoutToken(body), () => {});
     }
     const { token: known, refusal } = sender;
-    const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     // Apps whose every body is accepted may use the token's field for something else.
-    const isAuthenticated = takesAnything && known !== null;
-    const caller = await sender.admit(isAuthenticated ? known : tokenOf(body, tokenField, known, missing));
+    const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
+    if (token === null) throw refusal ?? forbidden(`expected a token, ${tokenPlace}`);
+    const caller = await sender.admit(token);
     counts.countBytes(caller, size);
 
     // 4. Run the route. A streamed answer does not need the body.

@@ -10,9 +10,7 @@ import { handlerOf } from './routes/route.ts';
 export interface CallFigures {
   /** Counts an ended call by its route's handler (empty: no route) and the cause of its failure. */
   countCall(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
-  /** Counts the entries of a put by their result. */
   countEntries(counts: PutCounts): void;
-  /** Counts a call that was refused because of a limit. */
   countLimit(limit: string): void;
 }
 

@@ -18,8 +18,8 @@ import { type Problem, tooManyCalls } from './problem.ts';
 const mebibyte = 1024 * 1024;
 
 /**
- * The limits for these settings. A phone in normal use makes some hundred calls a day. The fixed limits leave room for
- * a script that reads or pushes a history, and keep a faulty app from occupying a worker.
+ * The limits for these settings. A phone makes some hundred calls a day. The fixed limits leave room for a script that
+ * reads or pushes a history, and keep a faulty app from occupying a worker.
  */
 export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'>) => ({
   callsPerMinute: 3_000,
@@ -81,7 +81,6 @@ const mostOpen = { calls: 64, streams: 8 };
 /** The most pages and diaries of a caller that are made at the same time. Further ones wait for a slot. */
 const mostWebPages = 4;
 
-/** What one caller uses at the moment. */
 class Caller {
   /** Open calls, and answers that are being streamed. */
   readonly open = { calls: 0, streams: 0 };
@@ -97,7 +96,6 @@ class Caller {
   readonly recorded = new Map<string, number>();
 }
 
-/** Counts what callers use in one process, and refuses calls beyond the limits. */
 export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
@@ -109,7 +107,6 @@ export class CallerCounts {
   readonly #statements: WindowCounts;
   readonly #lines: WindowCounts;
 
-  /** `now`: seconds since the epoch. */
   constructor(limits: CallerLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
@@ -159,7 +156,6 @@ export class CallerCounts {
     };
   }
 
-  /** Counts a call whose body was refused. */
   countRefusal(userId: string): void {
     this.#counts.refusedPerMinute.add(userId);
   }

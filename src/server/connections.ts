@@ -27,8 +27,7 @@ export class Connections {
   readonly #busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   /** Connections without a call, the oldest first. */
   readonly #idle = new Set<Socket>();
-  /** The number of connections by address. */
-  readonly #from = new Map<string, number>();
+  readonly #perAddress = new Map<string, number>();
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
 
@@ -58,7 +57,6 @@ export class Connections {
     }
   }
 
-  /** True if a call of the connection is unanswered. */
   isBusy(socket: Socket): boolean {
     return this.#busy.has(socket);
   }
@@ -66,12 +64,12 @@ export class Connections {
   #open(socket: Socket): void {
     const { remoteAddress: address = '', remoteFamily } = socket;
     const isProxy = address === '' || this.#limits.proxies.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
-    const count = this.#from.get(address) ?? 0;
+    const count = this.#perAddress.get(address) ?? 0;
     if (!isProxy && count >= this.#limits.mostPerAddress) {
       socket.destroy();
       return;
     }
-    this.#from.set(address, count + 1);
+    this.#perAddress.set(address, count + 1);
     this.#idle.add(socket);
     socket.on('close', () => this.#close(socket, address));
     this.#setTimeout();
@@ -85,9 +83,9 @@ export class Connections {
   #close(socket: Socket, address: string): void {
     this.#idle.delete(socket);
     this.#busy.delete(socket);
-    const left = this.#from.get(address)! - 1;
-    if (left > 0) this.#from.set(address, left);
-    else this.#from.delete(address);
+    const left = this.#perAddress.get(address)! - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
     this.#setTimeout();
   }
 

@@ -8,7 +8,6 @@ import type { Call } from './call.ts';
 import { type CallerCounts, reportLimit } from './caller-limits.ts';
 import { causeOf, type Problem, problemOf } from './problem.ts';
 
-/** Answers a failed call and logs the reason. */
 export async function answerProblem(
   error: unknown,
   call: Call,

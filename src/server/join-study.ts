@@ -9,7 +9,6 @@ import { WindowCounts } from '../util/rate-counts.ts';
 import type { Call } from './call.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
-/** The call to join. */
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
 /**
@@ -18,10 +17,7 @@ export type JoinCall = Pick<Call, 'network' | 'log'>;
  */
 const joinsPerNetwork = 30;
 
-/**
- * Returns a function that creates the account for a new token that an app made. It returns null for other tokens, and
- * throws a `Problem` if the study admits no new member.
- */
+/** Returns a function that creates the account for a new token that an app made. null: it is another token. */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {
@@ -54,9 +50,8 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
   tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
 /**
- * The text of every refusal of a token, so that the text does not reveal which studies and subgroups exist. Beyond the
- * hourly limit of a study the answer is another one, to make phones try again: it reveals only studies that anyone can
- * find by joining them.
+ * The text of every refusal of a token, so that it does not reveal which studies and subgroups exist. Only beyond the
+ * hourly limit of a study the answer is another one, to make phones try again.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

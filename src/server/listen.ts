@@ -75,8 +75,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 
 /**
  * Node closes a connection as soon as its last answer is written. If the caller is still sending a refused body, the
- * system then resets the connection and the answer is lost. So the server reads and drops the rest of the body for up
- * to `lingerTime`.
+ * answer is then lost. So the server reads and drops the rest of the body for up to `lingerTime`.
  */
 function closeGently(incoming: IncomingMessage): void {
   const { socket } = incoming;

@@ -29,7 +29,6 @@ const problems: Readonly<Record<number, string>> = {
 
 const json = (schema: unknown, example: unknown): object => ({ 'application/json': { schema, example } });
 
-/** The OpenAPI description of the server. */
 export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute[]): object {
   const forCallers = routes.map((route) => {
     return [pathOf(route.path), { post: callOf(route), ...(route.inQuery && { get: callOf(route, 'get') }) }];
@@ -144,7 +143,6 @@ const parameter = (place: 'path' | 'query', name: string, example?: string, desc
   ...(description !== undefined && { description }),
 });
 
-/** The answers of calls that failed with these statuses. */
 const problemAnswers = (...statuses: number[]): Record<string, object> =>
   Object.fromEntries(
     statuses.map((status) => {

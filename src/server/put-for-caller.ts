@@ -14,9 +14,8 @@ interface SentBy extends Pick<TakenOptions, 'sentWith' | 'inProfile' | 'receipts
 }
 
 /**
- * Stores checked values of a caller. Resolves when all of them are durable. Rejects entries beyond the limits of keys,
- * statements and corrections. Throws a 429 `Problem`, and stores nothing, if too many entries would be pending or
- * rejected.
+ * Stores checked values of a caller. Rejects entries beyond the limits of keys, statements and corrections. Throws a
+ * 429 `Problem`, and stores nothing, if too many entries would be pending or rejected.
  */
 export async function putForCaller(
   { store, counts, now }: { store: Store; counts: CallerCounts; now: () => number },

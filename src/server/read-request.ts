@@ -36,10 +36,7 @@ const mostFields = 200; // of a form
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
-/**
- * Reads the body of a request. Throws a `Problem` with 415, 413, 403, 503, 429 or 400, see `readBody` and `readJson`.
- * `incoming`: Node's request; undefined if the app is called within the process.
- */
+/** Reads the body of a request, see `readBody` and `readJson`. `incoming`: missing if called within the process. */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,

@@ -27,10 +27,7 @@ export interface RunServerOptions {
   config: Config;
   /** Opens the store. Called once in each process. The caller of `runServer` closes it. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
-  /**
-   * Opens the server's log with a thread id. Called once in each process. Workers send their lines to the primary. The
-   * caller of `runServer` closes it.
-   */
+  /** Opens the server's log. Called once in each process. The caller of `runServer` closes it. */
   openLog: (threadId: string) => Promise<FileLog>;
   version: string;
   makeArchive: AppParts['makeArchive'];
@@ -42,9 +39,8 @@ export interface RunServerOptions {
 }
 
 /**
- * Serves until `signal` is aborted. Resolves when all running calls have their answers or the drain time has passed.
- * A worker is the same program with the same arguments: it must call this function too. Throws `MOBILITY_CONFIG` if
- * `dev` would listen beyond this machine, or if the address is in use.
+ * Serves until `signal` is aborted and all running calls have their answers, or the drain time has passed. A worker is
+ * the same program with the same arguments: it must call this function too. Throws `MOBILITY_CONFIG`.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
   checkDevHost(options.config);

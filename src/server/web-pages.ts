@@ -75,8 +75,10 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     audit: (who: string, action: string, people: readonly string[]) =>
       parts.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
   };
-  const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
-  app.get(stylePath, (c) => style(c.get('call'), c.req.header('If-None-Match')));
+  app.get(
+    stylePath,
+    fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8'),
+  );
 
   for (const route of webRoutes) {
     app.on(route.method, route.path, async (c) => {
