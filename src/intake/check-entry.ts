@@ -22,7 +22,6 @@ export const unusableReasons = {
   data_not_an_object: 'The data is not a JSON object.',
 } as const;
 
-/** The reason that the error timeseries stores for a value that is not an entry. */
 export type UnusableReason = keyof typeof unusableReasons;
 
 /** Reason of a valid entry that is rejected because its caller uses too many keys. The entry can be recovered. */
@@ -31,13 +30,9 @@ export const tooManyKeys = 'too_many_keys';
 /** Reason of a valid entry that is rejected because of too many statements in a day. It can be recovered. */
 export const tooManyStatements = 'too_many_statements';
 
-/** The most characters (UTF-16 units) of a key. */
-const maxKeyLength = 255;
+const maxKeyLength = 255; // characters
 
-interface Flaw {
-  reason: UnusableReason;
-  message: string;
-}
+type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type Taken = Entry | UnusableEntry;

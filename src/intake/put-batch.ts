@@ -29,7 +29,6 @@ export class PartlyStored extends MobilityError {
   }
 }
 
-/** Where a put stores and logs, and what the profile records. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
@@ -86,10 +85,7 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
-/**
- * The entry of a phone with the id of its token, see `PutOptions.sentWith`, and without fields that only the server
- * sets.
- */
+/** The entry of a phone with the id of its token, see `PutOptions.sentWith`, without fields that only the server sets. */
 function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;
@@ -102,7 +98,7 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
-/** Options of `putTaken`. `onStored` is called when a part is stored. */
+/** `onStored` is called when a part is stored. */
 export type TakenOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
 
 /** Like `putBatch`, for values that were checked already. Routes and imports call it. */
@@ -156,7 +152,6 @@ interface Part {
 
 const newPart = (): Part => ({ entries: [], unusable: [], isLast: false });
 
-/** Parts for one transaction each. There is at least one, which is empty if nothing was pushed. */
 async function* partsOf(taken: Iterable<Taken> | AsyncIterable<Taken>): AsyncGenerator<Part> {
   let part = newPart();
   for await (const values of Symbol.iterator in taken ? [taken] : listsOfOne(taken)) {
@@ -217,7 +212,6 @@ function claimedIdentity(entry: JsonValue): { key: string | null; writeTs: numbe
   };
 }
 
-/** The newest times of a put, for the profile. */
 class NewestTimes {
   private data = Number.NEGATIVE_INFINITY;
   private locations: number[] = [];

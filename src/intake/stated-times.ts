@@ -1,6 +1,6 @@
 // Bounds of the times in corrections: from 1990 to a day after the receipt, and ranges of up to 7 days.
 import { type Correction, correctionKinds } from '../model/correction.ts';
-import type { Entry } from '../model/entry.ts';
+import { type Entry, identityOf } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { day, maxTime } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
@@ -13,24 +13,19 @@ const ahead = day;
 export const longestStated = 7 * day;
 
 /**
- * Moves the times of a correction into the bounds. Returns the same object if they are within. Excluded time
- * (`set_aside`) may have any length and end in the future. A trip or stay that is too long keeps its end.
+ * The correction with its times moved into the bounds. Excluded time (`set_aside`) may have any length and end in the
+ * future. A trip or stay that is too long keeps its end.
  */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
   const within = (ts: number, from = earliest, to = received_ts + ahead): number => Math.max(from, Math.min(ts, to));
   const times = one as unknown as { ts: number; start_ts: number; end_ts: number };
-  if (fields.includes('ts')) return changed(one, { ts: within(times.ts) });
+  if (fields.includes('ts')) return { ...one, ts: within(times.ts) };
   if (!fields.includes('end_ts')) return one;
   const isExclusion = one.kind === 'set_aside';
   const end_ts = within(times.end_ts, earliest, isExclusion ? maxTime : undefined);
   const start_ts = within(times.start_ts, isExclusion ? earliest : Math.max(earliest, end_ts - longestStated));
-  return changed(one, { start_ts, end_ts });
-}
-
-function changed<T extends Correction>(one: T, times: Record<string, number>): T {
-  const isSame = Object.entries(times).every(([name, ts]) => (one as unknown as Record<string, number>)[name] === ts);
-  return isSame ? one : { ...one, ...times };
+  return { ...one, start_ts, end_ts };
 }
 
 /** The rejected value for a correction with a time that `withinBounds` would move; null for any other entry. */
@@ -47,7 +42,7 @@ export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry |
   const expected = `a time from 1990 to a day after its receipt, and trips and stays of at most ${longestStated / day} days`;
   return {
     entry: entry as unknown as UnusableEntry['entry'],
-    identity: { key: metadata.key, write_ts: metadata.write_ts },
+    identity: identityOf(entry),
     reason: 'out_of_range',
     message: `data.${name}: expected ${expected}, found ${String(data[name])}`,
   };

@@ -71,21 +71,16 @@ export async function streamedAnswer(
 }
 
 /**
- * Returns a handler that answers with a fixed text, which `make` returns at the first call. A caller that has the text
- * already gets a 304. All answers share the same bytes, so unsent answers take no memory and are not counted.
+ * Returns a handler that answers with a fixed text, or with 304 if the caller has it already. All answers share the
+ * same bytes, so unsent answers take no memory and are not counted.
  */
-export function fixedAnswer(make: () => string, type: string): (c: Context<ServerEnv>) => Response {
-  let fixed: { bytes: Buffer<ArrayBuffer>; tag: string } | undefined;
+export function fixedAnswer(text: string, type: string): (c: Context<ServerEnv>) => Response {
+  const bytes = Buffer.from(text);
+  const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`;
   return (c) => {
-    fixed ??= tagged(Buffer.from(make()));
-    const headers = { ...headersOf(c.get('call'), type), 'Cache-Control': 'no-cache', ETag: fixed.tag };
+    const headers = { ...headersOf(c.get('call'), type), 'Cache-Control': 'no-cache', ETag: tag };
     const known = c.req.header('If-None-Match') ?? '';
-    if (known === '*' || known.includes(fixed.tag)) return new Response(null, { status: 304, headers });
-    return new Response(fixed.bytes, { headers });
+    if (known === '*' || known.includes(tag)) return new Response(null, { status: 304, headers });
+    return new Response(bytes, { headers });
   };
 }
-
-const tagged = (bytes: Buffer<ArrayBuffer>) => ({
-  bytes,
-  tag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`,
-});

@@ -7,7 +7,7 @@ import { fixedAnswer, jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { type Call, createCallLog, type ServerEnv } from './call.ts';
+import { createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
 import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failed-calls.ts';
@@ -50,18 +50,13 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       await next();
     });
   if (guard !== null) app.use(guard);
-  get(
-    app,
-    '/openapi.json',
-    fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json'),
-  );
+  get(app, '/openapi.json', fixedAnswer(JSON.stringify(openApi(routes, openRoutes)), 'application/json'));
   if (metrics !== undefined) {
     const figures = storeFigures(store, now);
     get(app, '/metrics', async (c) => {
       const text = (await Promise.all([metrics.text(), figures()])).join('\n');
-      const call = c.get('call');
-      call.hold(Buffer.byteLength(text));
-      return new Response(text, { headers: headersOf(call, metricsType) });
+      c.get('call').hold(Buffer.byteLength(text));
+      return new Response(text, { headers: headersOf(c.get('call'), metricsType) });
     });
   }
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
@@ -90,11 +85,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   return app;
 }
 
-function get(
-  app: Hono<ServerEnv>,
-  path: string,
-  answer: (c: Context<ServerEnv>) => Response | Promise<Response>,
-): void {
+type Handler = (c: Context<ServerEnv>) => Response | Promise<Response>;
+
+function get(app: Hono<ServerEnv>, path: string, answer: Handler): void {
   app.get(path, answer);
   app.all(path, refuseMethod('GET, HEAD'));
 }
@@ -105,35 +98,36 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
   const originOf = originFinder(networksOf(parts.config.trustedProxies));
   const startCall = createCallLog(parts);
   const { users } = parts.store;
-  return async function logCall(c, next) {
+  return async (c, next) => {
     const outgoing = c.env?.outgoing;
     const network = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
-    const hold = (caller: string | null, bytes: number) =>
-      budget.holdAnswer(caller, network, bytes, () => outgoing?.destroy());
-    const callParts = { network, share: budget.share(network), hold };
-    const { call, end } = startCall(c.req.method, pathForLog(pathOf(c.req.url)), callParts);
+    const { call, end } = startCall(c.req.method, pathForLog(pathOf(c.req.url)), {
+      network,
+      share: budget.share(network),
+      hold: (caller, bytes) => budget.holdAnswer(caller, network, bytes, () => outgoing?.destroy()),
+    });
     c.set('call', call);
     c.set('base', base);
     const started = performance.now();
-    // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.
-    const endLine = async ({ caller }: Call, status: number): Promise<void> => {
-      const isLong = performance.now() - started > longCall;
-      end(status, isLong && caller !== null && !(await users.isActive(caller.uuid).catch(() => false)));
-    };
-    const finish = (): void => {
-      parts.metrics?.figures.countCall(call, c.res.status, (performance.now() - started) / 1000);
+    const finish = async (): Promise<void> => {
+      const took = performance.now() - started;
+      const { status } = c.res;
+      parts.metrics?.figures.countCall(call, status, took / 1000);
       call.share.release();
-      void endLine(call, c.res.status);
       // An answer that is not sent yet still counts as an open call.
       const leaveAll = (): void => {
         for (const leave of call.cleanups) leave();
       };
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
+      // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.
+      const { caller } = call;
+      const mayBeErased = took > longCall && caller !== null;
+      end(status, mayBeErased && !(await users.isActive(caller.uuid).catch(() => false)));
     };
     // Hono turns an exception into a response before `next` returns.
     await next();
-    if (call.streaming === null) finish();
+    if (call.streaming === null) void finish();
     else void call.streaming.then(finish);
   };
 }
@@ -142,11 +136,8 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
  * Stores a position that an app sends to the root because its user typed an address without a path. Refuses other
  * POSTs. Failures have the form of other apps, so that an app keeps the position.
  */
-function answerAtRoot(
-  answer: (c: Context<ServerEnv>) => Promise<Response>,
-  guard: MiddlewareHandler<ServerEnv> | null,
-): MiddlewareHandler<ServerEnv> {
-  return async function atRoot(c, next) {
+function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | null): MiddlewareHandler<ServerEnv> {
+  return async (c, next) => {
     const hasPosition = isPosition(c.req.query());
     if (!hasPosition && c.req.method !== 'POST') return next();
     c.get('call').refuse = refusal;
@@ -165,7 +156,7 @@ const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
  * address (DNS rebinding). With `dev` authentication, such a page would need only a user name.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
-  return async function checkSite(c, next) {
+  return async (c, next) => {
     const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');
     const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
     if (!isLoopback(host) && host !== own) {
@@ -183,9 +174,9 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
 }
 
 /** Accepts only GET and POST for a handler that stores data. Hono would also run it for HEAD. */
-function onlyGetAndPost(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof answer {
+function onlyGetAndPost(answer: Handler): Handler {
   const refuse = refuseMethod('GET, POST');
-  return async (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
+  return (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
 }
 
 const refuseMethod =

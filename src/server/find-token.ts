@@ -39,9 +39,9 @@ export function tokenAtEnd(body: Buffer, field: string): string | null {
 }
 
 /** Parses a JSON text whose bytes were read as Latin-1; null if that fails. */
-function parsed(found: string | undefined): string | null {
+function parsed(found = ''): string | null {
   try {
-    return found === undefined ? null : (JSON.parse(Buffer.from(found, 'latin1').toString('utf8')) as string);
+    return JSON.parse(Buffer.from(found, 'latin1').toString('utf8')) as string;
   } catch {
     return null;
   }

@@ -75,10 +75,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     audit: (who: string, action: string, people: readonly string[]) =>
       parts.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
   };
-  app.get(
-    stylePath,
-    fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8'),
-  );
+  app.get(stylePath, fixedAnswer(pagesStyle, 'text/css; charset=utf-8'));
 
   for (const route of webRoutes) {
     app.on(route.method, route.path, async (c) => {

@@ -36,16 +36,11 @@ export interface OtherLocation {
   /** Degrees WGS84. The converter rejects values that are not numbers. */
   latitude: JsonValue | undefined;
   longitude: JsonValue | undefined;
-  /** m above sea level. */
-  altitude?: number | undefined;
-  /** m, radius that contains the true position with 68 % probability. */
-  accuracy?: number | undefined;
-  /** m, vertical accuracy. */
-  vaccuracy?: number | undefined;
-  /** m/s */
-  sensed_speed?: number | undefined;
-  /** Degrees clockwise from north. */
-  bearing?: number | undefined;
+  altitude?: number | undefined; // m above sea level
+  accuracy?: number | undefined; // m, radius that contains the true position with 68 % probability
+  vaccuracy?: number | undefined; // m
+  sensed_speed?: number | undefined; // m/s
+  bearing?: number | undefined; // degrees clockwise from north
 }
 
 /** Seconds since the epoch. No phone or tracker recorded data for this service before 2010. */
@@ -107,7 +102,6 @@ function canonicalText(value: JsonValue): string {
   );
 }
 
-/** Makes an unusable entry. `message` says what was expected and what was found. */
 export function unusable(entry: JsonValue, reason: FormatReason, message: string): UnusableEntry {
   return { entry, reason, message };
 }

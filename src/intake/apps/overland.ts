@@ -122,7 +122,6 @@ function entriesOf(feature: JsonObject, properties: JsonObject, ts: number): Ent
   return entries;
 }
 
-/** The battery reading; null if the level is unknown. */
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;

@@ -128,7 +128,6 @@ function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped
   return [...entries, ...batteryOf(location, ts)];
 }
 
-/** The battery reading of a location, if it has one. */
 function batteryOf(location: JsonObject, ts: number): Mapped['entries'] {
   const battery = isJsonObject(location.battery) ? location.battery : {};
   const level = numberFrom(battery.level, 0);

@@ -17,11 +17,10 @@ export interface Converter {
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 
-/** The result of a successful check. The payload is made on request, since most entries are only stored. */
 export interface Conversion {
   /** The `dataTime` of the converted payload. */
   ts: number | null;
-  /** Makes the payload. It may share parts with the entry. */
+  /** Makes the payload, which may share parts with the entry. Only made on request: most entries are only stored. */
   data(): JsonObject;
 }
 
@@ -73,7 +72,6 @@ export function checkLocalTime({ metadata }: Entry, ts: number, field: string): 
   }
 }
 
-/** The name of a time and the names of its fields in local time. */
 type LocalFields = readonly [time: string, localName: string, textName: string];
 
 const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
@@ -97,10 +95,8 @@ export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): En
   const stored = copyWithout(metadata as JsonObject, metadataTime.slice(1));
   setLocalTimes(stored, zone, [metadataTime]);
   if (fields.length === 0) return { metadata: stored as Metadata, data };
-  const payload = copyWithout(
-    data,
-    fields.flatMap(([, local, text]) => [local, text]),
-  );
+  const removed = fields.flatMap(([, local, text]) => [local, text]);
+  const payload = copyWithout(data, removed);
   setLocalTimes(payload, zone, fields);
   return { metadata: stored as Metadata, data: payload };
 }
@@ -145,23 +141,19 @@ export function timeOf(value: JsonValue | undefined, field: string): number {
 }
 
 /** Bounds of a number, both included. A missing bound is open. */
-export interface NumberBounds {
+interface NumberBounds {
   min?: number;
   max?: number;
 }
 
 const unbounded: NumberBounds = {}; // shared, because it is used for fields of every entry
 
-/** A required number. */
 export function numberOf(value: JsonValue | undefined, field: string, bounds = unbounded): number {
-  if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
+  const { min = -Infinity, max = Infinity } = bounds;
+  if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return value;
   const expected = `a number${boundsText(bounds)}`;
   typed(value, 'number', field, expected);
   throw new ConversionError('out_of_range', `${field}: expected ${expected}, found another number`);
-}
-
-function isWithin(value: number, { min = -Infinity, max = Infinity }: NumberBounds): boolean {
-  return value >= min && value <= max;
 }
 
 function boundsText({ min, max }: NumberBounds): string {
@@ -186,7 +178,6 @@ const longestStatement = 64 * 1024;
 export const checkStatement = ({ data }: Entry): void =>
   checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
 
-/** Throws if a text is longer than `most` characters. */
 export function checkLength({ length }: string, field: string, most: number): void {
   if (length <= most) return;
   throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
@@ -202,10 +193,8 @@ export function codeOf(
   if (code !== undefined) return code;
   const type = typeof codes.keys().next().value === 'number' ? 'number' : 'string';
   const raw = typed(value, type, field, type === 'number' ? 'a known number' : 'a known name');
-  throw new ConversionError(
-    'unknown_value',
-    `${field}: expected one of ${[...codes.keys()].join(', ')}, found ${shortText(raw)}`,
-  );
+  const known = [...codes.keys()].join(', ');
+  throw new ConversionError('unknown_value', `${field}: expected one of ${known}, found ${shortText(raw)}`);
 }
 
 /**
@@ -221,10 +210,8 @@ export function nameOrCode(
   if (typeof value !== 'number') return codeOf(codes, value, field);
   const numbers = [...new Set(known)].sort((a, b) => a - b);
   if (numbers.includes(value)) return value;
-  throw new ConversionError(
-    'unknown_value',
-    `${field}: expected a known name or one of ${numbers.join(', ')}, found ${value}`,
-  );
+  const expected = `a known name or one of ${numbers.join(', ')}`;
+  throw new ConversionError('unknown_value', `${field}: expected ${expected}, found ${value}`);
 }
 
 /**
@@ -232,16 +219,10 @@ export function nameOrCode(
  * Call it only if the value itself is ambiguous, such as the code of a battery's status.
  */
 export function isConverted({ metadata, data }: Entry): boolean {
-  return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(
-    (field) => field !== undefined && field !== null,
-  );
+  return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some((field) => field != null);
 }
 
-interface Types {
-  number: number;
-  string: string;
-  boolean: boolean;
-}
+type Types = { number: number; string: string; boolean: boolean };
 
 /** Returns a value of the required type. Throws if it is missing or has another type. */
 export function typed<Type extends keyof Types>(
@@ -257,7 +238,6 @@ export function typed<Type extends keyof Types>(
   );
 }
 
-/** A code or name, shortened for a message. */
 export function shortText(raw: string | number): string {
   return JSON.stringify(typeof raw === 'string' && raw.length > 60 ? `${raw.slice(0, 60)}…` : raw);
 }

@@ -15,7 +15,6 @@ export const conversionReasons = {
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 
-/** The reason that the error timeseries stores for an entry that cannot be converted. */
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**

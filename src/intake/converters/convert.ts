@@ -10,8 +10,8 @@ export { ConversionError, type ConversionReason, conversionReasons } from './con
 
 /**
  * The converted entry: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under an unknown
- * key is returned unchanged, since studies and newer apps have their own keys. The identity stays. Pure; never changes
- * its input but may share parts with it. Throws a `ConversionError` if the entry must be rejected.
+ * key is returned unchanged, since studies and newer apps have their own keys. Never changes its input but may share
+ * parts with it. Throws a `ConversionError` if the entry must be rejected.
  */
 export function convert(entry: Entry): Entry {
   const found = conversionOf(entry);
@@ -43,23 +43,10 @@ function conversionOf(entry: Entry): Conversion | null {
 export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry {
   try {
     const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);
-    if (asPushed && isWithin(wanted, asPushed)) return entry;
-    const found = conversionOf(entry);
-    return found === null ? entry : { metadata: entry.metadata, data: found.data() };
+    return asPushed && wanted.every((name) => asPushed.has(name)) ? entry : convert(entry);
   } catch {
     return entry;
   }
-}
-
-/** The last result of `isWithin`: readers ask for the same fields of many entries. */
-let last: { wanted: readonly string[]; fields: ReadonlySet<string>; result: boolean } | null = null;
-
-/** True if all wanted fields are among `fields`. */
-function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boolean {
-  if (last?.wanted !== wanted || last.fields !== fields) {
-    last = { wanted, fields, result: wanted.every((name) => fields.has(name)) };
-  }
-  return last.result;
 }
 
 /**

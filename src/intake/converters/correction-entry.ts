@@ -9,10 +9,7 @@ import { checkPosition } from './location.ts';
 
 const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
 const modes = new Map(statedModes.map((mode, i) => [mode, i]));
-const sides = new Map([
-  ['before', 0],
-  ['next', 1],
-]);
+const sides = new Map(Object.entries({ before: 0, next: 1 }));
 const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
 /** s. A correction about the current day may end this long after its `write_ts`. */
@@ -30,12 +27,10 @@ export function convertCorrection(entry: Entry): Conversion {
   if (fields.includes('end_ts') && !((data.end_ts as number) > (data.start_ts as number))) {
     throw new ConversionError('out_of_range', 'data.end_ts: expected a time after data.start_ts, found no later one');
   }
-  const { end_ts } = data;
-  if (data.kind !== 'set_aside' && fields.includes('end_ts') && (end_ts as number) > entry.metadata.write_ts + ahead) {
-    throw new ConversionError(
-      'out_of_range',
-      'data.end_ts: expected a time up to a day after metadata.write_ts, found a later one',
-    );
+  const latest = data.kind === 'set_aside' ? Infinity : entry.metadata.write_ts + ahead;
+  if (fields.includes('end_ts') && (data.end_ts as number) > latest) {
+    const message = 'data.end_ts: expected a time up to a day after metadata.write_ts, found a later one';
+    throw new ConversionError('out_of_range', message);
   }
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
   if (data.kind === 'at_place') codeOf(sides, data.at ?? 'before', 'data.at');

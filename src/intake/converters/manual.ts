@@ -43,11 +43,9 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
   checkLengths(entry);
-  for (const side of ['start', 'end'] as const) {
-    const field = `${side}_ts` as const;
+  for (const field of ['start_ts', 'end_ts'] as const) {
     if ((data[field] ?? null) === null) continue;
-    const ts = timeOf(data[field], `data.${field}`);
-    checkLocalTime(entry, ts, `data.${field}`);
+    checkLocalTime(entry, timeOf(data[field], `data.${field}`), `data.${field}`);
   }
   return converted(entry, () =>
     copyWithout(data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']),
@@ -75,10 +73,8 @@ function checkPoint(loc: JsonValue | undefined): void {
     throw new ConversionError('missing_field', 'data.loc: expected a GeoJSON point, found nothing');
   const coordinates = isJsonObject(loc) && loc.type === 'Point' ? loc.coordinates : null;
   if (!Array.isArray(coordinates) || coordinates.length < 2) {
-    throw new ConversionError(
-      'wrong_type',
-      `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is not a point`,
-    );
+    const message = `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is not a point`;
+    throw new ConversionError('wrong_type', message);
   }
   checkPosition(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
   for (const [i, more] of coordinates.slice(2).entries()) numberOf(more, `data.loc.coordinates[${i + 2}]`);

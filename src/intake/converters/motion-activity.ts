@@ -77,11 +77,7 @@ function namesIn(data: JsonObject): Names {
 const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
 
 /** Percent for the word that the phone sends. */
-const confidences = new Map([
-  ['high', 100],
-  ['medium', 75],
-  ['low', 50],
-]);
+const confidences = new Map(Object.entries({ high: 100, medium: 75, low: 50 }));
 
 /**
  * To payload `MotionActivity`. iPhones send six flags instead of a type, which stay in the payload. The time is
