@@ -35,8 +35,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
-  const method = createAuthMethod(config, store, now);
-  const auth = { method, users: store.users, now, counts };
+  const auth = { method: createAuthMethod(parts), counts };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, base));

@@ -1,13 +1,11 @@
 // Identifies the caller: the configured method finds the user of a token.
-import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { noteUse } from '../web/sessions.ts';
+import type { AppParts } from './app-parts.ts';
 import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden } from './problem.ts';
-
-type AuthStore = Pick<Store, 'tokens' | 'studies' | 'users'>;
 
 /** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
 export interface AuthMethod {
@@ -20,17 +18,13 @@ export interface AuthMethod {
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
-/** The method that `config` names. `now`: seconds since the epoch. */
-export function createAuthMethod(
-  config: Pick<Config, 'auth' | 'openRegistration'>,
-  store: AuthStore,
-  now: () => number,
-): AuthMethod {
+/** The method that the settings name. */
+export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
   return config.auth === 'dev' ? devMethod(store, config.openRegistration) : tokenMethod(store, now);
 }
 
 /** The method for development: the token is the user name. */
-function devMethod({ users }: AuthStore, openRegistration: boolean): AuthMethod {
+function devMethod({ users }: Store, openRegistration: boolean): AuthMethod {
   const nameOf = (token: string): string => {
     const name = userNameOf(token);
     if (!isUserName(name)) throw forbidden('expected a user name of 1 to 254 printable characters');
@@ -46,7 +40,7 @@ function devMethod({ users }: AuthStore, openRegistration: boolean): AuthMethod 
  * The method for tokens made by `mobility users token`, and for tokens that apps made to join a study. It looks tokens
  * up by their hash, so the time of a comparison reveals nothing.
  */
-function tokenMethod(store: AuthStore, now: () => number): AuthMethod {
+function tokenMethod(store: Store, now: () => number): AuthMethod {
   const join = studyJoins(store, now);
   return {
     find: async (token) => {

@@ -1,17 +1,16 @@
 // Authenticates a caller before the body uses resources. After that, the call counts against the caller's limits.
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { Store } from '../store/store.ts';
+import type { AppParts } from './app-parts.ts';
 import { type AuthMethod, type BasicToken, maxTokenLength } from './auth.ts';
 import type { Call } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-export interface AuthParts {
+/** What identifies callers, and what limits them. */
+export interface Auth {
   method: AuthMethod;
-  users: Store['users'];
-  now: () => number;
   counts: CallerCounts;
 }
 
@@ -28,8 +27,8 @@ export function countCaller(call: Call, caller: UserRecord, counts: CallerCounts
   call.share.belongsTo(caller.uuid);
 }
 
-export function authenticator(parts: AuthParts, route: Route, call: Call) {
-  const { method, users, now, counts } = parts;
+export function authenticator({ method, counts }: Auth, { store, now }: AppParts, route: Route, call: Call) {
+  const { users } = store;
 
   /** Returns the account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
   async function find(token: string): Promise<UserRecord> {

@@ -7,7 +7,7 @@ import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
-import { type AuthParts, authenticator } from './authenticator.ts';
+import { type Auth, authenticator } from './authenticator.ts';
 import { streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failed-calls.ts';
@@ -26,7 +26,7 @@ const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 /** s. A process records at most one fetch per user in this time. */
 const fetchStep = 3600;
 
-export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
+export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
   const { store, config, now, metrics } = parts;
   const { counts } = auth;
   const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
@@ -56,7 +56,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. Authenticate the caller if a header or the query has a token.
-    const sender = authenticator(auth, route, call);
+    const sender = authenticator(auth, parts, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outsideBody = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outsideBody !== null) await sender.admit(outsideBody);

@@ -3,6 +3,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { PutCounts } from '../log/messages.ts';
 import type { Call } from './call.ts';
+import { rateLimits } from './caller-limits.ts';
 import { routes } from './routes/all-routes.ts';
 import { handlerOf } from './routes/route.ts';
 
@@ -16,16 +17,8 @@ export interface CallFigures {
 
 /** Limits of callers. Answers with 429 use these names. */
 const limitNames = [
-  'calls_per_minute',
-  'calls_per_day',
-  'bytes_per_minute',
-  'bytes_per_day',
-  'refused_per_minute',
-  'waiting_entries',
-  'waiting_bytes',
-  'unsent_bytes',
-  'open_calls',
-  'open_streams',
+  ...Object.values(rateLimits).map(([name]) => name),
+  ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls', 'open_streams'],
 ];
 
 /** Status and cause of calls: each route has these series from the start. */

@@ -55,7 +55,7 @@ const countSeconds = 10; // s that a count of entries is used again: counting ta
 const [minute, day] = [60, 86_400]; // s
 
 /** The limits that are counted in windows of time: the name in answers, what is counted, and the window. */
-const windows = {
+export const rateLimits = {
   callsPerMinute: ['calls_per_minute', 'calls a minute', minute],
   callsPerDay: ['calls_per_day', 'calls a day', day],
   bytesPerMinute: ['bytes_per_minute', 'bytes a minute', minute],
@@ -63,8 +63,8 @@ const windows = {
   refusedPerMinute: ['refused_per_minute', 'refused bodies a minute', minute],
 } as const;
 
-type WindowLimit = keyof typeof windows;
-const windowLimits = Object.keys(windows) as WindowLimit[];
+type RateLimit = keyof typeof rateLimits;
+const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
 /**
  * The most characters of JSON per day in entries with keys `manual/`. The code that reads days holds all of them in
@@ -100,7 +100,7 @@ export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
-  readonly #counts: Readonly<Record<WindowLimit, WindowCounts>>;
+  readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
   /** Bytes that new members of a study sent today, by the study's name. */
   readonly #studies: WindowCounts;
   /** Characters of the statements of users, and entries that the log may list, today. */
@@ -110,7 +110,7 @@ export class CallerCounts {
   constructor(limits: CallerLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
-    const counts = windowLimits.map((limit) => [limit, new WindowCounts(windows[limit][2], now)]);
+    const counts = rateLimitNames.map((limit) => [limit, new WindowCounts(rateLimits[limit][2], now)]);
     this.#counts = Object.fromEntries(counts);
     this.#studies = new WindowCounts(day, now);
     this.#statements = new WindowCounts(day, now);
@@ -120,8 +120,8 @@ export class CallerCounts {
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
   countCall(user: UserRecord): void {
     const limits = this.#limitsOf(user);
-    for (const limit of windowLimits) {
-      const [name, what] = windows[limit];
+    for (const limit of rateLimitNames) {
+      const [name, what] = rateLimits[limit];
       const counts = this.#counts[limit];
       check(name, counts.of(user.uuid), limits[limit], `${what} of one caller`, counts);
     }

@@ -1,5 +1,5 @@
 // Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
-import { type CallExample, examples } from './routes/examples.ts';
+import { examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, phoneTokens, type Route } from './routes/route.ts';
 import { type AnswerSchema, objectOf } from './schemas.ts';
 
@@ -73,7 +73,7 @@ const operationId = (path: string): string =>
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   const { dialect, answers, inQuery = {} } = route;
   const { tokenField } = dialect ?? phoneTokens;
-  const example = exampleOf(route);
+  const example = examples[route.path]!;
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, example.path));
   const asked = Object.entries(inQuery).map(([name, description]) =>
     parameter('query', name, example.query?.[name], description),
@@ -102,7 +102,7 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
 }
 
 function openCallOf(route: OpenRoute): object {
-  const example = exampleOf(route);
+  const example = examples[route.path]!;
   const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) =>
     parameter('path', name, example.path, description),
   );
@@ -127,12 +127,6 @@ const commonFields = (
   tags: [tag],
   ...(parameters.length > 0 && { parameters }),
 });
-
-function exampleOf({ path }: { path: string }): CallExample {
-  const example = examples[path];
-  if (example === undefined) throw new Error(`expected an example of ${path} in routes/examples.ts, found none`);
-  return example;
-}
 
 const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({
   name,

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
-import { type ErrorCode, isMobilityError, type MobilityError } from '../model/mobility-error.ts';
+import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
 import type { Call } from './call.ts';
 
 /** s after which a client that got a 503 may try again. */
@@ -21,11 +21,9 @@ interface ProblemOptions {
 export interface TokenRefusal {
   /** The id of the token, as `mobility users tokens` lists it. */
   token: string;
-  /** The UUID of the token's owner. Missing: the token is unknown. */
+  /** The UUID of the token's owner; why and since when the token is not valid. Missing: the token is unknown. */
   user?: string;
-  /** `expired` or `revoked`. Missing: the token is unknown. */
   why?: string;
-  /** When it expired or was revoked, seconds since the epoch. */
   since?: number;
   /** The user name that the caller sent with the token. */
   claimed?: string;
@@ -97,11 +95,7 @@ export function causeOf({ status }: Problem): Cause {
 /** Converts any thrown value to a problem. An unexpected error becomes a 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (isMobilityError(error)) return problemOfCore(error);
-  return new Problem(500, failed, { cause: error });
-}
-
-function problemOfCore(error: MobilityError): Problem {
+  if (!isMobilityError(error)) return new Problem(500, failed, { cause: error });
   const outage = outages.get(error.code);
   if (outage !== undefined) {
     const isPart = error instanceof PartlyStored;

@@ -143,8 +143,9 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
 
 /** The languages that the reader prefers: first the chosen one, then the languages of the browser. */
 function languagesOf(c: Context<ServerEnv>): string[] {
-  const chosen = [c.req.query('lang'), getCookie(c)[languageCookie]].filter((one) => ownValue(languages, one));
-  return [...new Set([...chosen.flatMap((one) => one ?? []), ...acceptedLanguages(c.req.header('Accept-Language'))])];
+  const chosen = [c.req.query('lang'), getCookie(c, languageCookie)].flatMap((one) => ownValue(languages, one) ?? []);
+  const accepted = acceptedLanguages(c.req.header('Accept-Language'));
+  return [...new Set([...chosen.map(({ language }) => language), ...accepted])];
 }
 
 /**
