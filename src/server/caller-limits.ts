@@ -251,21 +251,23 @@ export class CallerCounts {
     list: readonly Taken[],
     store: Pick<Store, 'usercache' | 'timeseries'>,
   ): Promise<{ allowed: readonly Taken[]; uncount: () => void }> {
+    const message = `expected at most ${mostStatements} characters of statements a day, found more`;
     const allowed: Taken[] = [];
     let counted = 0;
     for (const taken of list) {
-      const isStatement = isEntry(taken) && taken.metadata.key.startsWith('manual/');
-      const { length } = isStatement ? JSON.stringify(taken.data) : '';
-      const isMuch = isStatement && this.#statements.of(uuid) + length > mostStatements;
-      if (isMuch && !(await hasEntry(store, uuid, taken.metadata))) {
-        const message = `expected at most ${mostStatements} characters of statements a day, found more`;
-        allowed.push(rejectEntry(taken, tooManyStatements, message));
+      if (!isEntry(taken) || !taken.metadata.key.startsWith('manual/')) {
+        allowed.push(taken);
         continue;
       }
-      allowed.push(taken);
-      if (!isStatement || isMuch) continue;
-      this.#statements.add(uuid, length);
-      counted += length;
+      const { length } = JSON.stringify(taken.data);
+      if (this.#statements.of(uuid) + length <= mostStatements) {
+        this.#statements.add(uuid, length);
+        counted += length;
+        allowed.push(taken);
+      } else {
+        const isStored = await hasEntry(store, uuid, taken.metadata);
+        allowed.push(isStored ? taken : rejectEntry(taken, tooManyStatements, message));
+      }
     }
     return { allowed, uncount: () => this.#statements.add(uuid, -counted) };
   }
@@ -310,13 +312,10 @@ export async function limitCorrections(
   list: readonly Taken[],
   store: Pick<Store, 'timeseries' | 'usercache'>,
 ): Promise<readonly Taken[]> {
-  const stated = list.filter((taken) => isEntry(taken) && taken.metadata.key === keyNames.correction) as Entry[];
+  const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
   const beyond = await beyondLimit(store, userId, stated);
-  if (beyond.size === 0) return list;
-  const message = `${limitText}, found another one`;
-  return list.map((taken) =>
-    isEntry(taken) && beyond.has(taken) ? rejectEntry(taken, tooManyCorrections, message) : taken,
-  );
+  const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found another one`);
+  return list.map((taken) => (isEntry(taken) && beyond.has(taken) ? reject(taken) : taken));
 }
 
 /** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */

@@ -18,9 +18,8 @@ export async function answerProblem(
   const { status, options } = problem;
   if ((status === 400 || status === 413) && call.caller !== null) counts.countRefusal(call.caller.uuid);
   if (status === 429) parts.metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
-  if (status === 429 && call.caller !== null) {
+  if (status === 429 && call.caller !== null)
     reportLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
-  }
   call.failure = options.code ?? null;
   call.cause = causeOf(problem);
   if (status >= 500) reportFailure(problem, call, parts);
@@ -46,14 +45,9 @@ async function reportRefusal(
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
   log.write('INFO', line.userUuid(user.uuid));
-  if (counts.mayRecord(user.uuid, 'refused')) {
-    const fields = {
-      last_refusal: `token ${token}, ${state}`,
-      last_refusal_ts: now(),
-      last_refusal_why: why ?? 'unknown',
-    };
-    store.profiles.merge(user.uuid, fields).catch(() => {});
-  }
+  if (!counts.mayRecord(user.uuid, 'refused')) return true;
+  const last = { last_refusal: `token ${token}, ${state}`, last_refusal_ts: now(), last_refusal_why: why ?? 'unknown' };
+  store.profiles.merge(user.uuid, last).catch(() => {});
   return true;
 }
 

@@ -1,11 +1,12 @@
 // Runs `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import type { Config } from '../config.ts';
 import { audit } from '../log/audit-log.ts';
 import { tryLock } from '../log/file-lock.ts';
 import type { FileLog } from '../log/files.ts';
 import { hostZone } from '../log/line-format.ts';
-import type { Log } from '../log/log.ts';
+import type { Level, Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Store } from '../store/store.ts';
@@ -49,7 +50,6 @@ export async function runServer(options: RunServerOptions): Promise<void> {
   else await runPrimary(options);
 }
 
-/** With `dev` any caller can use any user name, so only this machine may call unless the operator allows more. */
 function checkDevHost({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
   throw new MobilityError(
@@ -74,12 +74,9 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   const warnings: string[] = [];
   await openStore({ onWarning: (text) => warnings.push(text) });
   const { log } = await openLog('main');
-  for (const text of warnings) warn(options, log, text);
+  for (const text of warnings) report(options, log, 'WARNING', text);
   answerMetricsRequests();
-  const onDeath = (text: string): void => {
-    log.write('ERROR', text);
-    options.stderr(`mobility: ${text}\n`);
-  };
+  const onDeath = (text: string): void => report(options, log, 'ERROR', text);
   const workers = await startWorkers({ count: config.workers, drainSeconds, onDeath });
   const endWatch = watchWorkers(onDeath);
   await runUntilStopped(options, log, workers);
@@ -118,7 +115,7 @@ async function runUntilStopped(
 async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
   const { config, now, version, stdout, stderr } = options;
   const store = await options.openStore({
-    onWarning: (text) => cluster.isPrimary && warn(options, log, text),
+    onWarning: (text) => cluster.isPrimary && report(options, log, 'WARNING', text),
   });
   const { createApp } = await import('./app.ts'); // imported here to save memory in the primary, which answers no calls
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
@@ -152,8 +149,8 @@ function metricsOfAll(): NonNullable<AppParts['metrics']> {
   return { figures, text };
 }
 
-function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
-  log.write('WARNING', text);
+function report({ stderr }: RunServerOptions, log: Log, level: Level, text: string): void {
+  log.write(level, text);
   stderr(`mobility: ${text}\n`);
 }
 
@@ -163,6 +160,5 @@ export function urlOf({ host, port }: { host: string; port: number }): string {
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
 }
