@@ -63,7 +63,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
     else if (basic !== null) await sender.admitIfKnown(basic);
 
     // 2. Read the body within its limits. Authenticate the caller if the body has a token.
-    const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
+    const { body, list, size, note, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       limit,
       json,
       tokenField,
@@ -74,7 +74,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
       isKnown: () => call.caller !== null,
       admit: async (token) => void (await sender.admit(token)),
     });
-    for (const note of notes) call.log.write('WARNING', note);
+    if (note !== null) call.log.write('WARNING', note);
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { answerWithoutToken } = route;

@@ -103,7 +103,8 @@ export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
 function explain({ instancePath, keyword, message = 'to be right', params, data }: ErrorObject): string {
   const within = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'required') {
-    return `expected a field "${within === '' ? '' : `${within}.`}${params.missingProperty}", found none`;
+    const field = [within, params.missingProperty].filter(Boolean).join('.');
+    return `expected a field "${field}", found none`;
   }
   const [expected, found] = (explanations[keyword] ?? (() => [message, kindOf(data)]))(params, data);
   return `expected "${within}" ${expected}, found ${found}`;

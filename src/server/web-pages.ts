@@ -83,7 +83,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.handler = `web.${route.path.slice(1).replaceAll(/\/:?/g, '.') || 'home'}`;
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
-      const form = route.method === 'POST' && !route.takesFile ? await formOf(c, call, address) : {};
+      const form = route.method === 'POST' && !route.takesFile ? await formOf(c, address) : {};
       const preferred = languagesOf(c);
       const pageCall = {
         ...fixed,
@@ -91,7 +91,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         query: c.req.query(),
         form,
         file: null,
-        readUpload: () => uploadOf(c, call, address),
+        readUpload: () => uploadOf(c, address),
         put: (user: UserRecord, taken: readonly Taken[], options: { sentWith?: string } = {}) =>
           putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
         t: textsFor(preferred),
@@ -221,25 +221,22 @@ function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string;
   return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
 }
 
-/** The fields of a form. Throws a `Problem`: 403 for a form of another site, 415 or 413 for a wrong type or size. */
-async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
-  const text = await formBody(c, call, { address, type: 'application/x-www-form-urlencoded', limit: mostForm });
+async function formOf(c: Context<ServerEnv>, address: string): Promise<Record<string, string>> {
+  const text = await formBody(c, { address, type: 'application/x-www-form-urlencoded', limit: mostForm });
   const fields = Object.create(null) as Record<string, string>;
   for (const [name, value] of new URLSearchParams(text.toString('utf8'))) fields[name] ??= value;
   return fields;
 }
 
-/** Like `formOf`, for a form with a file. */
-async function uploadOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Upload> {
-  const type = 'multipart/form-data';
-  const body = await formBody(c, call, { address, type, limit: mostUpload + mostForm });
+async function uploadOf(c: Context<ServerEnv>, address: string): Promise<Upload> {
+  const body = await formBody(c, { address, type: 'multipart/form-data', limit: mostUpload + mostForm });
   const [, boundary = ''] = /boundary="?([^";]+)/i.exec(c.req.header('Content-Type') ?? '') ?? [];
   return readMultipart(body, boundary);
 }
 
+/** The body of a form. Throws a `Problem`: 403 for a form of another site, 415 or 413 for a wrong type or size. */
 async function formBody(
   c: Context<ServerEnv>,
-  call: Call,
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
@@ -256,6 +253,6 @@ async function formBody(
     throw new Problem(415, `expected a form as ${type}`, { code: 'MOBILITY_UNSUPPORTED' });
   // A form with a file is read after its sender is known.
   const isKnown = (): boolean => limit > mostForm;
-  const rules = { limit, share: call.share, tokenField: null, isKnown, admit: async () => {} };
+  const rules = { limit, share: c.get('call').share, tokenField: null, isKnown, admit: async () => {} };
   return readBody(bodyOf(c.req.raw, c.env?.incoming), rules);
 }

@@ -12,8 +12,7 @@ const kinds = ['mode', 'purpose'];
 const mostLabels = 500;
 const longestLabel = 200;
 
-type LabelRow = { createdAt: number; frequency: number; isActive: boolean };
-type Rows = Map<string, LabelRow>;
+type Rows = Map<string, { createdAt: number; frequency: number; isActive: boolean }>;
 
 const text = { type: 'string', minLength: 1, maxLength: longestLabel };
 const key = { enum: kinds };
@@ -90,7 +89,7 @@ function rowsOf(profile: JsonObject, kind: string): Rows {
 }
 
 /** The active labels, most used first, then by name. */
-function activeOf(rows: ReadonlyMap<string, LabelRow>): string[] {
+function activeOf(rows: Rows): string[] {
   return [...rows]
     .filter(([, { isActive }]) => isActive)
     .sort(([a, x], [b, y]) => y.frequency - x.frequency || (a < b ? -1 : 1))

@@ -11,7 +11,6 @@ import { headersOf, type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** Converts what an app sends to entries. */
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body, query, now }) => {
     const message = isPosition(query) ? query : body;
@@ -112,7 +111,6 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
 /** Rejects a body without a field. Keeps only the names of its fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
-/** Stores entries and rejected values. Resolves when all are durable. */
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
   if (skipped > 0) log.write('INFO', `Skipped ${skipped} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
