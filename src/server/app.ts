@@ -21,10 +21,7 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-/**
- * ms. After a longer call, END checks whether its caller was erased meanwhile. For shorter calls this is not necessary:
- * a scrub of the log waits longer than this for the lines of running calls.
- */
+/** ms. A scrub of the log waits longer than this for the lines of running calls. See `finish`. */
 const longCall = 200;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -184,10 +181,7 @@ const refuseMethod =
     throw methodNotAllowed(allow, c.req.method);
   };
 
-/**
- * The path as it was sent, with double slashes merged. It stays percent-encoded, because the decoded `c.req.path` may
- * contain line breaks, which must not reach the log.
- */
+/** The path as it was sent: the decoded `c.req.path` may contain line breaks, which must not reach the log. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);

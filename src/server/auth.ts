@@ -60,8 +60,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
   };
 }
 
-/** characters; signed tokens such as JWTs are much shorter */
-export const maxTokenLength = 8192;
+export const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
 /** Basic authentication: the password is the token; the user name is not verified. */
 export interface BasicToken {

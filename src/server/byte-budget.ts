@@ -41,9 +41,7 @@ export const byteLimits: ByteLimits = {
 
 /** The bytes that a streamed answer counts as: its pieces that are not sent yet. */
 export const streamBytes = 256 * 1024;
-
-// bytes. Smaller answers are not counted; the limits of open calls and connections cover them
-const smallAnswer = 16 * 1024;
+const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls and connections are limited
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second
 const queueCheck = 1_000; // ms between searches for slow bodies, while other bodies wait for room
@@ -71,8 +69,8 @@ export interface BodyShare {
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
   /**
-   * Resolves when the call holds so many bytes in total. A body that becomes large may wait for room. A large body that
-   * grows never waits, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the caller
+   * Resolves when the call holds so many bytes in total. A body that becomes large may wait for room, but a large body
+   * that grows does not, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the caller
    * leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
@@ -224,9 +222,8 @@ export class ByteBudget {
       if (other.owner === holder.owner) own += weight;
     }
     const weight = this.#weight(holder, bytes, pool);
-    if (pool === 'large')
-      for (const waiting of this.#queue)
-        if (waiting.holder !== holder && waiting.holder.owner === holder.owner) own += waiting.bytes;
+    for (const waiting of pool === 'large' ? this.#queue : [])
+      if (waiting.holder !== holder && waiting.holder.owner === holder.owner) own += waiting.bytes;
     if (own > 0 && own + weight > (holder.isStranger ? perNetwork : perCaller)) return 'part';
     return others > 0 && others + weight > total ? 'room' : null;
   }

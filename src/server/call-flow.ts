@@ -13,18 +13,14 @@ import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
-import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
+import { largeLimits, listLimits, smallLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { handlerOf, phoneTokens, type Route } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Limits for the JSON of a call that pushes nothing. */
-const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
-
-/** s. A process records at most one fetch per user in this time. */
-const fetchStep = 3600;
+const fetchStep = 3600; // s in which a process records at most one fetch per user
 
 export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
   const { store, config, now, metrics } = parts;

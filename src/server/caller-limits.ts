@@ -47,9 +47,7 @@ export type CallerLimits = ReturnType<typeof callerLimits>;
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-/** ms that a caller's unknown keys are kept. Not longer, because a key may contain the name of a user who is erased. */
-const keysKept = 30_000;
-
+const keysKept = 30_000; // ms; not longer, because an unknown key may contain the name of a user who is erased
 const countSeconds = 10; // s that a count of entries is used again: counting takes longer the more entries there are
 
 const [minute, day] = [60, 86_400]; // s
@@ -66,20 +64,15 @@ export const rateLimits = {
 type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
-/**
- * The most characters of JSON per day in entries with keys `manual/`. The code that reads days holds all of them in
- * memory. A survey has about 10,000 characters.
- */
+/** Characters of JSON a day in entries with keys `manual/`: readers hold all of a day in memory. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
-
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
 /** The most open calls and streamed answers of a caller. A phone has a few open calls, a parallel script has more. */
 const mostOpen = { calls: 64, streams: 8 };
 
-/** The most pages and diaries of a caller that are made at the same time. Further ones wait for a slot. */
-const mostWebPages = 4;
+const mostWebPages = 4; // pages and diaries of a caller that are made at the same time; further ones wait for a slot
 
 class Caller {
   /** Open calls, and answers that are being streamed. */

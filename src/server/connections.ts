@@ -3,10 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-/**
- * The most calls that a connection may send before its first call is answered. Phones and proxies wait for each answer.
- */
-const mostAhead = 8;
+const mostAhead = 8; // calls before the first call is answered; phones and proxies wait for each answer
 
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };

@@ -4,7 +4,6 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/mobility-error.ts';
 
-/** Writes text. Calls `done` when it is written, or with the error. */
 export type Write = (text: string, done?: (error?: Error | null) => void) => unknown;
 
 interface ConsoleOptions {

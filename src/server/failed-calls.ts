@@ -28,8 +28,8 @@ export async function answerProblem(
 }
 
 /**
- * Logs the user whose token was refused, and records it in their profile at most once a minute: `mobility status` shows
- * it. False if neither the token nor the claimed name belongs to a registered user.
+ * Logs the user whose token was refused, and records it in their profile at most once a minute, for `mobility status`.
+ * False if neither the token nor the claimed name belongs to a registered user.
  */
 async function reportRefusal(
   { options }: Problem,
@@ -51,10 +51,7 @@ async function reportRefusal(
   return true;
 }
 
-/**
- * Writes a failure of the server to standard error: an unexpected exception with its stack, a known one in a single
- * line, such as a full disk, which fails every call.
- */
+/** Writes a failure of the server to standard error: an unexpected exception with its stack, a known one in a line. */
 export function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   call.cause = causeOf(problem);

@@ -1,7 +1,6 @@
 // Finds the token near the beginning or the end of a body without parsing the body.
 
-/** bytes at the beginning and at the end of a body that are searched for the token */
-export const searchedLength = 64 * 1024;
+export const searchedLength = 64 * 1024; // bytes at the beginning and the end of a body that are searched
 
 const text = '"(?:[^"\\\\]|\\\\.)*"';
 const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null

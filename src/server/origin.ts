@@ -7,9 +7,8 @@ const isIn = (networks: BlockList, address: string): boolean =>
   networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /**
- * Returns a function that names the network of a caller. `peer`: the address of the connection. If `peer` is a trusted
- * proxy, the caller is the last address in `X-Forwarded-For` that is not a trusted proxy. null: the address of the
- * caller is private or invalid.
+ * Returns a function that names the network of a caller. If `peer`, the address of the connection, is a trusted proxy,
+ * the caller is the last address in `X-Forwarded-For` that is not one. null: the address is private or invalid.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {

@@ -5,8 +5,7 @@ import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
 import type { Call } from './call.ts';
 
-/** s after which a client that got a 503 may try again. */
-export const retryAfterSeconds = 5;
+export const retryAfterSeconds = 5; // after which a client that got a 503 may try again
 
 interface ProblemOptions {
   code?: ErrorCode;
@@ -52,7 +51,6 @@ export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 }
 
-/** 405. `allow`: the methods that the path supports. */
 export const methodNotAllowed = (allow: string, found: string): Problem =>
   new Problem(405, `expected ${allow.replaceAll(', ', ' or ')}, found ${found}`, { headers: { Allow: allow } });
 

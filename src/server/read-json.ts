@@ -5,7 +5,6 @@ import { inSlices } from '../util/slices.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { maxDepth, openingOf, parsed, quickElements, scan } from './scan-json.ts';
 
-/** A parsed body. */
 export interface ReadJson<Element = never> {
   /** The body, with an empty list in place of the requested list. */
   value: JsonValue;
@@ -28,27 +27,21 @@ export interface JsonLimits {
   values: number;
 }
 
-/** Limits of a body with a list of entries. */
+/** Limits of a body with a list of entries, of a large body without one, and of a call that pushes nothing. */
 export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
-
-/** Limits of a large body without a list of entries. */
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
+export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
 /** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-/**
- * characters; a shorter element cannot exceed the limits, since each value and each level takes two characters or more
- */
+// Characters. A shorter element cannot exceed the limits, since each value and each level takes at least two.
 const shortElement = 2 * elementDepth;
-
 const parsedLength = 8 * 1024; // characters that are parsed in one step
+const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
 
 /** The most elements of a body that are not JSON. Reading one takes longer than reading a valid element. */
 const mostUnreadable = 10_000;
-
-/** characters that are kept of an element that is not JSON */
-const keptLength = 64 * 1024;
 
 /**
  * Parses a JSON text in slices, between which other calls run. Throws a 400 `Problem` if the text is not JSON or nests

@@ -5,11 +5,8 @@
 //   result: form { csrf: '12ab' }, file a.gpx
 import type { Upload } from '../web/web.ts';
 
-/** The most bytes of a field that is not a file. */
-const mostField = 16 * 1024;
-
-/** The most parts that are read: a form of a page has three, and a body of 64 MiB can have millions. */
-const mostParts = 20;
+const mostField = 16 * 1024; // bytes of a field that is not a file
+const mostParts = 20; // that are read: a form of a page has three, and a body of 64 MiB can have millions
 
 /**
  * The fields and the first file of a body. Leaves out longer fields, and parts after the first `mostParts`. If a name

@@ -9,8 +9,7 @@ const mebibyte = 1024 * 1024;
 
 /**
  * Returns a function that resolves if the disk has space and the store did a small write and a small read within the
- * last second. It rejects with a 503 `Problem` or the error of the store. `leastDiskMiB`: MiB that must be free on the
- * disk; 0: not checked.
+ * last second. `leastDiskMiB`: MiB that must be free on the disk; 0: not checked.
  */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
   return shared(freshFor, () => inTime(check(store, leastDiskMiB)));

@@ -21,8 +21,7 @@ import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
 import { startWorkers, type Workers, workerNumber } from './workers.ts';
 
-/** s that a stopping server waits for running calls. A slow phone sends some hundred KB in this time. */
-const drainSeconds = 30;
+const drainSeconds = 30; // s that a stopping server waits for running calls; a slow phone sends some hundred KB
 
 export interface RunServerOptions {
   config: Config;

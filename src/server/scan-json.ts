@@ -6,8 +6,7 @@ for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 
-/** The most nested containers of a body. More could overflow the stack of code that reads it later. */
-export const maxDepth = 500;
+export const maxDepth = 500; // nested containers; more could overflow the stack of code that reads the body later
 
 /**
  * Measures a text, assuming that it is JSON: how deep its containers nest, and the number of values that nest at most

@@ -5,10 +5,9 @@ import { AggregatorRegistry, type MetricObject } from 'prom-client';
 // ms that a worker may take for its figures, and the primary for the text
 const patience = { figures: 5_000, text: 10_000 };
 
-/** The metrics of one process. */
 type Figures = MetricObject[];
 
-/** A request, or the answer to it. */
+/** A request for the figures of a process or the text of all, or the answer to it. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';

@@ -7,7 +7,7 @@ const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms; after a worker that ran longer, the wait is `firstBackoff` again
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
-// The primary sets this variable to number its workers. It is not a setting.
+// Set by the primary to number its workers. It is not a setting.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
 
 export interface WorkersOptions {
@@ -104,7 +104,7 @@ function onEnd(worker: Worker, ended: (reason: string | number) => void): void {
 
 async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
   if (worker.isDead()) return;
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
   worker.process.kill('SIGTERM');
   const killer = setTimeout(() => worker.process.kill('SIGKILL'), drainSeconds * 1000 + killGrace);
   await ended;

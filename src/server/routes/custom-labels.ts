@@ -5,12 +5,10 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** The kinds of labels: fields of the profile. */
-const kinds = ['mode', 'purpose'];
+const kinds = ['mode', 'purpose']; // fields of the profile
 
-/** The most labels of a user and kind. A profile is read and written as a whole. */
-const mostLabels = 500;
-const longestLabel = 200;
+const mostLabels = 500; // of a user and kind; a profile is read and written as a whole
+const longestLabel = 200; // characters
 
 type Rows = Map<string, { createdAt: number; frequency: number; isActive: boolean }>;
 

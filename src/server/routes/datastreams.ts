@@ -13,8 +13,7 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** The most entries of one answer. */
-const maxFoundEntries = 250_000;
+const maxFoundEntries = 250_000; // of one answer
 
 const foundEntry = objectOf({
   _id: values.oid,

@@ -21,11 +21,8 @@ const serverFields: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** The most characters of JSON in a profile, which is read and written as a whole. */
-const maxProfileLength = 1024 * 1024;
-
-/** Miles per gallon of a car that the user has not described. The value is from the e-mission server. */
-const defaultMpg = 32;
+const maxProfileLength = 1024 * 1024; // characters of JSON; a profile is read and written as a whole
+const defaultMpg = 32; // miles per gallon of a car that the user has not described, as in the e-mission server
 
 export const profileRoutes: readonly Route[] = [
   {
