@@ -85,7 +85,9 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
-/** The entry of a phone with the id of its token, see `PutOptions.sentWith`, without fields that only the server sets. */
+/**
+ * The entry of a phone with the id of its token, see `PutOptions.sentWith`, without fields that only the server sets.
+ */
 function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;

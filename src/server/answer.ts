@@ -13,7 +13,7 @@ import type { Answer } from './routes/route.ts';
  * status was sent. Throws a `Problem` if too many bytes of answers are unsent.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
-  const headers = headersOf(call, 'application/json');
+  const headers = headersOf(call.id, 'application/json');
   if (Symbol.asyncIterator in answer) return streamedAnswer(call, answer, headers, onBroken);
   const text = JSON.stringify(answer);
   call.hold(Buffer.byteLength(text));
@@ -78,7 +78,7 @@ export function fixedAnswer(text: string, type: string): (c: Context<ServerEnv>)
   const bytes = Buffer.from(text);
   const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`;
   return (c) => {
-    const headers = { ...headersOf(c.get('call'), type), 'Cache-Control': 'no-cache', ETag: tag };
+    const headers = { ...headersOf(c.get('call').id, type), 'Cache-Control': 'no-cache', ETag: tag };
     const known = c.req.header('If-None-Match') ?? '';
     if (known === '*' || known.includes(tag)) return new Response(null, { status: 304, headers });
     return new Response(bytes, { headers });

@@ -52,7 +52,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     get(app, '/metrics', async (c) => {
       const text = (await Promise.all([metrics.text(), figures()])).join('\n');
       c.get('call').hold(Buffer.byteLength(text));
-      return new Response(text, { headers: headersOf(c.get('call'), metricsType) });
+      return new Response(text, { headers: headersOf(c.get('call').id, metricsType) });
     });
   }
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };

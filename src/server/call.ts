@@ -4,7 +4,6 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { AppParts } from './app-parts.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
@@ -47,6 +46,14 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
+/** Where lines about calls are written. `thread`: the thread id of `log`. Calls are numbered after it: `w1-42`. */
+interface CallLogOptions {
+  log: Log;
+  console: (line: string) => void;
+  now: () => number;
+  thread: string;
+}
+
 /** The parts of a call that the server creates. */
 interface CallParts extends Pick<Call, 'network' | 'share'> {
   hold: (caller: string | null, bytes: number) => () => void;
@@ -59,7 +66,7 @@ interface CallParts extends Pick<Call, 'network' | 'share'> {
 export const mostUnauthenticated = 60;
 
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
-export function createCallLog({ log, console, now, thread }: AppParts) {
+export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
   /** Unauthenticated calls of the current minute, which began at `since`. */

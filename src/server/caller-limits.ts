@@ -64,7 +64,9 @@ export const rateLimits = {
 type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
-/** Characters of JSON a day in entries with keys `manual/`: readers hold all of a day in memory. A survey has 10,000. */
+/**
+ * Characters of JSON a day in entries with keys `manual/`: readers hold all of a day in memory. A survey has 10,000.
+ */
 const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));

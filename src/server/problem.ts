@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
-import type { Call } from './call.ts';
 
 export const retryAfterSeconds = 5; // after which a client that got a 503 may try again
 
@@ -114,11 +113,11 @@ export function problemResponse(problem: Problem, requestId: string): Response {
   const { code, members } = options;
   const title = STATUS_CODES[status] ?? 'Error';
   const body = { type: 'about:blank', title, status, detail, code, ...members, request_id: requestId };
-  const headers = { ...headersOf({ id: requestId }, 'application/problem+json'), ...options.headers };
+  const headers = { ...headersOf(requestId, 'application/problem+json'), ...options.headers };
   return new Response(JSON.stringify(body), { status, headers });
 }
 
 /** Headers of an answer that caches must not store. */
-export function headersOf({ id }: Pick<Call, 'id'>, type: string): Record<string, string> {
-  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': id };
+export function headersOf(requestId: string, type: string): Record<string, string> {
+  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
 }

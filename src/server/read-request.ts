@@ -49,13 +49,14 @@ export async function readRequest(
     const found = type === null ? 'none' : JSON.stringify(type.slice(0, 80));
     throw new Problem(415, `expected Content-Type application/json, found ${found}`, { code: 'MOBILITY_UNSUPPORTED' });
   }
-  const bytes = await readBody(bodyOf(request, incoming), rules);
+  const bytes = await readBody(incomingBody(request, incoming), rules);
   if (bytes.length === 0) return nothing;
   const size = bytes.length;
   if (size > largeBody) await rules.share.slot();
-  const note = isUtf8(bytes) ? null : 'body is not UTF-8: bad bytes read as U+FFFD';
   // Reading ASCII as Latin-1 is faster.
-  const text = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\ufeff/, '');
+  const ascii = isAscii(bytes);
+  const text = ascii ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\ufeff/, '');
+  const note = ascii || isUtf8(bytes) ? null : 'body is not UTF-8: bad bytes read as U+FFFD';
   if (size > largeBody) free(bytes);
   const isForm = rules.takesAnything && (formType.test(type ?? '') || looksLikeForm.test(text));
   const form = isForm ? readForm(text) : null;
@@ -111,7 +112,7 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
  * the answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding` besides
  * `chunked`, such as gzip, since Node does not decode it.
  */
-export function bodyOf(request: Request, incoming: IncomingMessage | undefined): IncomingBody {
+export function incomingBody(request: Request, incoming: IncomingMessage | undefined): IncomingBody {
   const { headers } = request;
   const coding = headers.get('Transfer-Encoding') ?? 'chunked';
   if (coding.toLowerCase() !== 'chunked')

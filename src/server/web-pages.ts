@@ -27,7 +27,7 @@ import { badRequest, forbidden, headersOf, methodNotAllowed, Problem, problemOf,
 import { putForCaller } from './put-for-caller.ts';
 import { readBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
-import { bodyOf } from './read-request.ts';
+import { incomingBody } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
 const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
@@ -196,7 +196,7 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTak
 }
 
 const pageHeaders = (call: Call): Record<string, string> => ({
-  ...headersOf(call, 'text/html; charset=utf-8'),
+  ...headersOf(call.id, 'text/html; charset=utf-8'),
   Vary: 'Cookie, Accept-Language',
 });
 
@@ -254,5 +254,5 @@ async function formBody(
   // A form with a file is read after its sender is known.
   const isKnown = (): boolean => limit > mostForm;
   const rules = { limit, share: c.get('call').share, tokenField: null, isKnown, admit: async () => {} };
-  return readBody(bodyOf(c.req.raw, c.env?.incoming), rules);
+  return readBody(incomingBody(c.req.raw, c.env?.incoming), rules);
 }

@@ -17,6 +17,7 @@ export const formatReasons = {
     'The time of the message is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
 } as const;
 
+/** A code of `formatReasons`. */
 export type FormatReason = keyof typeof formatReasons;
 
 /** The result for a message of another program. Each part becomes an entry, is unusable or is skipped. */
@@ -28,6 +29,7 @@ export interface Mapped {
   skipped: number;
 }
 
+/** A result with these parts. */
 export const newMapped = (parts: Partial<Mapped> = {}): Mapped => ({ entries: [], unusable: [], skipped: 0, ...parts });
 
 /** A location of another program. Unknown values are left out. */
@@ -102,6 +104,7 @@ function canonicalText(value: JsonValue): string {
   );
 }
 
+/** A value that cannot become an entry. `message` says what was expected and what was found. */
 export function unusable(entry: JsonValue, reason: FormatReason, message: string): UnusableEntry {
   return { entry, reason, message };
 }

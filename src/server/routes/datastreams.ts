@@ -45,7 +45,7 @@ function findRoute(name: string, time: string, selected: (body: JsonObject) => T
 /** The fields of a selection that concern time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
-/** The fields by which entries can be selected: times, and the local dates of these times. */
+/** The fields by which entries can be selected: times, and their local dates. */
 const timeNames: readonly string[] = [
   'metadata.write_ts',
   'data.ts',

@@ -128,7 +128,7 @@ export function refusal(problem: Problem, requestId: string): Response {
   return new Response(JSON.stringify({ error: problem.message, code, request_id: requestId }), {
     status: problem.status >= 500 ? problem.status : 503,
     headers: {
-      ...headersOf({ id: requestId }, 'application/json'),
+      ...headersOf(requestId, 'application/json'),
       'Retry-After': headers?.['Retry-After'] ?? String(retryAfterSeconds),
     },
   });
