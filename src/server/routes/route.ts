@@ -2,7 +2,7 @@
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
-import type { PhoneApp } from '../../model/apps.ts';
+import type { AppId, phoneApps } from '../../model/apps.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -46,7 +46,7 @@ export interface Dialect extends TokenRules {
 }
 
 /** Where a call has its token, besides the header `Authorization` (Bearer, or the password of Basic). */
-export type TokenRules = PhoneApp['token'];
+export type TokenRules = (typeof phoneApps)[AppId]['token'];
 
 /** The rules for e-mission phones. */
 export const phoneTokens: TokenRules = {
