@@ -33,7 +33,7 @@ interface Worker {
   child: ChildProcess;
   /** Resolves with how it ended. */
   exit: Promise<string>;
-  /** Null when it is ready, else how it ended before. */
+  /** Resolves with null when it can take tasks, or with how it ended before. */
   ready: Promise<string | null>;
 }
 

@@ -28,7 +28,7 @@ export interface LabelsReport {
   modes: Partial<Record<ModeClass, LabelScore>>;
   /** Labels without a mode of the diary, by text. */
   not_compared: Record<string, number>;
-  /** Labels for a time without any trip. */
+  /** The number of labels for a time without a trip. */
   without_trip: number;
 }
 

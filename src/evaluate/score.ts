@@ -26,7 +26,7 @@ type ModeSpan = Interval & { mode: ModeClass };
 
 /** Scores of cases can be added up. */
 export interface CaseScore {
-  /** Numbers of pairs of a true and a found trip, and of found and of true trips without a partner. */
+  /** Pairs of a true and a found trip; then found trips and true trips without a partner. */
   matched: number;
   extra: number;
   missed: number;

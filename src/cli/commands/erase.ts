@@ -58,7 +58,6 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   return left > 0 ? {} : { exitCode: 0 }; // done, even if a signal came after the last user
 }
 
-/** The people whom the flags name. */
 async function selectPeople(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {
   const { file, user = [], study } = options;
   if (study === undefined && user.length === 0 && file === undefined) {

@@ -236,10 +236,7 @@ async function exportFiles(
   }
 }
 
-/**
- * The parts of people without damaged rows, which several processes make. If there are no others, throws the first of
- * their errors.
- */
+/** Makes the parts of people, in several processes. Leaves out people with damaged rows, and throws if all have some. */
 async function partsOfPeople(
   context: CommandContext,
   { workers = 1 }: Options,

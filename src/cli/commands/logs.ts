@@ -1,28 +1,28 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
 import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { LineFold } from '../../log/line-fold.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { DocumentedCommand, timeArgument } from '../arguments.ts';
+import { DocumentedCommand, type OptionsOf, timeArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 
 const lateEnd = 600; // s after `--until` in which to look for the END of a call
 
 export function command(context: CommandContext) {
-  const calls = new Command('calls')
+  const calls = callFlags(context)
+    .name('calls')
     .description('show calls with time, user, duration and result (the default)')
-    .action(context.run((_, flags: LogFlags) => showCalls(context, flags, false)));
-  const put = new Command('put')
+    .action(context.run((_, flags) => showCalls(context, flags, false)));
+  const put = callFlags(context)
+    .name('put')
     .description('show each put step by step, with the step that failed')
-    .action(context.run((_, flags: LogFlags) => showCalls(context, flags, true)));
-  const errors = new Command('errors')
+    .action(context.run((_, flags) => showCalls(context, flags, true)));
+  const errors = errorFlags(context)
     .description('show warnings, errors, and calls without an end')
     .action(context.run(showErrors));
-  for (const command of [calls, put]) withCallFlags(command);
-  for (const command of [calls, put, errors]) withLogFlags(command, context);
   return new DocumentedCommand('logs')
     .examples(`
   mobility logs --since 2h
@@ -39,27 +39,22 @@ Files and formats: docs/logs.md`)
     .addCommand(errors);
 }
 
-/** Times are seconds since the epoch. */
-interface LogFlags {
-  user?: string;
-  path?: string;
-  since?: number;
-  until?: number;
-  slow?: number;
-  failed?: true;
-  follow?: true;
-  dir?: string;
-}
+const errorFlags = (context: CommandContext) => withLogFlags(new Command('errors'), context);
 
-function withCallFlags(command: Command): Command {
-  return command
-    .option('--user <name>', 'calls of one user, by name or UUID')
-    .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
-    .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
-    .option('--failed', 'calls that failed or have no end');
-}
+const callFlags = (context: CommandContext) =>
+  withLogFlags(
+    new Command()
+      .option('--user <name>', 'calls of one user, by name or UUID')
+      .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
+      .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
+      .option('--failed', 'calls that failed or have no end'),
+    context,
+  );
 
-function withLogFlags(command: Command, context: CommandContext): Command {
+type LogFlags = OptionsOf<typeof errorFlags>;
+type CallFlags = OptionsOf<typeof callFlags>;
+
+function withLogFlags<Flags extends OptionValues>(command: Command<[], Flags>, context: CommandContext) {
   const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
   return command
     .option(
@@ -114,7 +109,7 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   return { exitCode: stats.unreadable.length > 0 ? 3 : 0 };
 }
 
-async function showCalls(context: CommandContext, flags: LogFlags, onlyPuts: boolean): Promise<Outcome> {
+async function showCalls(context: CommandContext, flags: CallFlags, onlyPuts: boolean): Promise<Outcome> {
   const { output, zone } = context;
   const { path = '', slow = 0, failed } = flags;
   const text = createLogText(zone);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
@@ -10,7 +11,6 @@ import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, outdatedText } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { runRounds } from '../pipeline-rounds.ts';
 import { type PipelinePool, pipelinePool, runPipelineForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 
@@ -81,6 +81,36 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
   } finally {
     await pool?.stop();
   }
+}
+
+/** Errors of the store that may not occur in the next round. */
+const temporaryErrors = [
+  'MOBILITY_STORE_BUSY',
+  'MOBILITY_STORE_FULL',
+  'MOBILITY_STORE_READONLY',
+  'MOBILITY_STORE_UNAVAILABLE',
+] as const;
+
+/**
+ * Runs a round every `seconds`, or at once if the round before took longer, and writes its line to standard error.
+ * Resolves when the signal is aborted. After one of `temporaryErrors`, writes the error and continues with the next
+ * round. Throws every other error.
+ */
+async function runRounds(
+  { signal, output }: CommandContext,
+  seconds: number,
+  round: () => Promise<string>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const next = performance.now() + seconds * 1000;
+    output.note(await round().catch(temporaryErrorText));
+    await sleep(Math.max(0, next - performance.now()), undefined, { signal }).catch(() => {});
+  }
+}
+
+function temporaryErrorText(error: unknown): string {
+  if (!isMobilityError(error, ...temporaryErrors)) throw error;
+  return `mobility: ${error.code}: ${error.message}; the next round tries again`;
 }
 
 /** Prints what a new version of the analysis will derive again. Returns the number of people. */
