@@ -2,7 +2,7 @@ import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
 import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { table } from '../output.ts';
+import { listing } from '../output.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('config')
@@ -12,7 +12,8 @@ export function command(context: CommandContext) {
     .action(
       context.run(async () => {
         const inForce = settingsInForce(context);
-        await context.output.result({ settings: inForce }, () => settingsText(inForce));
+        const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
+        await context.output.result({ settings: inForce }, () => listing(['VARIABLE', 'VALUE', 'FROM'], rows));
         const unknown = unknownVariables(context.env);
         if (unknown.length > 0) context.output.note(`not settings, ignored: ${unknown.join(', ')}`);
       }),
@@ -33,9 +34,4 @@ function settingsInForce(context: CommandContext) {
 function unknownVariables(env: CommandContext['env']): string[] {
   const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
   return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));
-}
-
-function settingsText(inForce: ReturnType<typeof settingsInForce>): string {
-  const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
-  return table([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
 }

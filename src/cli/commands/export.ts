@@ -191,7 +191,7 @@ async function exportFiles(
   options: Options,
   { people, days, out, format }: FolderExport & { format: FormatName | 'emission' },
 ): Promise<Outcome> {
-  const choice = format === 'emission' ? refuseChoices(options) : await tableChoice(context, options, format);
+  const choice = format === 'emission' ? refuseChoices(options) : await tableChoice(options, format, context.now());
   const names = format === 'emission' ? emissionFiles : tableFiles(choice!, format);
   const signal = context.interruptible();
   makeFolder(out);
@@ -286,11 +286,10 @@ function refuseChoices(options: Options): null {
   throw usageError(`--format emission writes whole people as they are: leave out --${refused}`);
 }
 
-async function tableChoice(context: CommandContext, options: Options, format: FormatName): Promise<TableChoice> {
+async function tableChoice(options: Options, format: FormatName, now: number): Promise<TableChoice> {
   const { names, coarse, key: keys, pseudonyms } = options;
-  const kinds = chosenKinds(options, format);
   const pseudonymKey = pseudonyms === undefined ? undefined : await pseudonymKeyIn(pseudonyms);
-  return { kinds, names, coarse, keys, pseudonymKey, now: context.now() };
+  return { kinds: chosenKinds(options, format), names, coarse, keys, pseudonymKey, now };
 }
 
 /** Writes archives: of one user into `out`, of several into a folder each. */

@@ -98,13 +98,15 @@ async function deriveAll(
 ): Promise<void> {
   const signal = context.interruptible();
   const pool = workers > 1 ? pipelinePool(context, []) : null;
-  const changesOf = dryRun ? await reader(context) : await rebuilder(context, pool);
+  const store = await context.store();
+  const preview: ChangesOf = ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
+  const changesOf = dryRun ? preview : await rebuilder(context, pool);
   const progress = context.output.progress('looking for users');
   let begun = 0;
   const derive = async (user: UserRecord): Promise<void> => {
     progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
     try {
-      const first = zone === undefined ? -Infinity : await firstIn(zone, await context.store(), user);
+      const first = zone === undefined ? -Infinity : await firstIn(zone, store, user);
       if (first === null) {
         begun -= 1;
         return;
@@ -148,11 +150,6 @@ async function firstIn(zone: string, store: Store, { uuid }: UserRecord): Promis
 }
 
 type ChangesOf = (user: UserRecord, since: { from?: number }) => Promise<TripChange[]>;
-
-async function reader(context: CommandContext): Promise<ChangesOf> {
-  const store = await context.store();
-  return ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
-}
 
 async function rebuilder(context: CommandContext, pool: PipelinePool | null): Promise<ChangesOf> {
   const store = await context.store();

@@ -54,7 +54,9 @@ async function createToken(
   const address = app && phoneAddress(options.server, context.config().publicUrl);
   if (overlap !== undefined && !replace) throw usageError('expected --replace with --overlap, found --overlap alone');
   const { tokens } = await context.store();
-  const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
+  // A token from standard input does not appear in lists of processes.
+  const given = options.import === '-' ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : options.import;
+  const token = given === undefined ? newToken() : checkedToken(given);
   const hash = tokenHash(token);
   const kind: TokenKind = app ?? (options.import === undefined ? 'made' : 'imported');
   const owner = (await tokens.byHash(hash))?.user_id ?? user.uuid;
@@ -132,11 +134,6 @@ async function createLink(context: CommandContext, name: string, options: Option
   await output.result({ user_email, uuid, link, expires_ts }, text);
   const until = `${minuteText(expires_ts, zone)} ${zone}`;
   output.note(`works once, until ${until}; \`mobility users tokens ${name}\` lists it`);
-}
-
-/** The token of `--import`. `-`: from standard input, so that lists of processes do not show it. */
-async function givenToken(given: string, { stdin }: CommandContext): Promise<string> {
-  return checkedToken(given === '-' ? (await streamText(stdin)).replace(/\r?\n$/, '') : given);
 }
 
 export const tokensCommand = (context: CommandContext) =>

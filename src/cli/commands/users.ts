@@ -108,11 +108,14 @@ type ListedUser = ReturnType<typeof toStatusJson> & { trips?: number };
 
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
   const store = await context.store();
-  const { counts = false, silent, state } = options;
+  const { counts = false, silent, state, joinedSince, neverPushed } = options;
   const people: PersonStatus[] = [];
   const silentDays = silent ?? usualSilentDays;
   for await (const person of everyStatus(store, { now: context.now(), silentDays })) {
-    if (!isMember(person.user, options) || !matchesFlags(person.user, options)) continue;
+    const { joined_ts = Number.NEGATIVE_INFINITY, sent_ts } = person.user;
+    if (!isMember(person.user, options)) continue;
+    if (joinedSince !== undefined && joined_ts < joinedSince) continue;
+    if (neverPushed && sent_ts !== undefined) continue;
     if (state !== undefined && !state.includes(person.state)) continue;
     if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
@@ -128,12 +131,6 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   if (listed.length === 0) await refuseUnknownStudy(context, options);
   await context.output.result({ users: listed }, () => withZone(listText(listed, context), context.zone));
   context.output.note(counted(listed.length, 'user'));
-}
-
-/** True for a user who matches `--joined-since` and `--never-pushed`, where they are given. */
-function matchesFlags({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed }: ListOptions): boolean {
-  const isLate = joinedSince === undefined || (joined_ts !== undefined && joined_ts >= joinedSince);
-  return isLate && (!neverPushed || sent_ts === undefined);
 }
 
 function listText(users: readonly ListedUser[], { zone, now }: CommandContext): string {
