@@ -15,39 +15,7 @@ export interface Progress {
   update(text: string): void;
 }
 
-export interface Output {
-  readonly json: boolean;
-  readonly quiet: boolean;
-  /** Columns of the terminal, at most 100; 80 if standard output is not a terminal. */
-  readonly columns: number;
-  /**
-   * Writes the result of a command: `value` as JSON with `--json`, else `text`. Control characters in `text` have no
-   * effect, except those from `bold`, `dim`, `tint` and `code`. `value` must not be a list, so that fields can be added
-   * later. The `uuid` of a user becomes `user_id`. Resolves like `write`.
-   */
-  result<T extends object>(
-    value: T extends readonly unknown[] ? never : T,
-    text: string | (() => string),
-  ): Promise<void>;
-  /**
-   * Writes data to standard output, and waits for a slow reader. Throws `OutputClosed` if the reader has ended, and
-   * `MOBILITY_OUTPUT` if writing fails, for example because the disk is full.
-   */
-  write(text: string): Promise<void>;
-  line(text: string): Promise<void>;
-  /** Writes a remark for people to standard error. */
-  note(text: string): void;
-  /** Starts a spinner on a terminal, until something else is written or the command ends; nothing elsewhere. */
-  progress(text: string): Progress;
-  endProgress(): void;
-  /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. */
-  bold(text: string): string;
-  dim(text: string): string;
-  /** Lines of a QR code in white on black, whatever the colours of the terminal. */
-  code(lines: string): string;
-  /** Text in one of the 256 colours of a terminal. */
-  tint(text: string, colour: number): string;
-}
+export type Output = ReturnType<typeof createOutput>;
 
 /** Thrown by `Output.write` when the reader has ended (`mobility … | head`). The exit code is then 0. */
 export class OutputClosed extends Error {
@@ -89,45 +57,66 @@ export interface OutputOptions {
   flags: { json: boolean; quiet: boolean };
 }
 
-export function createOutput({ stdout, stderr, env, flags }: OutputOptions): Output {
+/** Data go to standard output, notes and progress to standard error. */
+export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const isTerminal = stdout.isTTY === true;
   const marked = (text: string, on: number | string, off: number): string =>
     isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   let spinning = silent;
+  /**
+   * Writes data, and waits for a slow reader. Throws `OutputClosed` if the reader has ended, and `MOBILITY_OUTPUT` if
+   * writing fails, for example because the disk is full.
+   */
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       spinning.done();
       stdout.write(text, (error) => (error == null ? resolve() : reject(writeError(error))));
     });
+  const line = (text: string): Promise<void> => write(`${shownText(text)}\n`);
   return {
-    get json() {
+    get json(): boolean {
       return flags.json;
     },
-    get quiet() {
+    get quiet(): boolean {
       return flags.quiet;
     },
+    /** Columns of the terminal, at most 100; 80 if standard output is not a terminal. */
     columns: isTerminal ? Math.min(stdout.columns || 80, 100) : 80,
     write,
-    line: (text) => write(`${shownText(text)}\n`),
-    result: (value, text) => {
-      const shown = flags.json ? JSON.stringify(value, renameUuid, 2) : typeof text === 'function' ? text() : text;
-      return shown === '' ? Promise.resolve() : write(`${shownText(shown.replace(/\n+$/, ''))}\n`);
+    line,
+    /**
+     * Writes the result of a command: `value` as JSON with `--json`, else `text`. Control characters in `text` have no
+     * effect, except those from `bold`, `dim`, `tint` and `code`. `value` must not be a list, so that fields can be
+     * added later. The `uuid` of a user becomes `user_id`. Resolves like `write`.
+     */
+    result: async <T extends object>(
+      value: T extends readonly unknown[] ? never : T,
+      text: string | (() => string),
+    ): Promise<void> => {
+      const makeText = typeof text === 'function' ? text : () => text;
+      const shown = flags.json ? JSON.stringify(value, renameUuid, 2) : makeText();
+      if (shown !== '') await line(shown.replace(/\n+$/, ''));
     },
-    note: (text) => {
+    /** Writes a remark for people. */
+    note: (text: string): void => {
       spinning.done();
       if (!flags.quiet) stderr.write(`${shownText(text)}\n`);
     },
-    // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
-    progress: (text) => {
+    /** Starts a spinner on a terminal, until something else is written or the command ends; nothing elsewhere. */
+    progress: (text: string): Progress => {
+      // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
       spinning = stderr.isTTY && stderr.columns && !flags.quiet ? spinner(text, stderr, color) : silent;
       return spinning;
     },
-    endProgress: () => spinning.done(),
-    bold: (text) => marked(text, 1, 22),
-    tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
-    code: (lines) => (isTerminal ? lines.replace(/^.*$/gm, '\u001b[38;5;231;48;5;16m$&\u001b[39;49m') : lines),
-    dim: (text) => marked(text, 2, 22),
+    endProgress: (): void => spinning.done(),
+    /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. `colour`: one of 256. */
+    bold: (text: string): string => marked(text, 1, 22),
+    dim: (text: string): string => marked(text, 2, 22),
+    tint: (text: string, colour: number): string => marked(text, `38;5;${colour}`, 39),
+    /** Lines of a QR code in white on black, whatever the colours of the terminal. */
+    code: (lines: string): string =>
+      isTerminal ? lines.replace(/^.*$/gm, '\u001b[38;5;231;48;5;16m$&\u001b[39;49m') : lines,
   };
 }
 

@@ -4,31 +4,24 @@ import type { CommandContext } from './context.ts';
 import { pipelineOptions } from './pipeline-options.ts';
 import { WorkerEnded, workerPool, workForParent } from './worker-pool.ts';
 
-/** Worker processes that run the pipeline for one user at a time. */
-export interface PipelinePool {
-  /**
-   * Runs the pipeline for a user. A user whose process ended is reported as `busy`: the lease of that process has to
-   * expire first. Throws if a process ends before it is ready. `reanalyseFrom`: see `PipelineOptions`; the report then
-   * has the changed trips.
-   */
-  run(userId: string, reanalyseFrom?: number): Promise<UserReport>;
-  /** How processes ended that were working on a user, since the last call: signals or exit codes. */
-  takeLost(): string[];
-  /** Resolves when all processes have ended. */
-  stop(): Promise<void>;
-}
+export type PipelinePool = ReturnType<typeof pipelinePool>;
 
 interface Task {
   userId: string;
   reanalyseFrom?: number | undefined;
 }
 
-/** `words`: flags for the processes. */
-export function pipelinePool(context: CommandContext, words: readonly string[]): PipelinePool {
+/** Worker processes that run the pipeline for one user at a time. `words`: flags for the processes. */
+export function pipelinePool(context: CommandContext, words: readonly string[]) {
   const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words]);
   let lost: string[] = [];
   return {
-    async run(userId, reanalyseFrom) {
+    /**
+     * Runs the pipeline for a user. A user whose process ended is reported as `busy`: the lease of that process has to
+     * expire first. Throws if a process ends before it is ready. `reanalyseFrom`: see `PipelineOptions`; the report
+     * then has the changed trips.
+     */
+    async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
       try {
         return await pool.run({ userId, reanalyseFrom });
       } catch (error) {
@@ -39,7 +32,8 @@ export function pipelinePool(context: CommandContext, words: readonly string[]):
         return unfinished(context, userId, error.how);
       }
     },
-    takeLost() {
+    /** How processes ended that were working on a user, since the last call: signals or exit codes. */
+    takeLost(): string[] {
       const taken = lost;
       lost = [];
       return taken;

@@ -5,27 +5,24 @@ import { rounded } from './receiver.ts';
 
 type RowType = 'sensor-data' | 'message' | 'rw-document';
 
-/** The local store of a simulated phone. */
-export interface Notebook {
-  /** Writes a row. Rows of one key always get different `write_ts`. */
-  write(type: RowType, key: string, writeTs: number, data: JsonObject): void;
-  /** All rows in ascending order of `write_ts`. */
-  entries(): Entry[];
-}
+export type Notebook = ReturnType<typeof openNotebook>;
 
-export function openNotebook(platform: 'android' | 'ios', zone: string): Notebook {
+/** The local store of a simulated phone. */
+export function openNotebook(platform: 'android' | 'ios', zone: string) {
   const written: Entry[] = [];
   const lastOf = new Map<string, number>();
   const digits = platform === 'android' ? 3 : 5;
   return {
-    write: (type, key, writeTs, data) => {
+    /** Writes a row. Rows of one key always get different `write_ts`. */
+    write: (type: RowType, key: string, writeTs: number, data: JsonObject): void => {
       const write_ts = rounded(Math.max(writeTs, (lastOf.get(key) ?? 0) + 0.001), digits);
       lastOf.set(key, write_ts);
       const metadata: Metadata = { key, type, platform, write_ts, read_ts: 0, time_zone: zone };
       if (platform === 'ios') metadata.plugin = 'none';
       written.push({ metadata, data });
     },
-    entries: () => written.toSorted((a, b) => a.metadata.write_ts - b.metadata.write_ts),
+    /** All rows in ascending order of `write_ts`. */
+    entries: (): Entry[] => written.toSorted((a, b) => a.metadata.write_ts - b.metadata.write_ts),
   };
 }
 

@@ -1,25 +1,20 @@
 import { randomNumbers } from '../util/random-numbers.ts';
 
-export interface Random {
-  /** A number of at least 0 and below 1. */
-  next(): number;
-  between(low: number, high: number): number;
-  /** True with probability `p`. */
-  chance(p: number): boolean;
-  pick<T>(items: readonly T[]): T;
-  /** A number from the normal distribution around 0. */
-  normal(deviation: number): number;
-}
+export type Random = ReturnType<typeof seededRandom>;
 
 /** The same seed gives the same numbers on every machine. Other seeds give unrelated numbers. */
-export function seededRandom(...seed: readonly (string | number)[]): Random {
+export function seededRandom(...seed: readonly (string | number)[]) {
   const next = randomNumbers(hash(JSON.stringify(seed))); // 32 bits are enough for a day of one phone
   return {
+    /** A number of at least 0 and below 1. */
     next,
-    between: (low, high) => low + (high - low) * next(),
-    chance: (p) => next() < p,
-    pick: (items) => items[Math.floor(next() * items.length)]!,
-    normal: (deviation) => deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()),
+    between: (low: number, high: number): number => low + (high - low) * next(),
+    /** True with probability `p`. */
+    chance: (p: number): boolean => next() < p,
+    pick: <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)]!,
+    /** From the normal distribution around 0. */
+    normal: (deviation: number): number =>
+      deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()),
   };
 }
 
