@@ -3,17 +3,11 @@ import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
 import { modeClass } from '../model/modes.ts';
 import { carriedTransit } from './carried-transit.ts';
-import { caseNames, type RecordedCase, readCase } from './cases.ts';
+import { caseNames, type RecordedCase, readCase, type Truth } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 
 /** A scored case, with the properties by which cases are grouped. */
-export interface ScoredCase {
-  name: string;
-  platform: string;
-  regime: string;
-  timeline: string;
-  score: CaseScore;
-}
+export type ScoredCase = Pick<Truth, 'platform' | 'regime' | 'timeline'> & { name: string; score: CaseScore };
 
 /** The trips that the analysis finds in a case. */
 export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {

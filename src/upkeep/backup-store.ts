@@ -6,10 +6,7 @@ import { onEngine } from '../store/open.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
-interface Sizes {
-  bytes: number;
-  rows: number;
-}
+type Sizes = { bytes: number; rows: number };
 
 /**
  * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and compares the checksums

@@ -14,11 +14,7 @@ import { coarseCell } from '../transit/network.ts';
 /** A feed as `mobility transit` lists it. */
 export type ListedFeed = { id: string } & FeedFacts;
 
-export interface FeedFinding {
-  id: string;
-  name: string;
-  problem: string;
-}
+type FeedFinding = Pick<ListedFeed, 'id' | 'name'> & { problem: string };
 
 /**
  * Finds problems of the feeds. `today`: a day such as `2024-03-08`. The findings reveal no area that a person visited.

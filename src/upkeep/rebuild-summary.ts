@@ -13,15 +13,10 @@ export interface DayChange {
 }
 
 /** The changes of all users. The size of the summary does not depend on the number of users. */
-export interface RebuildSummary {
+export interface RebuildSummary extends Omit<DayChange, 'user_id' | 'day'> {
   users: number;
   users_changed: number;
   days_changed: number;
-  added: number;
-  removed: number;
-  changed: number;
-  before: ByMode;
-  after: ByMode;
   /** The 10 days with the most metres that were added, removed or got another mode; the largest change first. */
   worst: DayChange[];
 }
