@@ -9,7 +9,7 @@ export function withErrorFilter<Args extends unknown[], Opts extends OptionValue
     .option('--app-version <version>', 'only errors of people whose app has this version', filterArgument);
 }
 
-/** The result when no error is selected. A mistyped value of a flag selects none. */
+/** The text when no error is selected, perhaps because the value of a flag is mistyped. */
 export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter): string =>
   (key ?? reason ?? platform ?? appVersion) === undefined
     ? 'no errors'
