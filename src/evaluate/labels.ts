@@ -98,10 +98,8 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   return labels;
 }
 
-function addMetres(
-  label: Label,
-  { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence }: Section,
-): void {
+function addMetres(label: Label, section: Section): void {
+  const { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence } = section;
   const seconds = overlap(label, { start, end });
   if (seconds === 0) return;
   const mode = compareClass(modeClass(sensed_mode));

@@ -49,15 +49,13 @@ const outside: ReadonlySet<unknown> = new Set(['before the first location', 'not
 
 /** Explains the long gaps of a day, with the entries that the phone sent for that time; null: there are none. */
 export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
-  const {
-    days: [observed],
-  } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
-  const [from, to] = [observed!.from + waking.from, observed!.from + waking.to];
+  const { days } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
+  const { spans, zone, from: midnight } = days[0]!;
+  const [from, to] = [midnight + waking.from, midnight + waking.to];
   const isGap = (span: TimeSpan): boolean =>
     span.reason !== null && !outside.has(span.reason) && Math.min(span.to, to) - Math.max(span.from, from) >= longGap;
-  const gaps = observed!.spans.filter(isGap);
+  const gaps = spans.filter(isGap);
   if (gaps.length === 0) return null;
-  const { zone } = observed!;
   const name = quotedName(user.user_email);
   const excluded = gaps.filter(({ reason }) => reason === 'taken out');
   if (excluded.length > 0) {

@@ -81,13 +81,9 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
 }
 
 /** A finding about a whole table. Empty: the whole store. */
-const findingAbout = (table: string, problem: string): Finding => ({
-  user_id: null,
-  table,
-  row: '',
-  problem,
-  cure: restore,
-});
+function findingAbout(table: string, problem: string): Finding {
+  return { user_id: null, table, row: '', problem, cure: restore };
+}
 
 /** Returns the message of an error about damage, so that the other parts of the check continue. Throws other errors. */
 function damageOf(error: unknown): string[] {

@@ -33,10 +33,8 @@ async function write(
   const { uuid } = await context.findUser(name);
   const day = await resolveDay(context, { uuid }, asked);
   const store = await context.store();
-  const {
-    days: [observed],
-  } = await readObservedDays(store, uuid, { from: day, to: day });
-  const range = { from: observed!.from, to: observed!.to };
+  const { days } = await readObservedDays(store, uuid, { from: day, to: day });
+  const range = { from: days[0]!.from, to: days[0]!.to };
   const found = await store.timeseries.find(uuid, { time: 'ts', keys: bundleKeys, ...range, limit: 1 });
   if (found.entries.length === 0) {
     const text = `expected a day with entries, found none on ${day}: \`mobility days --user ${name}\` lists the days`;
@@ -44,13 +42,8 @@ async function write(
   }
   const trips = await readTripsWithin(store, uuid, range);
   context.output.progress('moving the day');
-  const { now } = context;
-  const { bundle, differences } = await findCase(
-    store,
-    uuid,
-    { day, range, trips },
-    { now, signal: context.interruptible() },
-  );
+  const tools = { now: context.now, signal: context.interruptible() };
+  const { bundle, differences } = await findCase(store, uuid, { day, range, trips }, tools);
   const { files, entries } = await writeCase(out, bundle);
   const rows = differences.map(({ most_s, metres, isAlike }, i) => {
     const near = isAlike ? 'same' : 'differs';

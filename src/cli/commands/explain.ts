@@ -63,11 +63,8 @@ function draftText(completeUntil: number | null, zone: string): string {
   return `draft since ${time}: the user arrived then, and later data may still change what follows; ${settles}`;
 }
 
-function partText(
-  { kind, from, to, zone, title, reasons }: ExplainedPart,
-  bold: (text: string) => string,
-  width: number,
-) {
+function partText(part: ExplainedPart, bold: (text: string) => string, width: number): string {
+  const { kind, from, to, zone, title, reasons } = part;
   const lines = reasons.flatMap(({ about, rule, text, readings = [] }) => [
     ...wrapped(`${rule === null ? '' : `[${rule}] `}${text}`, width - indent).map((line, i) => [
       i === 0 ? about : '',
