@@ -236,7 +236,7 @@ async function exportFiles(
   }
 }
 
-/** Makes the parts of people, in several processes. Leaves out people with damaged rows, and throws if all have some. */
+/** Makes the parts of people, in several processes. Leaves out people with damaged rows; throws if all have some. */
 async function partsOfPeople(
   context: CommandContext,
   { workers = 1 }: Options,
