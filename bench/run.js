@@ -15,6 +15,7 @@ const measurements = {
   idle: async () => (await import('./idle.js')).idle(),
   composite: async () => (await import('./composite.js')).composite(),
   beside: async () => (await import('./beside.js')).beside(),
+  archive: async () => (await import('./archive.js')).archive(),
   erase: async () => (await import('./erase.js')).erase(),
   attack: async () => (await import('./attack.js')).attack(),
   scale: async () =>
