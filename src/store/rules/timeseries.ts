@@ -108,8 +108,9 @@ async function readFacts(
 
 const chunksAtOnce = 64;
 
-/** The most heads of chunks that one statement reads. A month has some 31 chunks of one key. */
+/** The most heads of chunks that one statement reads; the first statement for a page with few entries reads fewer. */
 const headsAtOnce = 200;
+const headsOfShortPage = 64; // a month has some 31 chunks of one key
 
 /**
  * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
@@ -122,7 +123,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
   const ofKeys = keys && { key: { in: [...new Set(keys)] } };
   const bound = { from: from - longest(time, from), to };
   const pending: Head[] = [];
-  for (let limit = headsAtOnce; ; ) {
+  for (let limit = query.limit < entriesAhead ? headsOfShortPage : headsAtOnce; ; ) {
     const where = { user, ...ofKeys, ...which, [low]: { gte: bound.from, lte: bound.to }, [high]: { gte: from } };
     const order = [descending ? `-${low}` : low] as Query<ChunkRow>['order'];
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
@@ -143,6 +144,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
       yield pending.splice(0, ready < 0 ? pending.length : ready);
     }
     if (isLast) return;
+    limit = Math.max(limit, headsAtOnce);
     if (descending) bound.to = edge!;
     else bound.from = edge!;
   }
