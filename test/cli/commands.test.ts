@@ -610,8 +610,7 @@ describe('erase', () => {
   });
 
   it('of several users skips one whom another process holds, and ends with 3', async () => {
-    const { run, withUser } = await freshProgram();
-    for (const name of ['ada', 'ben', 'cem']) await run(['users', 'add', name]);
+    const { run, withUser } = await freshProgram('ada', 'ben', 'cem');
     await withUser('ben', (store, uuid) => store.leases.acquire(uuid, 'a pipeline', 60));
     const names = ['--user', 'ada', '--user', 'ben', '--user', 'cem'];
     const { code, json } = await run(['erase', ...names, '--yes', '--json']);

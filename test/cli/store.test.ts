@@ -40,8 +40,7 @@ it('check names the user, the row and the remedy of damage, and exits with 3', a
 });
 
 it('check of one user reads their rows only; leaving rows out needs a user', async () => {
-  const { run, folder } = await freshProgram();
-  for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
+  const { run, folder } = await freshProgram('ada', 'ben');
   const [ada, ben] = (await run(['users', 'list', '--json'])).json<{ users: { user_id: string }[] }>().users;
   changeRow(join(folder, 'store'), ada!.user_id, ['accounts', 'state'], garbage);
   const findings = async (...args: string[]) =>

@@ -187,8 +187,7 @@ describe('users list', () => {
   });
 
   it('lists users who requested their erasure on their page', async () => {
-    const { run, withUser } = await freshProgram();
-    for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
+    const { run, withUser } = await freshProgram('ada', 'ben');
     await withUser('ben', (store, uuid) => store.profiles.merge(uuid, { erasure_asked_ts: 1_720_000_000 }));
     const { users } = (await run(['users', 'list', '--asked-erasure', '--json'])).json<{ users: object[] }>();
     expect(users).toEqual([expect.objectContaining({ user_email: 'ben' })]);
