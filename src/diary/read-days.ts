@@ -143,13 +143,13 @@ async function* readRange<Link extends BriefRecord>(
   const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
   const causes = [...fixed, ...read.clocks];
   const { days, links } = await readDaysWithLinks(store, userId, { ...range, causes }, readLinks);
-  const trips = links.filter<Link & TripLink>(isTrip);
+  const trips = links.filter<Link & BriefTripLink>(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
   const stays = findStays(trips);
   for (const observed of days) {
     const records = links.filter(({ day }) => day === observed.day);
-    const own = records.filter<Link & TripLink>(isTrip);
+    const own = records.filter<Link & BriefTripLink>(isTrip);
     const flagged = [
       ...flagDay(observed, own.length, inputs),
       ...own.flatMap(({ trip }) => [
@@ -167,11 +167,11 @@ function inAnalysedMode(flagged: Flagged, { sections }: BriefTrip): Flagged {
   return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };
 }
 
-type TripLink = BriefRecord & { trip: BriefTrip };
+type BriefTripLink = BriefRecord & { trip: BriefTrip };
 
-const isTrip = <Link extends BriefRecord>(link: Link): link is Link & TripLink => link.trip !== null;
+const isTrip = <Link extends BriefRecord>(link: Link): link is Link & BriefTripLink => link.trip !== null;
 
-function findStays(links: readonly TripLink[]): FlaggedStay[] {
+function findStays(links: readonly BriefTripLink[]): FlaggedStay[] {
   return links.flatMap(({ trip, end_ts: from }, i) => {
     const next = links[i + 1];
     if (next === undefined) return [];
