@@ -36,12 +36,15 @@ const units = [1e3, 1e6];
 /** The packed text with the facts of its entries before it, if there are any. */
 export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
   const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
-  const unit = facts && units.find((unit) => facts.times.every((ts) => isWhole(ts, unit)));
-  if (!facts || !unit) return packed;
+  if (facts === null) return packed;
   const { times, ...rest } = facts;
-  const steps = packTimes(times, unit);
-  const head = Buffer.from(JSON.stringify({ ...rest, unit, bytes: steps.length } satisfies Head));
-  return head.length > mark ? packed : Buffer.concat([Buffer.of(mark, head.length), head, Buffer.from(steps), packed]);
+  for (const unit of units) {
+    const steps = packTimes(times, unit);
+    if (steps === null) continue;
+    const head = Buffer.from(JSON.stringify({ ...rest, unit, bytes: steps.length } satisfies Head));
+    return head.length > mark ? packed : Buffer.concat([Buffer.of(mark, head.length), head, steps, packed]);
+  }
+  return packed;
 }
 
 /** Splits the bytes of a chunk. `facts`: reads the facts; null: the chunk has none. */
@@ -69,23 +72,22 @@ function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts 
   return facts;
 }
 
-const isWhole = (ts: number, unit: number): boolean => {
-  const whole = Math.round(ts * unit);
-  return whole >= 0 && whole <= Number.MAX_SAFE_INTEGER && whole / unit === ts;
-};
-
-/** The differences between times, in bytes of 7 bits, the lowest first. */
-function packTimes(times: readonly number[], unit: number): number[] {
-  const bytes: number[] = [];
-  let before = 0;
+/**
+ * The differences between ascending times, in bytes of 7 bits, the lowest first; null: a time is no whole number of
+ * steps.
+ */
+function packTimes(times: readonly number[], unit: number): Uint8Array | null {
+  const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits
+  let [length, before] = [0, 0];
   for (const ts of times) {
     const whole = Math.round(ts * unit);
+    if (!(whole >= 0 && whole <= Number.MAX_SAFE_INTEGER && whole / unit === ts)) return null;
     let step = whole - before;
-    for (; step >= 128; step = Math.floor(step / 128)) bytes.push(128 + (step % 128));
-    bytes.push(step);
+    for (; step >= 128; step = Math.floor(step / 128)) bytes[length++] = 128 + (step % 128);
+    bytes[length++] = step;
     before = whole;
   }
-  return bytes;
+  return bytes.subarray(0, length);
 }
 
 function unpackTimes(bytes: Uint8Array, unit: number): number[] {
