@@ -89,7 +89,8 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
     if (row.token !== '') checkedToken(row.token);
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
     const owner = known && (await store.users.byUuid(known.user_id));
-    if (owner && owner.user_email !== email) throw usageError('the token belongs to another account');
+    if (owner && owner.user_email !== email)
+      throw usageError('expected a new token or one of this account, found one of another account');
     const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     if (row.token !== '' && known === null) {
       const token = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };

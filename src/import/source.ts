@@ -57,7 +57,7 @@ const reasons: Record<string, string> = {
   ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  ENOTDIR: 'a part of the path is no folder',
+  ENOTDIR: 'a part of the path is not a folder',
   ELOOP: 'its links lead in a circle',
 };
 
@@ -103,7 +103,7 @@ async function sourceFile(
 
 /**
  * The encoding of a text: UTF-16 if it begins with a byte order mark or has zeros, else Windows-1252. null: it is in
- * UTF-8, or it is no text.
+ * UTF-8, or it is not text.
  */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);

@@ -178,7 +178,7 @@ const reasons: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
+  ENOTDIR: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
   EDQUOT: 'the quota is used up',

@@ -24,9 +24,9 @@ const types: Partial<Record<TileType, string>> = {
   [TileType.Jpeg]: 'image/jpeg',
   [TileType.Webp]: 'image/webp',
 };
-/** The most bytes of an unpacked directory, and of a tile or the metadata. */
+/** The maximum size of an unpacked directory, and of a tile or the metadata. */
 const maxBytes = { directory: 1 << 20, part: 4 << 20 };
-/** The most cached parts: the header, the root directory, and the directories that were used last. */
+/** The maximum number of cached parts: the header, the root directory, and the directories that were used last. */
 const maxCached = 10;
 
 /** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is not a PMTiles file of raster tiles. */
@@ -55,7 +55,7 @@ async function readTiles(file: FileHandle): Promise<Tiles> {
   const type = types[tileType];
   if (type === undefined) throw new Error('its tiles are not raster images');
   checkCompression(header.tileCompression);
-  if (maxZoom > 26) throw new Error(`zoom ${maxZoom} is more than 26`);
+  if (maxZoom > 26) throw new Error(`it has zoom level ${maxZoom}, which is above 26`);
   return {
     type,
     minZoom,
@@ -73,7 +73,7 @@ async function readTiles(file: FileHandle): Promise<Tiles> {
 const sourceOf = (file: FileHandle, size: number): Source => ({
   getKey: () => 'tiles',
   async getBytes(offset, wanted) {
-    if (wanted > maxBytes.part) throw new Error(`a part of ${wanted} bytes is too large`);
+    if (wanted > maxBytes.part) throw new Error(`a part has ${wanted} bytes, more than ${maxBytes.part}`);
     // The reader of the header asks for more bytes than a short file has.
     const length = offset === 0 ? Math.min(wanted, size) : wanted;
     const data = new ArrayBuffer(length);
@@ -94,7 +94,7 @@ const decompressUpTo =
 
 function checkCompression(compression: Compression): void {
   if (compression !== Compression.None && compression !== Compression.Gzip)
-    throw new Error('it has another compression than gzip');
+    throw new Error('its compression is not gzip');
 }
 
 /** The text of `attribution`, which may be HTML. */

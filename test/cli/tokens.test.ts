@@ -213,8 +213,8 @@ describe('studies', () => {
     await create('west', 'east', 'north');
     await run(['study', 'tokens', 'walk', '--subgroup', 'east', '--count', '7']);
     const { code, stderr } = await create('west');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('expected also --subgroup east (7 people)')]);
-    // Who names none changes none.
+    expect([code, stderr]).toEqual([2, expect.stringContaining('found no --subgroup east (7 people)')]);
+    // Without --subgroup, the subgroups stay unchanged.
     expect((await create()).stderr).toBe('the study existed: settings replaced\n');
     expect((await create('east')).stderr).toContain('subgroups: west, east, north before, now east');
   });

@@ -174,7 +174,7 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
   return [table([header, ...rows, ...total], [2, 3, 4, 5, 6, 7]), ...lines, ...others].join('\n');
 }
 
-/** The most lines of one kind in the text. `--json` has all. */
+/** The text has at most this many lines of one kind. `--json` has all. */
 const maxRows = 20;
 
 const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;
@@ -184,7 +184,7 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
   if (options.user !== undefined && namePeople && report.users.length === 0 && !report.parts.some(hasTrouble)) {
     throw new MobilityError(
       'MOBILITY_USER_UNKNOWN',
-      `expected data of ${JSON.stringify(options.user)}, found none in the data that was read`,
+      `expected data of ${JSON.stringify(options.user)} in the sources, found none: check the name`,
     );
   }
   if (!report.parts.some(hasTrouble)) return {};

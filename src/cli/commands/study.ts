@@ -129,7 +129,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
   if (lost.length === 0) return;
   const close = `\`mobility study close ${before.name}\` stops new people from joining`;
-  throw usageError(`expected also ${found}: a subgroup that has members stays; ${close}`);
+  throw usageError(`expected every subgroup that has members, found no ${found}: add what is missing; ${close}`);
 }
 
 /** The settings with names for people. */

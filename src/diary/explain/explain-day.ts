@@ -31,7 +31,7 @@ export interface Reason {
   readings?: PhoneReading[];
 }
 
-/** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was no trip. */
+/** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was not a trip. */
 export interface ExplainedPart {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
   from: number;
@@ -231,7 +231,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone reported that tracking was switched off',
   'no permission': 'the phone reported an error of tracking, such as a missing permission',
   'phone off': 'the phone had been off: it was started afterwards',
-  silent: `nothing came for more than ${durationText(gapLimits.longest)}. It is no stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
+  silent: `nothing came for more than ${durationText(gapLimits.longest)}. It is not a stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
   'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
   moved: `nothing came for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
   'nothing received': 'no later data were processed yet: none came, or they are pending',
