@@ -1,7 +1,7 @@
 // Rounds lengths, speeds and positions of the diary to steps that are finer than any phone measures.
 import type { Position } from '../model/trip.ts';
 
-/** Makes a function that rounds to so many decimals. It never returns minus zero, which JSON does not keep. */
+/** Makes a function that rounds to a number of decimals. It never returns minus zero, which JSON does not keep. */
 function roundedTo(decimals: number): (value: number) => number {
   const scale = 10 ** decimals;
   return (value) => Math.round(value * scale) / scale + 0;

@@ -57,7 +57,7 @@ export interface SegmentedTrip {
   end_ts: number;
   end: LatLon;
   sections: SegmentedSection[];
-  /** m of the path that the phone recorded, with the straight line from the stay before the trip */
+  /** m of the path that the phone recorded, including the straight line from the stay before the trip */
   recorded: number;
   /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
@@ -65,7 +65,7 @@ export interface SegmentedTrip {
   settledTs: number | null;
   /** The state after the trip. */
   resume: Resume;
-  /** Data time from which the next trips need entries. */
+  /** The next trips need only entries from this data time on. */
   needsFrom: number;
   source: string;
   evidence: TripEvidence;

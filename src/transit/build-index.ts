@@ -32,7 +32,7 @@ export interface FeedNotes {
 }
 
 const maxName = 200; // the index keeps at most this many characters of a name or an id
-/** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
+/** The maximum number of patterns of an index. A large agency has 500 to 3,000; the rarest are school trips. */
 const maxPatterns = 6_000;
 const shapeTolerance = 8; // m
 const day = 86_400;
@@ -250,7 +250,7 @@ async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMa
   }
 }
 
-/** Seconds of the service day. 24:00 and later times are on the next day. NaN: the text is no time. */
+/** Seconds of the service day. 24:00 and later times are on the next day. NaN: the text is not a time. */
 function secondsOf(text: string): number {
   const parts = /^\s*(\d{1,3}):([0-5]\d):([0-5]\d)\s*$/.exec(text);
   return parts === null ? Number.NaN : Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3]);

@@ -68,7 +68,7 @@ const mostEvidence = 6; // no match is certain (by hand)
 /** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
 const endSpread = 90;
 const gapSpeed = 3; // m/s; each second without a location adds this to the standard deviation
-const mostGapSpread = 300; // m; the most that time without a location adds, as below ground
+const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
 const lengthSpread = 0.25; // deviation of ln(length of the line between two stops / of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
@@ -104,7 +104,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-/** s; the least time between two kept locations, in which a bus travels 150 m. The last location is always kept. */
+/** s; the minimum time between two kept locations: a bus travels 150 m in it. The last location is always kept. */
 const thinSeconds = 15;
 
 function thinned(track: TransitRide['track']): TransitRide['track'] {
@@ -220,7 +220,7 @@ function bestPair(
   return best;
 }
 
-/** m by which an unknown path is longer than the straight line: roads take 1.2 times it in the mean. */
+/** m by which an unknown path is longer than the straight line: on average, roads are 1.2 times as long. */
 function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: number): number {
   const between = unknown.filter((edge) => edge >= from && edge < to);
   return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
@@ -238,7 +238,7 @@ function timeScore(seconds: number, { pattern, line }: NetworkPattern, from: num
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
   const x = Math.log(seconds / planned);
-  // Mean and deviation in a vehicle of the line and, after the minus, in another vehicle (by hand).
+  // Log likelihood ratio: a vehicle of the line (mean and deviation), against any other vehicle (by hand).
   if (!railKinds.includes(line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }

@@ -164,9 +164,9 @@ function toPath({ stops, shape }: NetworkPattern): PatternPath {
 const farthestStop = 250; // m; a shape with a stop farther away is of another route or direction
 
 /**
- * Finds the position of each stop on a shape by dynamic programming: positions in order along the shape, with the least
- * sum of squared distances from their stops. The nearest position of each stop would be wrong where a loop passes a
- * stop twice. null: the shape does not fit.
+ * Finds the position of each stop on a shape by dynamic programming: positions in order along the shape, with the
+ * smallest sum of squared distances from their stops. The nearest position of each stop would be wrong where a loop
+ * passes a stop twice. null: the shape does not fit.
  */
 function alongShape(
   stops: readonly LatLon[],

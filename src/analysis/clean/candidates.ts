@@ -26,12 +26,13 @@ import type { Doubt } from './outliers.ts';
 
 /** Thresholds of e-mission's dwell segmentation by time and by distance, unless a comment says otherwise. */
 export const candidateLimits = {
-  /** The user dwells if the locations of this many s, and so many last locations, lie within `timeDistance` m. */
+  // The user dwells if the locations of the last `timeThreshold` s, and the last `pointThreshold` locations, lie within
+  // `timeDistance` m.
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
   timeSlack: 30, // s; the oldest location of a dwell may be this much younger than `timeThreshold`
-  longestRestStep: 60, // s; after a trip, a near location this soon belongs to the same rest
+  longestRestStep: 60, // s; after a trip, a near location that follows this soon belongs to the same rest
   walkedOff: 250, // m within `timeThreshold` s: a slow walk, as receivers drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart

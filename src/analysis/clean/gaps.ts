@@ -1,4 +1,4 @@
-// Gaps: times in which a phone sent nothing although it should have. A silent phone at rest is no gap.
+// Gaps: times in which a phone sent nothing although it should have. A silent phone at rest is not a gap.
 //
 //   signs      o oo o o |rest                    o o o      o o          o oo o      o: location, reading or event
 //   time                 <-- 8 h, waits ------->       <20 min>  <2 h--->
@@ -23,7 +23,7 @@ type Phone = LastSeen['phone'];
 
 /** Thresholds, all by hand. */
 export const gapLimits = {
-  longest: 900, // s; a phone that moves sends more often than this, some also at rest
+  longest: 900, // s; a phone that moves sends more often than this, and some phones also do so at rest
   stay: 86_400, // s; the longest stay without an entry, because most people move within this time
   near: 1000, // m; a next location farther away shows a move; phones notice a departure late
   /** s; in a shorter gap, a phone without a state machine was at rest if the next location is within `same` m */
@@ -33,8 +33,8 @@ export const gapLimits = {
   /** Number of locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too. */
   reports: 3,
   unlocated: 300, // s; longer movement without a location is a gap; walkers indoors rest sooner
-  sure: 75, // 0 to 100; the least confidence of the readings that count for `unlocated`
-  apart: 90, // s; two such readings show continuous movement if they are no farther apart
+  sure: 75, // 0 to 100; the lowest confidence of the readings that count for `unlocated`
+  apart: 90, // s; two such readings show continuous movement if they are not farther apart
 };
 
 /**
@@ -137,7 +137,7 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
   return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
-/** Why a time without entries is a gap; null: it was a stay. `next`: the first location; `event`: that at its end. */
+/** Why a time without entries is a gap; null: it was a stay. `next`, `event`: the location or event that ends it. */
 function reasonOf(
   { phone, at, reports }: GapState,
   { from, to }: TimeRange,

@@ -1,4 +1,4 @@
-// Makes usable locations, motion readings and events of converted entries, in order and without repeats.
+// Makes usable locations, motion readings and events from converted entries, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
 import { isNowhere, type LatLon } from '../../model/geo/distance.ts';
 import { motionTypes, states, transitions } from '../../model/payloads.ts';
@@ -6,7 +6,7 @@ import { isTimeZone, maxTime } from '../../model/time.ts';
 import { isMoving, readingState } from '../motion-states.ts';
 import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
 
-/** How the phone samples: about every 30 s (`time`, Android), or every so many metres (`distance`, iOS). */
+/** How the phone samples: about every 30 s (`time`, Android), or after a fixed distance (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
 
 /** A usable location of the phone. */
@@ -214,7 +214,7 @@ export interface Ping {
 /** s; the longest time for which a phone repeats a location (by hand) */
 const longestRepeat = 7 * 86_400;
 
-/** Reads the ping in the entry of a location; null: the entry is no ping, or it has a speed. */
+/** Reads the ping in the entry of a location; null: the entry is not a ping, or it has a speed. */
 export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | null {
   if (typeof reported !== 'object' || reported === null || typeof ts !== 'number' || sensed_speed) return null;
   const { t, created_at = ts } = reported as { t?: unknown; created_at?: unknown };

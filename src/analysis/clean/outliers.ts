@@ -28,7 +28,7 @@ const limits = {
   away: 100, // m; a location this near to the previous one is never an outlier
   agreement: 180, // s; locations near each other for so long show a rest
   gap: 600, // s; after a longer gap the user may have rested
-  longestRun: 30, // the most consecutive locations that can be removed as unreachable
+  longestRun: 30, // at most this many consecutive locations are removed as unreachable
   reported: 120, // s; the phone may report a departure this long before or after the location
 };
 

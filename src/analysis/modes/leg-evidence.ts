@@ -107,7 +107,7 @@ export function collectEvidence(
   return evidence;
 }
 
-/** m from a leg's end to the last location before the next leg. A phone at rest sends nothing, so far means unseen. */
+/** m from a leg's end to the last location before the next leg. If it is far, a move in between was not recorded. */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
@@ -182,7 +182,7 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
 
 /**
  * The feature `ln wait`. From `stayed` s on, a factor that falls to 0 at `stay` s reduces the logarithm, because such a
- * long rest is rather a stay. So 1075 s and 105 s have the same feature.
+ * long rest is probably a stay. So 1075 s and 105 s have the same feature.
  */
 function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);

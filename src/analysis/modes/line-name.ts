@@ -8,10 +8,10 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/** The least share of one kind among rail lines for TRAM or SUBWAY; the least probability of a FERRY (by hand). */
+/** The lowest share of the kind among rail lines for TRAM or SUBWAY, and the lowest probability for FERRY (by hand). */
 const sureKind = 0.8;
-const leastNamed = 0.1; // the least probability of a line that is named (by hand)
-/** The least probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
+const leastNamed = 0.1; // a line with a lower probability is not named (by hand)
+/** The lowest probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
 const alternativeRatio = 0.22;
 
 /** Adds the line that was probably used to a mode. */

@@ -80,8 +80,8 @@ export interface ModeProbabilities {
 const n = modes.length;
 
 /**
- * Weights of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 takes it as it is. Fitted by
- * `tools/train/transit-weights.mjs` on recorded days and on simulated drives and bus rides along the lines of feeds:
+ * Weights of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 leaves it unchanged. Fitted
+ * by `tools/train/transit-weights.mjs` on recorded days and on simulated drives and bus rides along the lines of feeds:
  * for a bus, 0.7 to 1 are equally good there.
  */
 export const transitWeights = { bus: 1, train: 1.4 };

@@ -113,7 +113,7 @@ function confidenceCap(
   return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
-/** Makes the highest probability `most`: adds equal shares for all possible modes, or for vehicles if it is one. */
+/** Lowers the highest probability to `most`: adds equal shares for all possible modes, or for vehicles only. */
 function limitConfidence(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
   const p = Math.max(...probabilities);
   const isVehicle = probabilities.indexOf(p) >= vehicle;
@@ -139,7 +139,7 @@ function toMode(probabilities: readonly number[]): Mode {
 /** s; shortest and longest time between two locations that confirm a speed in `isConfirmedAt` (by hand) */
 const agreement = { least: 120, most: 3600 };
 
-/** True if two locations near an end of a section, at least `agreement.least` s apart, are not impossibly far apart. */
+/** True if the speed between a location next to `ts` and another one, `agreement` s earlier or later, is possible. */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {

@@ -59,7 +59,7 @@ const cellMargin = 29;
 
 export const cellWidth = featureNames.length;
 
-/** The most cells in a block: few enough for the processor's cache. */
+/** The maximum number of cells in a block: few enough for the processor's cache. */
 export const blockSize = 128;
 
 /** Consecutive cells with their features, cell after cell. */

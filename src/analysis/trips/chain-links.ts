@@ -1,4 +1,4 @@
-// Makes links of the trip chain of segmented trips: joins each trip to the place before it, or drops it.
+// Makes links of the trip chain from segmented trips: joins each trip to the place before it, or drops it.
 //
 //     segmented    08:10 home -> work 4 km    12:00 walk of 60 m       17:30 work -> home 4 km
 //     links        trip, starts at home       dropped 'too short'      trip, starts at work
@@ -52,7 +52,7 @@ export function nextLink(
   return { record, error };
 }
 
-/** The most raw places that a place lists. During months at home, a noisy receiver adds one for each dropped trip. */
+/** A place lists at most this many raw places. In months at home, a noisy receiver adds one for each dropped trip. */
 const mostRawPlaces = 100;
 
 /** Adds the raw place after a dropped trip to the place before it: in the diary the user did not leave that place. */

@@ -1,4 +1,4 @@
-// Makes journeys of the candidates of a group. A wait joins two candidates, a stay separates them, and a phantom is an
+// Makes journeys from the candidates of a group. A wait joins two candidates, a stay separates them, a phantom is an
 // error of the receiver.
 //
 //   candidates   |--walk--|     |---bus---|         |--walk--|      |.|
@@ -27,12 +27,12 @@ export const journeyLimits = {
   errand: 600, // s; a candidate is cut at rests this long
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
-  /** 0 to 100; a reading of movement with this confidence shows that a candidate is no phantom, see `phantomSpeed` */
+  /** 0 to 100; a candidate with a reading of movement of this confidence is not a phantom, see `phantomSpeed` */
   phantomConfidence: 50,
   noticedLate: 180, // s; earlier readings count, too, because phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
-  standing: 60, // m; a smaller one is always a phantom: receivers indoors err so much (physical)
-  lateNotice: 2500, // m; up to this, the path from the stay counts: a departure noticed late
+  standing: 60, // m; a smaller one is always a phantom: receivers indoors have such errors (physical)
+  lateNotice: 2500, // m; a shorter path from the stay counts: the phone noticed the departure late
 };
 
 /** Why two consecutive candidates are one journey or two. Stored with the trip. */
@@ -71,7 +71,7 @@ export interface GroupPart {
 
 export interface Journey extends GroupPart {
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
-  /** Why the stop after the journey is no wait; null: no movement follows in the group. */
+  /** Why the stop after the journey is not a wait; null: no movement follows in the group. */
   after: StopReason | null;
   phantom: boolean;
 }

@@ -1,4 +1,4 @@
-// Makes a trip of a journey: finds its bounds, and builds its sections with modes and paths, and the evidence for them.
+// Makes a trip from a journey: finds its bounds, and builds its sections with modes, paths, and the evidence for them.
 import { distance } from '../../model/geo/distance.ts';
 import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';

@@ -40,7 +40,7 @@ export const boundLimits = {
   silence: 300, // s; after a longer gap, an Android phone noticed the departure late
   awake: 45, // s; a phone awake this long before the movement noticed it in time (physical)
   // For a walk that an iPhone reports without locations:
-  walking: 0.3, // 0 to 1; the least share of walking among the readings of a cell
+  walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap in the walk
   walkingReach: 1200, // s; the walk may begin at most this long before the start
   // For a start that only an iPhone's readings show:

@@ -66,7 +66,7 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
-/** m of a path between two times that no location shows: before its first location, and in long gaps */
+/** The estimated length in m of a path between two times: of its part before the first location and in long gaps. */
 export function estimatedMetres(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {
@@ -101,7 +101,7 @@ export type Line = Pick<Section, 'coordinates' | 'altitudes' | 'times' | 'speeds
 
 const resampleInterval = 30; // s between vertices
 
-/** The most vertices of a line. A longer line, such as a night without locations, gets a wider interval. */
+/** The maximum number of vertices of a line. A longer line, such as a night without locations, has a wider interval. */
 const mostVertices = 20_000;
 
 /**
