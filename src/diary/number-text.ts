@@ -29,7 +29,7 @@ export function minuteText(ts: number, zone: string): string {
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
 }
 
-/** `12 minutes ago` and the like, for `ts` before `now`. */
+/** The time from `ts` to `now`, such as `12 minutes ago`. */
 export function agoText(ts: number, now: number): string {
   if (ts > now) return 'in the future';
   const days = Math.floor((now - ts) / 86_400);

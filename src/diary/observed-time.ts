@@ -202,8 +202,8 @@ function collectKnown({
 }: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // If a trip leads through a gap to its end, the trip's length includes the movement. A trip that ends within the gap
-  // was over before the user moved. A trip that a person added states the movement, even if it is over before.
+  // The length of a trip includes the movement in each gap that the trip covers to the end of the gap. A trip that ends
+  // within a gap was over before the user moved, unless a person added it: then it states the movement.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some((move) => move.from < to && (move.added ? move.to > from : move.to >= to));
   const gaps = collectGaps(source).map((one) =>
@@ -233,7 +233,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const cause = isStated ? undefined : causes.find(isAround);
     // While the clock was wrong, entries have wrong times, so no entry shows a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
-    // Within a trip, missing locations are no gap: it may lead through a tunnel.
+    // Within a trip, missing locations are not a gap: it may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);

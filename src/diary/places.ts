@@ -30,7 +30,7 @@ import {
 const limits = {
   reach: 150, // m; a stay farther away is another place
   count: 50, // m; side of the cells in which stays are counted
-  /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, other places try a smaller cell */
+  /** m; sizes of the cells for ids: the place with the most stays in a cell gets its id, others try a smaller cell */
   ids: [1500, 500, 150, 1],
   night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
@@ -51,7 +51,7 @@ export interface KnownPlace {
   first: number; // when the first stay began, seconds since the epoch
   letter: string; // `A` for the place of the first stay, then `B`; after `Z` numbers
   name: string | null; // the name that the person or an operator gave, or null
-  /** Probability of spending the next night here; null except for the place with most nights. */
+  /** Probability of spending the next night here; null except for the place with the most nights. */
   home: number | null;
 }
 
@@ -317,7 +317,7 @@ const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
     return one.kind === 'place_name' ? [one] : [];
   });
 
-/** The ends of a trip. */
+/** The fields of a trip that its stays are derived from. */
 export interface Ends {
   start_ts: number;
   end_ts: number;

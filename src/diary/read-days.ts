@@ -34,7 +34,7 @@ type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 /** The part of the store that days are derived from. */
 export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'> & Pick<ChainStore, 'corrections'>;
 
-const daysAtOnce = 31; // the most days whose trips are in memory at one time
+const daysAtOnce = 31; // at most this many days have their trips in memory at one time
 
 /** Reading one day reads the trips of about this many days around it. A shorter history is read at once. */
 const daysBeside = 6;

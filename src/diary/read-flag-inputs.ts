@@ -31,7 +31,7 @@ interface SourceLocation extends LatLon {
   accuracy: number;
 }
 
-/** What an entry says about flags. `at`: its time in the query that found it. */
+/** The fields of an entry that flags depend on. `at`: its time in the query that found it. */
 interface Sighting {
   at: number;
   write_ts: number;

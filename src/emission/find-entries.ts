@@ -20,7 +20,7 @@ export interface Selection {
   derived: { time: DerivedTime; from: number; to: number };
   suggestions: SuggestionSettings; // how labels are suggested in derived entries
   matches: (entry: Entry) => boolean;
-  max: number; // the most entries to return
+  max: number; // the maximum number of entries to return
   keep: 'first' | 'last' | 'sample';
 }
 

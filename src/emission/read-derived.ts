@@ -17,7 +17,7 @@ export type DerivedTime = 'write_ts' | 'ts' | 'start_ts' | 'end_ts' | 'enter_ts'
 
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
-const batchSize = 50; // the most elements in memory at one time, with their labels
+const batchSize = 50; // elements in memory at one time, with their labels
 
 /** Entries of `keys` with `time` in the range, both ends included, ascending. With `settings`, labels are suggested. */
 export async function* derivedEntries(

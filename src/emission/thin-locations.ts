@@ -8,7 +8,7 @@ export interface Vertex {
   position: Position;
 }
 
-/** The most locations: as in e-mission, and few enough for the memory of the app. */
+/** The maximum number of locations: as in e-mission, and few enough for the memory of the app. */
 const mostLocations = 100;
 
 /** All vertices of the trip. A vertex that two sections share appears once. */

@@ -5,12 +5,12 @@ import { add, compareCells, type Dimension, type Figures, type PersonTally, week
 
 /**
  * Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. Trips are
- * rounded to a multiple of the least number of people, kilometres and minutes to two significant digits. Figures per
+ * rounded to a multiple of the minimum number of people, kilometres and minutes to two significant digits. Figures per
  * observed day are computed from rounded figures; they are null if `observed_days` is null.
  */
 export interface DisclosedCell {
   cell: string;
-  /** Number of people, rounded down to a multiple of the least number. */
+  /** Number of people, rounded down to a multiple of the minimum number. */
   people_at_least: number;
   trips: number;
   km: number;
@@ -37,19 +37,19 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
-/** Observed s by UUID, then by weekday and together as `all`, without people who were not observed. */
+/** Observed time in s, by UUID, then by weekday and together as `all`. Without people who were not observed. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface Question {
   by: Dimension;
-  least: number; // the least number of people of a published figure
+  least: number; // the minimum number of people of a published figure
   occasion: string; // the text that the noise is derived from, such as the month
   /** The figures of all trips of each person. Default: the sum of the cells. */
   everybody?: ReadonlyMap<string, Figures>;
   observed?: ObservedTimes; // the observed times, also of people without trips
 }
 
-/** Default of the least number of people. */
+/** The default for the minimum number of people of a published figure. */
 export const usualLeast = 5;
 
 const mostOfOnePerson = 0.5; // the largest share of one person in a figure
@@ -154,7 +154,7 @@ function publishedDays(observed: ReadonlyMap<string, number>, least: number, occ
   return twoDigits(noisySum(parts, noiseOf(observed, occasion), figureNames.length) / 86_400);
 }
 
-/** The observed s of each person on the weekdays `names` (`all`: on all days), without people who were not observed. */
+/** The observed time in s of each observed person, on the weekdays `names` (`all`: on all days). */
 function observedOn(observed: ObservedTimes, names: readonly string[]): Map<string, number> {
   const on = (own: ReadonlyMap<string, number>) => names.reduce((sum, name) => sum + (own.get(name) ?? 0), 0);
   return new Map([...observed].flatMap(([person, own]) => (on(own) > 0 ? [[person, on(own)]] : [])));

@@ -48,7 +48,7 @@ export interface PersonMonth {
   tally: PersonTally;
   /** The figures of all trips. A trip with several modes counts once; null: there are no trips. */
   all: Figures | null;
-  /** Observed s by weekday, and together as `all`. */
+  /** Observed time in s, by weekday and together as `all`. */
   observed: ReadonlyMap<string, number>;
 }
 

@@ -18,7 +18,7 @@ export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday',
 
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
 
-/** The days that divide a cell's figures: Mondays for Monday, otherwise all, as each day may have any mode and hour. */
+/** The key of the observed days that a cell's figures are divided by: the weekday of the cell, otherwise all days. */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high

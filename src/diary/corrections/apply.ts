@@ -277,14 +277,14 @@ class CorrectedStretch {
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
-  /** The first time at or after `ts` that is no link's `chain_ts`. */
+  /** The first time at or after `ts` that is not the `chain_ts` of a link. */
   private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
     return free;
   }
 
-  /** Sets when the user arrived, unseen, where the first trip after `after` begins. */
+  /** Sets when an unrecorded move ended: at `ts` or later, where the first trip from `after` on begins. */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];

@@ -10,10 +10,10 @@ import { keys } from '../../model/keys.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
-/** The most corrections of a user, by hand: more than people make, and few enough to read whenever trips are read. */
+/** Limits for the corrections of a user (by hand): more than people make, and few enough for every read of trips. */
 export const mostCorrections = { active: 1000, inAll: 2000 };
 
-/** The most corrections that are read. It is above `inAll`, because an active correction can always be undone. */
+/** At most this many corrections are read. It is above `inAll`, because an active correction can always be undone. */
 const mostRead = mostCorrections.inAll + mostCorrections.active;
 
 /** The part of the store that has corrections. Without `usercache`, pending ones are ignored. */
@@ -88,7 +88,7 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-const mostOfDay = 100; // the most corrections about one UTC day (by hand: more than people make)
+const mostOfDay = 100; // corrections about one UTC day that count (by hand: more than people make)
 
 /**
  * The corrections that have effect, in order: neither undone ones nor undos. Of the corrections whose time begins on

@@ -2,7 +2,7 @@
 //
 //   walk 300 m, bus 4 km, walk 200 m    label "car"    -> the bus becomes a car: it is the only ride
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
-//   bus 4 km                            label "other"  -> unchanged: it is no mode
+//   bus 4 km                            label "other"  -> unchanged: it is not a mode
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';
 

@@ -14,7 +14,7 @@ export function inputTexts({ user_input, additions }: UserInput): Record<string,
   };
 }
 
-/** The most characters of one text, and of all notes about a trip. */
+/** The maximum number of characters of one text, and of all notes about a trip. */
 const mostShown = { text: 200, notes: 1000 };
 
 /** Like `inputTexts`, but cut, so that pages stay small. */

@@ -97,7 +97,7 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
-      // Between two trips are two places if the user moved from one to the other without being recorded.
+      // There are two places between two trips if the user moved from one to the other without being recorded.
       return combineInputs(found.filter((input) => isWithin(input, own, stay!)));
     },
   };

@@ -8,7 +8,7 @@ import { type LabelledTraits, type LabelSet, suggestedLabels, type TripTraits, t
 /** Labelled trips this long before and after a trip are used (by hand: habits change). */
 const reach = { before: 90 * day, after: 30 * day };
 
-/** Only the newest labelled trips and the newest labels are used, at most so many (by hand). */
+/** Only the newest labelled trips and the newest labels are used, at most these numbers (by hand). */
 const mostHabits = 100;
 const mostLabels = 400;
 

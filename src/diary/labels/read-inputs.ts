@@ -16,7 +16,7 @@ export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** The most characters of input that are read for one answer. A survey has some 10,000. */
+/** At most this many characters of input are read for one answer. A survey has about 10,000. */
 const mostOfAnswer = 8 * 1024 * 1024;
 
 /**
@@ -52,7 +52,7 @@ export async function readLastLabels(
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
-/** Entries to read at a time if their size is bounded: one entry may have some MiB. */
+/** Number of entries per read if the size of an answer is bounded: one entry may have several MiB. */
 const atOnce = 16;
 
 async function readNewest(

@@ -39,7 +39,7 @@ export interface SuggestionSettings {
   sureFrom: number;
 }
 
-/** Apps show labels from 55 %. They do not ask from 95 %, which some seven trips with the same labels reach. */
+/** Apps show labels from 55 %. They do not ask from 95 %, which about seven trips with the same labels reach. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
 export type TraitSource = Omit<TripOutline, 'chain_ts'>;

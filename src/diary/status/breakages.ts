@@ -40,8 +40,8 @@ export type StepName = keyof Steps;
 
 /**
  * States of people. `refused`: the server refuses the phone's calls, and it pushed nothing since. `unusable`: it
- * pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for some days.
- * `without_locations`: calls, but no location for some days. `behind`: entries have been pending for long, or runs
+ * pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for days.
+ * `without_locations`: calls, but no location for days. `behind`: entries have been pending for long, or runs
  * fail. `stopped`: the person ended the recording.
  */
 export type PersonState =

@@ -11,7 +11,7 @@ import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
-/** The states that need action, most urgent first. `never_began` counts only some days after the registration. */
+/** The states that need action, most urgent first. `never_began` counts only a few days after the registration. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 /** True for a state that needs action. */
@@ -60,7 +60,7 @@ export const usualSilentDays = 3;
 const longWait = 1.5 * day;
 /** s; a call with an unknown token counts as the person's only if they did not call for this long */
 const strangersWait = day;
-/** Fewer rejected entries than this are no fault: among thousands of entries some are normal. */
+/** Fewer rejected entries than this are not a fault: among thousands of entries, a few are normal. */
 const manyRejected = 10;
 
 /** Derives the status of a person from their stored figures. Pure, in constant time. */
@@ -113,7 +113,7 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
     : (findCallFault(figures, chain, options) ??
       findUnusable(figures, chain, options) ??
       findPutFault(figures, chain, options));
-  // That a person stopped the recording is no fault. But the run of entries that they sent before may fail.
+  // A recording that the person stopped is not a fault. But the run of entries that they sent before may fail.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
 }
