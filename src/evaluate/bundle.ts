@@ -155,7 +155,7 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
   return typeof latitude === 'number' && typeof longitude === 'number' ? { latitude, longitude } : null;
 }
 
-/** m; the least distance between any true and any moved location. */
+/** m; the minimum distance between any true and any moved location. */
 const apart = 100_000;
 
 /**

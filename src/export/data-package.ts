@@ -68,7 +68,7 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 };
 
 /**
- * The manifest as text. It omits JSON lines files without rows, because an empty file is no valid table. `versions`:
+ * The manifest as text. It omits JSON lines files without rows, because an empty file is not a valid table. `versions`:
  * the versions of the analysis (code and models) that made the trips; several if some people's next run is still due.
  * Primary and foreign keys are included only with our column names, and only for all days: an id may refer to a row of
  * another day.

@@ -95,7 +95,7 @@ const makers: Record<Collection, (store: Store, user: UserRecord) => AsyncGenera
   Stage_usercache: (store, user) => pushed(store.usercache, user, (entry) => entry),
   async *Stage_timeseries_error(store, { uuid }) {
     for await (const { id, entry, received_ts } of errorRows(store, uuid)) {
-      if (!isJsonObject(entry)) continue; // it is no object, so e-mission cannot store it
+      if (!isJsonObject(entry)) continue; // it is not an object, so e-mission cannot store it
       yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
     }
   },

@@ -30,7 +30,7 @@ export interface TripBatch {
   records: readonly KeptTrip[];
   /** The labels of the trips on the requested days. */
   labels: Labels;
-  /** The inputs of the flags of a part of their time; null in a coarse export, which hides flags. */
+  /** Returns the inputs of the flags in a part of the time of the trips; null in a coarse export, which hides flags. */
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 

@@ -40,7 +40,7 @@ const recordings: readonly FileFormat[] = [
   csv,
 ];
 
-/** The format of a recording; undefined: the file is no recording. */
+/** The format of a recording; undefined: the file is not a recording. */
 export async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
   for (const format of recordings) if (await format.recognises(file, {})) return format;
   return undefined;
@@ -61,8 +61,8 @@ export interface FoundParts {
 /**
  * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
  * every file in this format. `signal`: ends the search, which then throws or returns a part that reports a broken
- * archive. `mostSpooled`: the most bytes of archives that are unpacked to the temporary folder. Throws `MOBILITY_USAGE`
- * if a source does not exist, or if the only source has nothing to import.
+ * archive. `mostSpooled`: limit for the bytes of archives that are unpacked to the temporary folder. Throws
+ * `MOBILITY_USAGE` if a source does not exist, or if the only source has nothing to import.
  */
 export async function findParts(
   sources: readonly string[],

@@ -21,12 +21,12 @@ export class Spool {
   #file: number | null = null;
   #size = 0;
 
-  /** `most`: the most bytes of the file. */
+  /** `most`: the maximum size of the file in bytes. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Appends bytes and returns the new part. Throws `SourceBroken` beyond the most bytes. */
+  /** Appends bytes and returns the new part. Throws `SourceBroken` if the file would exceed its maximum size. */
   async append(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);

@@ -24,11 +24,11 @@ import { towns } from './town.ts';
 
 /** Problems of the last people of a study. The last person has the first problem. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
-const problemDays = 6; // twice as many as a person may be silent
+const problemDays = 6; // twice as long as people may be silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
 const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip
-/** Hours in which the first person switches tracking off: on the third last day, if there are ten days or more. */
+/** Hours in which the first person switches tracking off, on the third day from the end of ten days or more. */
 const offHours = [11, 15] as const;
 
 export interface Member {

@@ -1,4 +1,4 @@
-// Lets people import in turns: a process imports one file at a time, and an import takes up to some minutes.
+// Lets people import in turns: a process imports one file at a time, and an import takes up to several minutes.
 //
 //     ada imports    ben, cal ask: refused    ada ends, asks again: refused    ben asks: imports    cal, ada: refused
 

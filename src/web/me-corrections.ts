@@ -106,7 +106,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 
 /**
  * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. `length`: the length of the
- * trip is no number of km within the limits. null: the form is invalid.
+ * trip is not a number of km within the limits. null: the form is invalid.
  */
 export async function readStatement(
   { store, user, now }: PersonCall,

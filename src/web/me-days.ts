@@ -109,7 +109,7 @@ export async function readDay(
   };
 }
 
-const pathsReach = 30 * 86_400; // s before the end of a day of which the map shows the person's other trips
+const pathsReach = 30 * 86_400; // s; a map shows the person's other trips of this long up to the end of the day
 
 /** The lines of a person's other trips, the newest first. On the map they show streets. */
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {

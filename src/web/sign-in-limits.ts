@@ -3,12 +3,12 @@
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
-/** The most wrong passwords from one network within the window: for all accounts, and for one account. */
+/** The maximum number of wrong passwords from one network within the window: for all accounts, and for one account. */
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
 /**
- * The most passwords in the queue. `all`: of all known browsers, and the same number of all other callers. `ofOrigin`:
- * of one known browser or network. `ofUnknown`: of all callers without a known network.
+ * The maximum number of passwords in the queue. `all`: of all known browsers, and the same number of all other callers.
+ * `ofOrigin`: of one known browser or network. `ofUnknown`: of all callers without a known network.
  */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 

@@ -18,7 +18,7 @@ import {
   type WebRoute,
 } from './web.ts';
 
-const mostPersonDays = 2000; // one process makes them in some minutes
+const mostPersonDays = 2000; // one process makes them in a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 

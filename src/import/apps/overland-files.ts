@@ -18,7 +18,7 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** The most features, and characters, per call of `fromOverland`. The app sends at most 1000 features in a batch. */
+/** Limits for the features and characters per call of `fromOverland`. The app sends up to 1000 features at a time. */
 const batchSize = 1000;
 const batchLength = 1024 * 1024;
 

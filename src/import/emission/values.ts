@@ -2,7 +2,7 @@
 import { BSON } from 'mongodb';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 
-/** The usual form of a UUID that is given as 16 bytes or as 32 hex characters. null: the value is no UUID. */
+/** The usual form of a UUID that is given as 16 bytes or as 32 hex characters. null: the value is not a UUID. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
     // Subtype 3 has other byte orders in other languages. Python, which e-mission uses, writes it like subtype 4.
@@ -21,7 +21,7 @@ function dashed(hex: string): string | null {
   return parts === null ? null : parts.slice(1).join('-');
 }
 
-/** When an object id of MongoDB was made, seconds since the epoch. null: the value is no object id. */
+/** When an object id of MongoDB was made, seconds since the epoch. null: the value is not an object id. */
 export function idTime(value: unknown): number | null {
   const hex = value instanceof BSON.ObjectId ? value.toHexString() : isJsonObject(value) ? value.$oid : null;
   return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;

@@ -15,8 +15,8 @@ export interface JsonElement {
 }
 
 /**
- * The most bytes of an element. A longer one is skipped, so that the memory of an import does not depend on the file.
- * Parsed, an element may need twenty times as many bytes.
+ * The maximum size of an element in bytes. A longer one is skipped, so that the memory of an import does not depend on
+ * the file. Parsed, an element may need twenty times as many bytes.
  */
 export const maxElementBytes = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** The most characters that are read of a line, so that the memory of an import does not depend on the file. */
+/** At most this many characters of a line are read, so that the memory of an import does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
 /** The lines of a UTF-8 text, also empty ones, with their numbers from 1. Invalid bytes become U+FFFD. */

@@ -22,7 +22,7 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   for await (const { element, point, where, creator } of pointsIn(file, onBytes, ['trkpt', 'wpt'])) {
     counts[element === 'wpt' ? 'waypoints' : 'points'] += 1;
     if (element === 'wpt') continue;
-    const hdop = Number(point.hdop); // 0 to about 20 without a unit, so it is no accuracy in metres
+    const hdop = Number(point.hdop); // 0 to about 20 without a unit, so it is not an accuracy in metres
     const reported = Number.isFinite(hdop) ? { hdop } : {};
     yield locate(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
   }

@@ -125,7 +125,7 @@ function fitView(positions: readonly Position[]): View {
 }
 
 const widestTile = 256; // units
-/** The most tiles of a map. A map that needs more, because the file lacks low zoom levels, is drawn without tiles. */
+/** The maximum number of tiles. A map that needs more, because the file lacks low zoom levels, has no tiles. */
 const mostTiles = 36;
 
 /** The tiles that the drawing touches, each drawn between its corners. Web Mercator is nearly linear within a tile. */

@@ -76,7 +76,7 @@ export interface DayRow {
   flags: number;
 }
 
-/** The row of a day: its bar, its length, and the recorded share if it is not all. */
+/** The row of a day: its bar, the length of its trips, and the recorded share of the day if it is below 100 %. */
 export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;

@@ -9,7 +9,7 @@ import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
-/** The page as text. `least`: the least number of people behind each figure. */
+/** The page as text. `least`: the minimum number of people behind each figure. */
 export function reportPage(months: readonly MonthReport[], least: number): string {
   const t = textsFor();
   const { by } = months[0]!;
