@@ -1,4 +1,4 @@
-/** The most wrong, missing or extra letters of a near name. */
+/** A name is near if at most this many of its letters are wrong, missing or extra. */
 const mostWrong = 2;
 
 /** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */

@@ -14,8 +14,8 @@ import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
 /**
- * Entries per transaction: the most that a phone sends. A larger batch is stored in parts, so that other writers do not
- * wait for all of it.
+ * Entries per transaction: no phone sends more at a time. A larger batch is stored in parts, so that other writers do
+ * not wait for all of it.
  */
 export const maxTransactionEntries = 10_000;
 
@@ -35,7 +35,7 @@ export interface PutOptions {
   now: () => number;
   /** Gets a line for each entry (DEBUG), each rejected value (WARNING) and each put (INFO). Default: no log. */
   log?: Log;
-  /** The most entries and rejected values that get a line. Default: all. */
+  /** At most this many entries and rejected values get a line. Default: all. */
   mostLines?: number;
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;

@@ -5,7 +5,7 @@ import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 export interface PutCounts {
   inserted: number;
   updated: number;
-  /** The number of rejected values. Values that are no entries are also rejected. */
+  /** The number of rejected values. Values that are not entries are also rejected. */
   rejected: number;
 }
 

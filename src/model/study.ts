@@ -16,7 +16,7 @@ export interface StudySettings {
   joining: 'open' | 'list';
   /** False: new people cannot join. Members can still use the service. */
   open: boolean;
-  /** The most people who may join within an hour, and the most members. */
+  /** The maximum number of people who may join within an hour, and the maximum number of members. */
   hour_limit: number;
   total_limit: number;
   created_ts: number;

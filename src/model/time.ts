@@ -53,7 +53,7 @@ interface Zone {
   offsets: Map<number, number | null>;
 }
 
-const zones = new Map<string, Zone | null>(); // null: the name is no zone
+const zones = new Map<string, Zone | null>(); // null: no zone has this name
 let cachedOffsets = 0;
 
 function findZone(name: string): Zone | null {

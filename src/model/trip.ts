@@ -175,7 +175,7 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Time up to which events show the trip of the last location under way, without a gap; absent: no trip was. */
+  /** Events show that the trip of the last location continued up to this time, without a gap; absent: no open trip. */
   led?: number;
   /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;

@@ -20,10 +20,10 @@ import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 import { feedsDiffer } from './transit-feeds.ts';
 
-/** Most locations per stretch, unless the run sets another number, or a single trip has more. */
+/** The maximum number of locations per stretch, unless the run sets another one, or a single trip has more. */
 const defaultStretchSize = 5000;
 
-/** Locations of the first stretch. Most runs need no other. Each further stretch has twice as many, up to the most. */
+/** Locations of the first stretch. Most runs need no other. Each later stretch has twice as many, up to the maximum. */
 const firstStretchSize = 500;
 
 const entriesAtOnce = 500; // filtered locations per read, until one is found that is not excluded

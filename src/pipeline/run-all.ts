@@ -49,7 +49,7 @@ export interface AllReport {
   longest: { user_id: string; seconds: number } | null;
 }
 
-const mostListed = 20; // the most failed users in a report, and the most problems of a stage
+const mostListed = 20; // limit for the failed users in a report, and for the problems of a stage
 /** Users per query: few, so that the first begins soon, and the answer is not outdated when a user begins. */
 const pageSize = 100;
 /** s between two checks of a lease: short at first, because most runs end soon, then doubled up to 1. */

@@ -20,7 +20,7 @@ export interface ByteLimits {
   large: PoolLimits;
   strangers: PoolLimits;
   answers: PoolLimits;
-  /** The most large bodies that wait for room. */
+  /** The maximum number of large bodies that wait for room. */
   queue: number;
   /** ms in the queue after which a body is refused. */
   patience: number;
@@ -69,9 +69,9 @@ export interface BodyShare {
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
   /**
-   * Resolves when the call holds so many bytes in total. A body that becomes large may wait for room, but a large body
-   * that grows does not, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the caller
-   * leave no room, and with a 503 one if the pool is full.
+   * Resolves when the call holds this many bytes in total. A body that becomes large may wait for room, but a large
+   * body that grows does not, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the
+   * caller leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
   /** From now on the bytes count for this caller. Throws a 429 `Problem` if the caller's other bodies leave no room. */
@@ -211,7 +211,7 @@ export class ByteBudget {
 
   // ---------------------------------------------------------------- room
 
-  /** Which limit keeps a holder from having so many bytes: `part` of its owner, or `room` of the pool. null: none. */
+  /** Which limit keeps a holder from having this many bytes: `part` of its owner, or `room` of the pool. null: none. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, perNetwork } = this.#limits[pool];
     let [others, own] = [0, 0];

@@ -60,8 +60,8 @@ interface CallParts extends Pick<Call, 'network' | 'share'> {
 }
 
 /**
- * The most unauthenticated calls per minute that each process logs, successful calls included: a flood of calls must
- * not push other lines out of the log.
+ * Each process logs at most this many unauthenticated calls per minute, successful calls included: a flood of calls
+ * must not push other lines out of the log.
  */
 export const mostUnauthenticated = 60;
 

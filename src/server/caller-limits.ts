@@ -71,7 +71,7 @@ const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/** The most open calls and streamed answers of a caller. A phone has a few open calls, a parallel script has more. */
+/** Limits for the open calls and streamed answers of a caller. A phone has a few open calls, a parallel script more. */
 const mostOpen = { calls: 64, streams: 8 };
 
 const mostWebPages = 4; // pages and diaries of a caller that are made at the same time; further ones wait for a slot

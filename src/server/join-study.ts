@@ -12,8 +12,8 @@ import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
 /**
- * The most people who may join from one network within an hour, per process. A class behind one address can join, while
- * an attacker needs several networks to reach the 200 per hour of a study.
+ * The maximum number of people who may join from one network within an hour, per process. A class behind one address
+ * can join, while an attacker needs several networks to reach the 200 per hour of a study.
  */
 const joinsPerNetwork = 30;
 

@@ -23,9 +23,9 @@ export interface ServeOptions {
   port: number;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
-  /** The most connections open at once; idle ones are closed first. Default 5,000, which take about 100 MiB. */
+  /** The maximum number of open connections; idle ones are closed first. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
-  /** The most connections open at once from an address not in `proxies`. Default: a tenth of `maxConnections`. */
+  /** The maximum number of open connections from an address not in `proxies`. Default: a tenth of `maxConnections`. */
   maxPerAddress?: number;
   /** Addresses of proxies. Default: this machine and private networks. */
   proxies?: BlockList;

@@ -7,7 +7,7 @@ import type { BodyShare } from './byte-budget.ts';
 import { searchedLength, tokenAtEnd, tokenAtStart } from './find-token.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** The most decompressed bytes of a body that are read and parsed before its sender is authenticated. */
+/** At most this many decompressed bytes of a body are read and parsed before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
 const maxInflation = 100; // times that decompression may make a body larger; batches of phones become 10 times larger
@@ -22,7 +22,7 @@ export interface IncomingBody {
 }
 
 export interface BodyRules {
-  /** The most bytes of the body, both compressed and decompressed. */
+  /** The maximum size of the body in bytes, both compressed and decompressed. */
   limit: number;
   /** Counts all bytes that are held. The caller of `readBody` must release them. */
   share: BodyShare;

@@ -19,11 +19,11 @@ export interface ListReader<Element> {
   read(element: JsonValue): Element;
 }
 
-/** The most JSON in one body. Phones send 10,000 entries with about 25 values each. */
+/** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
-  /** The most elements of the list. */
+  /** The maximum number of elements of the list. */
   elements: number;
-  /** The most values of the body, and of each list element. They are parsed in one step, which delays other calls. */
+  /** Limit for the values of the body and of each list element: parsing them is one step, which delays other calls. */
   values: number;
 }
 
@@ -40,7 +40,7 @@ const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
 
-/** The most elements of a body that are not JSON. Reading one takes longer than reading a valid element. */
+/** At most this many elements of a body may be invalid JSON. Reading one takes longer than reading a valid element. */
 const mostUnreadable = 10_000;
 
 /**

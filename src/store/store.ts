@@ -239,7 +239,7 @@ export type PutResult = 'inserted' | 'updated';
 export interface UnusableEntry {
   /** Exactly as it was pushed. */
   entry: JsonValue;
-  /** Set for a valid entry that must not become pending; missing: the value is no valid entry. */
+  /** Set for a valid entry that must not become pending; missing: the value is not a valid entry. */
   identity?: Identity;
   reason: string;
   message: string;

@@ -40,7 +40,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
   return needsAttention ? { exitCode: 3 } : {};
 }
 
-/** The most people of one state that are listed. */
+/** At most this many people of one state are listed. */
 const listed = 10;
 const gibibyte = 2 ** 30;
 

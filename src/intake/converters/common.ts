@@ -171,7 +171,7 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
   if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
 }
 
-/** The most characters of JSON in a user input or correction. No app writes a tenth of it. */
+/** The maximum number of characters of JSON in a user input or correction. No app writes a tenth of it. */
 const longestStatement = 64 * 1024;
 
 /** Throws if a user input or correction is too large, since readers hold many of them in memory. */

@@ -68,7 +68,7 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-/** The most days with observed time in one answer, since it is computed from the entries of the days. */
+/** The maximum number of days with observed time in one answer, since it is computed from the entries of the days. */
 const mostDays = 62;
 
 /** Observed time of the caller's first days in a range, s. Includes days without trips. */

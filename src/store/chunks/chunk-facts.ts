@@ -33,7 +33,7 @@ interface Head extends Omit<ChunkFacts, 'times'> {
 /** Steps in a second: phones send times in ms or in µs. */
 const units = [1e3, 1e6];
 
-/** The packed text with the facts of its entries before it, if there are any. */
+/** Returns the bytes of a chunk: the facts about its entries, if there are any, and then the packed text. */
 export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
   const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
   if (facts === null) return packed;

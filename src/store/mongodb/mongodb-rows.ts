@@ -96,7 +96,7 @@ class ScopedRows {
     this.#isTouched ||= isAccount;
     const writes = documents.map((replacement, i): AnyBulkWriteOperation<Document> => {
       const filter = filterOf(keyOf(table, rows[i]!));
-      // `$set` keeps fields of the account that are no columns, such as `touched`.
+      // `$set` keeps fields of the account that are not columns, such as `touched`.
       if (isAccount) return { updateOne: { filter, update: { $set: replacement }, upsert: true } };
       return { replaceOne: { filter, replacement, upsert: true } };
     });

@@ -8,8 +8,8 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
- * The most characters of JSON in the cache of a process, over all its stores. One entry of a phone takes about 35
- * characters, and a character takes about 12 bytes of memory when it is unpacked.
+ * The maximum number of characters of JSON in the cache of a process, over all its stores. One entry of a phone takes
+ * about 35 characters, and a character takes about 12 bytes of memory when it is unpacked.
  */
 const mostCharacters = 2 ** 20;
 

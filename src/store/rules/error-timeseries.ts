@@ -10,7 +10,7 @@ import { addError, errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
 
-/** The most characters of JSON in a page, unless its first error alone is larger. */
+/** The maximum number of characters of JSON in a page, unless its first error alone is larger. */
 const pageSize = 16 * 2 ** 20;
 
 export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {

@@ -57,7 +57,7 @@ export async function move(
   return moved;
 }
 
-/** The most batches of one move, since many small batches would stay below `limit` entries. */
+/** The maximum number of batches of one move, since many small batches would stay below `limit` entries. */
 const mostBatches = 200;
 
 /** The oldest batches with due entries, until they have `limit` entries. `more`: further batches are due. */

@@ -108,9 +108,9 @@ async function readFacts(
 
 const chunksAtOnce = 64;
 
-/** The most heads of chunks that one statement reads; the first statement for a page with few entries reads fewer. */
+/** A statement reads at most this many heads of chunks. The first one for a page with few entries reads fewer. */
 const headsAtOnce = 200;
-const headsOfShortPage = 64; // a month has some 31 chunks of one key
+const headsOfShortPage = 64; // a month has about 31 chunks of one key
 
 /**
  * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order

@@ -141,5 +141,5 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 
-/** The most links per statement, since engines limit the length of a list. */
+/** The maximum number of links per statement, since engines limit the length of a list. */
 const linksAtOnce = 10_000;
