@@ -38,7 +38,7 @@ async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): As
     if (reader === undefined) continue; // such as lists that Google derived from the others
     if ('unread' in record) yield record;
     else if (isJsonObject(record.value)) yield* reader(record.value, record.where);
-    else yield { unread: `expected a JSON object at ${record.where}, found something else` };
+    else yield { unread: `expected a JSON object at ${record.where}, found another JSON value` };
   }
 }
 
@@ -96,7 +96,7 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   const end = timeOf(segment.endTime);
   const { visit, activity, timelinePath } = segment;
   if (start === null || end === null) {
-    yield { unread: `expected startTime and endTime of a segment at ${where}, found something else` };
+    yield { unread: `expected startTime and endTime of a segment at ${where}, found a missing or unreadable time` };
   } else if (Array.isArray(timelinePath)) {
     for (const point of timelinePath) yield pathPoint(objectOf(point), start, where);
   } else if (isJsonObject(visit)) {
@@ -178,10 +178,10 @@ function locate(
   const position = positionOf(place);
   if (position === null) {
     const expected = 'a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7';
-    return { unread: `expected ${expected} at ${where}, found something else` };
+    return { unread: `expected ${expected} at ${where}, found a missing or unreadable place` };
   }
   if (ts === null || !Number.isFinite(ts))
-    return { unread: `expected a time with its offset at ${where}, found something else` };
+    return { unread: `expected a time with its offset at ${where}, found a missing or unreadable time` };
   const location = { ts, ...position, ...more };
   return { owner: null, entry: withZoneAt(locationEntry(location, origin), location) };
 }

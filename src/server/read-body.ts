@@ -112,7 +112,7 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): Asyn
       yield chunk;
     }
   } catch (error) {
-    throw brokenOff(error, 'expected a whole gzip body');
+    throw brokenOff(error, 'expected a complete gzip body');
   }
 }
 

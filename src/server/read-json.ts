@@ -132,17 +132,17 @@ const shownLength = 256 * 1024; // characters; a longer body is not parsed again
 
 /** Takes only the position of the error from V8's message, because the message also contains a part of the body. */
 function malformed(text: string): Problem {
-  if (text.length > shownLength || text.includes(marker)) return badRequest('expected JSON, found something else');
+  if (text.length > shownLength || text.includes(marker)) return badRequest('expected JSON, found a syntax error');
   let offset: string | undefined;
   try {
     JSON.parse(text);
   } catch (error) {
     offset = /at position (\d+)/.exec((error as Error).message)?.[1];
   }
-  if (offset === undefined) return badRequest('expected JSON; the body has something else in it, or it ends too early');
+  if (offset === undefined) return badRequest('expected JSON, found a syntax error or a body that ends too early');
   const before = text.slice(0, Number(offset)).split('\n');
   const place = `character ${Number(offset) + 1} (line ${before.length}, column ${before.at(-1)!.length + 1})`;
-  return badRequest(`expected JSON, found something else at ${place}`);
+  return badRequest(`expected JSON, found a syntax error at ${place}`);
 }
 
 function checkElements(count: number, { elements }: JsonLimits): void {

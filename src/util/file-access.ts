@@ -25,7 +25,7 @@ export async function streamText(stream: AsyncIterable<string | Uint8Array>): Pr
 export async function fileJson(path: string): Promise<JsonObject> {
   const object = parseJsonObject(await fileText(path));
   if (object !== null) return object;
-  throw usageError(`${path}: expected a JSON object, found something else`);
+  throw usageError(`${path}: expected a JSON object, found a syntax error or another JSON value`);
 }
 
 /** Receives bytes in pieces. `write` resolves when there is room for more. */

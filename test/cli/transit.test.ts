@@ -134,7 +134,7 @@ it('simulate --feed writes the lines of the town, which the diary then names', a
   const { run, folder } = await freshProgram();
   const feed = join(folder, 'town.zip');
   const args = ['simulate', '--users', '1', '--days', '1', '--from', '2024-03-12', '--feed', feed];
-  expect((await run(args)).stderr).toContain('expected --study with --feed');
+  expect((await run(args)).stderr).toContain('expected --study NAME with --feed, found --feed alone');
   await run([...args, '--study', 'sunny']);
   expect((await run([...args, '--study', 'sunny'])).stderr).toContain('already exists');
   await run(['transit', 'add', feed]);

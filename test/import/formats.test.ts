@@ -85,7 +85,7 @@ it('GPX: points of tracks with their fields; points without time or position are
   ]);
   expect(unread).toEqual([
     'expected a time at line 8, found none',
-    'expected latitude and longitude as numbers at line 9, found something else',
+    'expected latitude and longitude as numbers at line 9, found a missing or unreadable value',
   ]);
   const packed = await read(gzipSync(gpx), 'no-ending');
   expect(packed.entries).toEqual(entries);
@@ -289,7 +289,7 @@ it('GeoLife: trajectories in metres and GMT, and labels as user input', async ()
   expect(labels.entries.map(({ metadata, data }) => [metadata.key, metadata.type, data])).toEqual([
     ['manual/mode_confirm', 'message', { start_ts: ts, end_ts: ts + 416, label: 'bus' }],
   ]);
-  expect(labels.unread).toEqual(['expected start, end and mode at line 3, found something else']);
+  expect(labels.unread).toEqual(['expected start, end and mode at line 3, found a missing or unreadable field']);
 });
 
 it('two locations of one second remain two, and each keeps its identity in any order', async () => {

@@ -60,7 +60,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   const push = server === undefined ? await intoStore(context, options.amongOthers) : pushThroughServer(server);
   const study = options.study === undefined ? null : await studyOf(context, options.study);
   if (options.feed !== undefined) {
-    if (study === null) throw usageError('expected --study with --feed, found none: add --study NAME');
+    if (study === null) throw usageError('expected --study NAME with --feed, found --feed alone');
     await refuseExisting(options.feed);
     const seeds = Array.from({ length: users }, (_, i) => `${seed}-${i + 1}`);
     await writeFile(options.feed, townFeed(seeds, from));
@@ -97,7 +97,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
-    // --from is named, since its default is another day tomorrow.
+    // The note names --from, because its default is another day if the command is repeated tomorrow.
     context.output.note(
       `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones pushed, which stay; ` +
         `run the same command again with --from ${from} to continue`,

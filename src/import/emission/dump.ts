@@ -90,14 +90,14 @@ export async function* bsonDocuments(
     rest = bytes.subarray(start);
     position += start;
   }
-  if (rest.length > 0 || skipped > 0) throw broken('a whole document', position, 'the end of the file');
+  if (rest.length > 0 || skipped > 0) throw broken('a complete document', position, 'the end of the file');
 }
 
 function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
   try {
     return BSON.deserialize(bytes, { promoteValues: true, promoteBuffers: false });
   } catch {
-    return `expected a BSON document at byte ${at}, found something else`;
+    return `expected a BSON document at byte ${at}, found invalid bytes`;
   }
 }
 

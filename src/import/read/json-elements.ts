@@ -107,7 +107,7 @@ function nameOf(text: string | null, offset: number): string {
 }
 
 function noJson(at: number, expected: string): SourceBroken {
-  return new SourceBroken(`expected ${expected} at byte ${at}, found something else: everything before it was read`);
+  return new SourceBroken(`expected ${expected} at byte ${at}, found other text: everything before it was read`);
 }
 
 class Piece {

@@ -72,7 +72,7 @@ export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.tes
 
 function recordIn(text: string, member: string | null, where: string): JsonRecord {
   const value = jsonIn(text);
-  if (value === undefined) return { unread: `expected JSON at ${where}, found something else` };
+  if (value === undefined) return { unread: `expected JSON at ${where}, found a syntax error` };
   return { value, length: text.length, member, where };
 }
 

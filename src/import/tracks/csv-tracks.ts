@@ -32,9 +32,9 @@ function headerIn(head: Buffer, { columns }: FileReading): { line: number; delim
 async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
   const place = headerIn(file.head, { columns });
   if (place === null) {
-    const expected = `columns for time, latitude and longitude in the first ${headerLines} lines`;
-    const todo = 'name them, such as --columns time=when,lat=north,lon=east';
-    throw new SourceBroken(`expected ${expected}, found others: ${todo}`);
+    const expected = `column names for time, latitude and longitude in one of the first ${headerLines} lines`;
+    const todo = 'name the columns, such as --columns time=when,lat=north,lon=east';
+    throw new SourceBroken(`expected ${expected}, found no such line: ${todo}`);
   }
   let header: string[] | null = null;
   let fields: Fields = {};

@@ -160,7 +160,7 @@ export function locate(
   const latitude = position === undefined ? number('lat') : numberIn(position.latitude);
   const longitude = position === undefined ? number('lon') : numberIn(position.longitude);
   if (latitude === undefined || longitude === undefined)
-    return { unread: `expected latitude and longitude as numbers at ${where}, found something else` };
+    return { unread: `expected latitude and longitude as numbers at ${where}, found a missing or unreadable value` };
   const time = position?.time ?? timeOf(record, fields);
   const ts = instantIn(time, zone);
   if (ts === null)

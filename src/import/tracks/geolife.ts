@@ -39,7 +39,7 @@ async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): As
     const [start, end, label = ''] = text.split('\t', 3).map((one) => one.trim());
     const [start_ts, end_ts] = [instantIn(start, 'UTC'), instantIn(end, 'UTC')];
     if (start_ts === null || end_ts === null || label === '') {
-      yield { unread: `expected start, end and mode at line ${number}, found something else` };
+      yield { unread: `expected start, end and mode at line ${number}, found a missing or unreadable field` };
       continue;
     }
     const entry = otherEntry(keys.modeConfirm, end_ts, { start_ts, end_ts, label }, origin);

@@ -167,7 +167,7 @@ class ScopedRows {
     const row = rowOf<Row>(document, table.key);
     const pieces = await this.find(parts, { where: partsOf(table, row), order: ['part'] });
     if (pieces.length !== document.parts) {
-      throw damagedRow(table, row, `expected ${document.parts} parts of it, found ${pieces.length}`);
+      throw damagedRow(table, row, `expected ${document.parts} parts, found ${pieces.length}`);
     }
     document[bytesColumnOf(table)!] = Buffer.concat(pieces.map(({ bytes }) => bytes));
   }
