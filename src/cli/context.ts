@@ -181,8 +181,8 @@ async function* namesIn(store: Store): AsyncGenerator<string> {
 }
 
 /**
- * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: the user of a terminal is in a
- * hurry. A second SIGTERM does not: stopping a server with workers signals each of them twice.
+ * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program at once, for a user who does not want to
+ * wait. A second SIGTERM does not: stopping a server with workers signals each of them twice.
  */
 function abortOnSignals(abort: AbortController): () => void {
   const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);

@@ -20,7 +20,7 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   return [...faultLines(report.stages), head, ...stageLines(report.stages)].join('\n');
 }
 
-/** With names of users and the next commands of the operator. */
+/** The report of a run, with the names of users and the next commands for the operator. */
 export interface NamedReport extends AllReport {
   failures: (UserReport & { user_email: string })[];
   longest: (NonNullable<AllReport['longest']> & { user_email: string }) | null;

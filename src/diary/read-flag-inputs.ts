@@ -115,7 +115,7 @@ async function readPlainTimes(
   return times;
 }
 
-// 1 s less than the limit, for the rounding of sums of times.
+// 1 s below the limit: `ahead` and `behind` are rounded differences, and no wrong time may be missed.
 const hasSoundTimes = ({ ahead, behind }: ChunkFacts): boolean => Math.max(ahead, behind) < limits.clock - 1;
 
 const isAhead = ({ write_ts, received_ts }: Sighting): boolean => write_ts > received_ts + limits.clock;

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { Row } from './columns.ts';
 
-/** A person in an export. */
+/** A person as the tables of an export show them. `uuid`: identifies the person in the store. */
 export interface Person {
   uuid: string;
   /** The values of `user_id` and `user_name`. */

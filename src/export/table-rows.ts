@@ -20,7 +20,7 @@ export type TableRow = [kind: Kind, row: Row];
 export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const { id, name, subgroup } = source.person;
   const who = { user_id: id, user_name: name, subgroup };
-  // A coarse export leaves out columns from which a position could be computed more exactly than its cell.
+  // A coarse export shows only the grid cell of a position. It leaves out columns that would reveal more.
   const exact = {
     flags: null,
     from_stop: null,

@@ -98,7 +98,7 @@ function longestMode({ sections }: ShownTrip): string | null {
 /** Classes and names of modes, the highest rank first. */
 const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
-/** The mode of a trip with the highest rank; within a class, the longest. */
+/** The mode of the section with the highest rank in `hierarchy`; of equal ranks, the longest section counts. */
 function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   const rank = ({ sensed_mode }: Section): number => {
     const at = [plainMode(sensed_mode), modeClass(sensed_mode)].map((name) => hierarchy.indexOf(name));

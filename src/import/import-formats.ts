@@ -231,7 +231,7 @@ async function foundAt(path: string): Promise<string> {
   return descriptionOf(source);
 }
 
-/** What a file in an unknown format is, and what to do with it. */
+/** Describes a file in an unknown format for an error message, with a remedy if there is one. */
 function descriptionOf({ head, size }: SourceFile): string {
   if (size === 0) return 'an empty file';
   if (isZip(head)) return 'an archive in an archive (unpack it first)';

@@ -22,7 +22,7 @@ export const maxTransactionEntries = 10_000;
 /** A value to put: an entry, any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** The error of a put of which earlier parts were stored. Putting everything again completes the put. */
+/** The error of a put whose earlier parts were stored. Putting everything again completes the put. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
@@ -69,7 +69,7 @@ export async function putBatch(
   pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  // A list in memory is read without an `await` for each element: these would be an eighth of the time.
+  // A list in memory is read without an `await` for each element, which would take an eighth of the time.
   return putTaken(userId, Symbol.asyncIterator in pushed ? takeAll(pushed) : takeEach(pushed), options);
 }
 

@@ -34,7 +34,7 @@ interface ModeRow {
   class: ModeClass;
   /** m/s, default 90: the greatest average over 500 m or more in this mode (physical limit, by hand). */
   fastest?: number;
-  /** False if a correction cannot state the mode. Also nothing without a name in `wire` can be stated. */
+  /** False if a correction cannot state the mode. A mode without a name in `wire` cannot be stated either. */
   isStated?: false;
   /** Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it. */
   app?: Readonly<Record<string, number>>;
@@ -315,7 +315,7 @@ const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
 export const distanceColumn = (mode: string): DistanceColumn =>
   distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 
-/** The look of a mode with this plain name, and the name of the mode whose own look it is. */
+/** The look of a mode. `name`: the mode that defines the look: this one, or the one that it shares the look with. */
 export function modeLook(mode: string): ModeLook & { name: string } {
   const look = byName.get(mode)?.look ?? 'other';
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };

@@ -39,7 +39,7 @@ export interface PipelineState {
   locations_from: 'background/filtered_location' | 'background/location' | null;
   /** Time of the first location, gaps after the last trip, and last state of the phone; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
-  /** With which trips were derived. */
+  /** The excluded entries when trips were last derived. */
   set_aside: readonly Exclusion[];
   /** null: `mobility retain` removed nothing. */
   retained: Retained | null;

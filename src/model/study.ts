@@ -81,7 +81,7 @@ export interface Enrolment {
   email: string;
   token: Omit<TokenRecord, 'user_id'>;
   now: number;
-  /** True for a token that an operator made: it also admits to a closed study, and beyond lists and limits. */
+  /** True for a token that an operator made: it is valid even if the study is closed or has reached a limit. */
   byOperator?: boolean;
 }
 

@@ -82,7 +82,10 @@ async function locationKey(
   return (retained && locations_from) ?? keys.location;
 }
 
-/** The data time to analyse again, all of it for another version, key or other feeds; null: none. */
+/**
+ * The range of data times to analyse again; null: none. All data times, if trips were derived by another analysis
+ * version, from locations of another key, or with other feeds.
+ */
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,

@@ -52,7 +52,7 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/** Notes the changed data time in the state. `documents`: documents changed but no trip, as by incidents. */
+/** Records the changed data time in the state. `documents`: only documents may differ, such as after an incident. */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);

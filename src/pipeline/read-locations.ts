@@ -39,9 +39,10 @@ export interface ReadLocations {
 }
 
 /**
- * Reads the locations of a stretch that begins at `from`. It ends with the data, or when it has `size` locations since
- * `countFrom`; it may have up to about twice as many. Locations with the same time are never in two stretches. Also
- * reads the locations within `sourceReach` s of the stretch, because the choice between sources depends on them.
+ * Reads the locations of a stretch that begins at `from`. The stretch ends when it has `size` locations since
+ * `countFrom`, or where the data end. Whole pages are read, so it may get up to about 2 * `size` locations. Locations
+ * with the same time are never in two stretches. Also reads the locations within `sourceReach` s of the stretch,
+ * because the choice between sources depends on them.
  */
 export async function readLocations(
   reader: LocationReader,

@@ -191,7 +191,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Bytes per second over the last 5 s, or since a later beginning. An answer is slow 5 s after it began. */
+  /** Bytes per second over the last 5 s, or less for a newer body. An answer is slow 5 s after it began. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;

@@ -98,8 +98,9 @@ export class CallerCounts {
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
   /** Bytes that new members of a study sent today, by the study's name. */
   readonly #studies: WindowCounts;
-  /** Characters of the statements of users, and entries that the log may list, today. */
+  /** Characters of user inputs and corrections that each user sent today. */
   readonly #statements: WindowCounts;
+  /** Entries that each user sent today; the log lists only the first ones. */
   readonly #lines: WindowCounts;
 
   constructor(limits: CallerLimits, now: () => number) {

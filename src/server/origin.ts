@@ -8,7 +8,7 @@ const isIn = (networks: BlockList, address: string): boolean =>
 
 /**
  * Returns a function that names the network of a caller. If `peer`, the address of the connection, is a trusted proxy,
- * the caller is the last address in `X-Forwarded-For` that is not one. null: the address is private or invalid.
+ * the caller is the last address in `X-Forwarded-For` that is no trusted proxy. null: it is private or invalid.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {

@@ -59,7 +59,7 @@ export async function* entryPages(
   }
 }
 
-/** Every entry of a query. */
+/** Yields every entry that matches a query; reads them part by part. */
 export async function* everyEntry(
   part: EntryPart,
   userId: string,

@@ -259,9 +259,9 @@ export interface PutContent {
 export interface ProfileNote {
   /** Fields to replace. */
   set: JsonObject;
-  /** New values by field. A value replaces the stored one only if that is smaller or not a number. */
+  /** New values by field. A value replaces a stored value that is smaller or not a number. */
   raise?: Readonly<Record<string, number>>;
-  /** New times by field. A time replaces the stored one only if that is before the last run ended, or not a number. */
+  /** New times by field. A time replaces a stored value that is before the end of the last run, or not a number. */
   sinceRun?: Readonly<Record<string, number>>;
 }
 
@@ -425,8 +425,9 @@ export interface ChunkFacts {
   times: number[];
   /** The source of all entries, see `sourceOf`. */
   source: string;
-  /** s, at most: `write_ts` after the first receipt, and data time after `write_ts`; 0 if before. */
+  /** s; the most that a `write_ts` is after the first receipt of its entry; 0 if none is. */
   ahead: number;
+  /** s; the most that a data time is after the `write_ts` of its entry; 0 if none is. */
   behind: number;
 }
 
@@ -474,8 +475,8 @@ export interface Trips {
   /** The times of the trips with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /**
-   * Links in brief, drafts among them, ascending: from the last trip before `from` to the first link of the chain from
-   * `to` on, which is exclusive. Drafts before `from` are left out.
+   * Links in brief, ascending, from the last trip before `from` to the first link at or after `to`, both included.
+   * Drafts only in `[from, to)`.
    */
   briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
   /** The outlines of the trips with these `chain_ts`, ascending. */
@@ -518,7 +519,7 @@ export interface PipelineStates {
    * `version`: also those with trips of another analysis version. May include users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
-  /** Users with trips of another analysis version, and days with such trips; of all users, or of one. */
+  /** The number of users with trips of another analysis version, and of days with such trips; for all users or one. */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 

@@ -68,7 +68,7 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-/** m; the distance of each mode after the rebuild minus its distance before, without signs, added up */
+/** m; the sum over all modes of the absolute difference between the distances before and after the rebuild */
 function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));

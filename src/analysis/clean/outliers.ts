@@ -45,7 +45,7 @@ export interface CleanStretch {
   locations: Location[];
   outliers: number[]; // times of the outliers, including the outliers in `resume`
   doubts: Doubt[];
-  /** All locations before this time are decided; infinite: all locations of the stretch are. */
+  /** Time before which it is known which locations are outliers; infinite: it is known for the whole stretch. */
   decidedUntil: number;
 }
 

@@ -36,7 +36,7 @@ export const legFeatures = [
   'silent',
   'ln speed',
   'ln fastest',
-  'fast', // excess of the 95 % speed over 27 m/s
+  'fast', // excess of the 95 % quantile of speed over 27 m/s
 ] as const;
 
 /** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */

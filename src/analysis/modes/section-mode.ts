@@ -35,9 +35,12 @@ const confidenceLimits = {
   vehicle: 0.8, // A car or a bus, unless `walked` or `noWait` applies
   train: 0.85, // A train faster than `slow.train`
   unread: 0.8, // any mode, if there are no motion readings
-  /** A train or a bicycle with a 95 % speed below `train` or `bicycle` m/s: it may be a ferry, or a runner. */
+  /**
+   * A train or a bicycle whose speed has a 95 % quantile below `train` or `bicycle` m/s. A slow "train" may be a ferry,
+   * a slow "bicycle" a runner.
+   */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
-  walked: 0.4, // A car between two long walks: few people park so far away
+  walked: 0.4, // A car between two long walks: few people park far from where they start and where they go
   /** A bus without a typical wait: less than 105 s, or more than 1075 s, see `waitFeature`. */
   noWait: 0.6,
 };
@@ -52,7 +55,7 @@ const modesByState = [
 /** If the section is too fast for all probable modes of its leg: a train, because it is the fastest mode. */
 const noneIsPossible = [0, 0, 0, 0, 1];
 
-/** m/s (physical). A flight: an average over `average`, or over `averageWithPeak` with a 95 % speed over `average`. */
+/** m/s (physical). A flight: a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 /** A flight or a high-speed train. */

@@ -24,7 +24,7 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
     .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument);
 
-/** s that are read before and after the day: links reach into it, and readings lie around their bounds */
+/** s before and after the day that are read too: links can cross midnight, and readings near their bounds count */
 const margin = 86_400;
 
 async function explain(

@@ -120,7 +120,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
   }
-  // States that need attention come first. Within a state, the users who are in it for longest come first.
+  // States that need attention come first. Within a state, the users who have been in it longest come first.
   const order = [...troubles, 'stopped', 'in_order'];
   people.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];

@@ -103,7 +103,7 @@ export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): Batc
   return objectIn(batches, row, 'waiting');
 }
 
-/** The entries of a row in its order. `size`: characters of JSON, about. Throws if the bytes are damaged. */
+/** Unpacks the entries of a row in order. `size`: characters of JSON, about. Throws if the bytes are damaged. */
 export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size: number } {
   const text = unpackText(row.entries);
   return { list: JSON.parse(text) as Entry[], size: text.length };

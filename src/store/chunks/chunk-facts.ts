@@ -24,7 +24,7 @@ const mark = 255;
 const located: readonly string[] = [keys.location, keys.filteredLocation];
 const factual: ReadonlySet<string> = new Set([...located, keys.transition]);
 
-/** What is stored of `ChunkFacts` before the steps. `bytes`: the length of the steps. `unit`: steps in a second. */
+/** The stored facts without the times. `bytes`: length of the steps between times. `unit`: steps in a second. */
 interface Head extends Omit<ChunkFacts, 'times'> {
   bytes: number;
   unit: number;

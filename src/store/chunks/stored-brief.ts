@@ -37,7 +37,7 @@ export function briefIn(columns: Columns, text: string): BriefRecord | null {
   return silences === undefined ? brief : { ...brief, silences };
 }
 
-/** The values of fields; null for an absent one, and none for absent ones at the end. */
+/** The values of the fields, null for an absent field. Absent fields at the end of the list are left out. */
 function valuesOf<T>(object: T, fields: readonly (keyof T)[]): unknown[] {
   const values = fields.map((field) => object[field] ?? null);
   while (values.length > 0 && values.at(-1) === null) values.pop();

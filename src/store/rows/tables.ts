@@ -243,7 +243,7 @@ export type ChunkRow = RowOf<typeof chunks>;
 export type TripRow = RowOf<typeof trips>;
 export type DocumentRow = RowOf<typeof documents>;
 
-/** Tables with rows of users that an erasure empties, in its order. */
+/** Tables with rows of users, in the order in which an erasure empties them. */
 export const userTables: readonly Table<never>[] = [
   batches,
   documents,

@@ -5,8 +5,8 @@ import { retryWhileBusy, setUp } from './sqlite-transactions.ts';
 
 /**
  * Copies the database of the store in `folder` into another folder, as it is at one moment, while others write to it.
- * The copy has no log, so that it can be read from a read-only place. Throws `MOBILITY_STORE_ADDRESS` if there is no
- * store, and the reason of `signal` once it is aborted.
+ * The copy has no write-ahead log, so that it can be read from a read-only place. Throws `MOBILITY_STORE_ADDRESS` if
+ * there is no store, and the reason of `signal` once it is aborted.
  */
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = await openFolder(folder, { make: false });

@@ -37,7 +37,7 @@ export function connect(path: string) {
   };
 }
 
-/** On a read-only file system, SQLite reads a file without a log only if the address says `immutable=1`. */
+/** On a read-only file system, SQLite reads a file without a write-ahead log only if the address says `immutable=1`. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);

@@ -22,7 +22,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   const path = databaseIn(folder);
   try {
     if (!isThere(path)) {
-      // The database was lost, but its log is there. A new, empty store would hide the loss of all users.
+      // The database was lost, but its write-ahead log is there. A new, empty store would hide the loss of all users.
       if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);

@@ -63,7 +63,7 @@ function walFault(path: string): MobilityError | null {
   return null; // other processes write to the log, so SQLite has found it undamaged
 }
 
-/** What is wrong with a log; null: nothing, or the index belongs to another log. */
+/** Describes the damage of a write-ahead log; null: it has none, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
   // SQLite empties a log after it has copied all its pages into the file. After a power cut, the index may still

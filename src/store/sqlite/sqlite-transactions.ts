@@ -154,7 +154,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
       try {
         writer.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       } catch {
-        // Another process uses the file, or the disk is full. The log stays; nothing is lost.
+        // Another process uses the file, or the disk is full. The write-ahead log then stays, and nothing is lost.
       }
       writer.connection.close();
     },

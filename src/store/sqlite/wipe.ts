@@ -7,9 +7,9 @@ import { busyError, storeError } from './sqlite-errors.ts';
 import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqlite-transactions.ts';
 
 /**
- * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file, in groups of some
- * hundred pages; other writes wait while a group is overwritten. `handle`: the database, open for reading and writing.
- * It must stay open until all connections are closed, because on POSIX closing it drops the locks of SQLite.
+ * Resolves when no byte of removed rows is left in the database or its write-ahead log. Reads the whole file, in groups
+ * of some hundred pages; other writes wait while a group is overwritten. `handle`: the database, open for reading and
+ * writing. It must stay open until all connections are closed, because on POSIX closing it drops the locks of SQLite.
  */
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
   while (await file.execute(vacuumSome)) await pause(longWritePause);
