@@ -194,7 +194,7 @@ export function table(texts: readonly (readonly string[])[], right: readonly num
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** A table below a header; empty without rows. */
+/** A table with a header; an empty text if there are no rows. */
 export function listing(header: readonly string[], rows: readonly (readonly string[])[], right?: readonly number[]) {
   return rows.length === 0 ? '' : table([header, ...rows], right);
 }

@@ -51,7 +51,7 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** The columns that identify a row, and the tables that its ids refer to, by our column names. */
+/** The columns that identify a row, and the tables that its ids refer to, by column names of this program. */
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
@@ -70,8 +70,8 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 /**
  * The manifest as text. It omits JSON lines files without rows, because an empty file is not a valid table. `versions`:
  * the versions of the analysis (code and models) that made the trips; several if some people's next run is still due.
- * Primary and foreign keys are included only with our column names, and only for all days: an id may refer to a row of
- * another day.
+ * Primary and foreign keys are included only with column names of this program, and only for all days: an id may refer
+ * to a row of another day.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
@@ -133,7 +133,7 @@ function resource(
     // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects the file if they are given.
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,
-    // `rows` and `schema` are for tables. Other files have them under our own names.
+    // `rows` and `schema` are for tables. Other files have them under names of this program.
     ...describeRows(),
   };
 }

@@ -179,7 +179,7 @@ export async function* inShownOrder(
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 
-/** The rows of a person, who is read once for all `kinds`. */
+/** The rows of a person. The data of the person are read once for all `kinds`. */
 export async function* personParts(
   store: Store,
   user: UserRecord,

@@ -11,7 +11,7 @@ import { isAmong } from './entry-rows.ts';
 import type { Source } from './row-source.ts';
 
 /**
- * A trip of the export. `follows`, `isFollowed`: there is no stay between it and the trip before, or the trip after.
+ * A trip of the export. `follows`, `isFollowed`: there is no stay between it and the previous trip, or the next trip.
  */
 export type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;

@@ -6,12 +6,12 @@ import { instantText } from './instants.ts';
 /** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** The columns of a table in the library's order: our column, or a computed one, and its name in the library. */
+/** The columns of a table in the library's order: a column of this program or a computed one, and the library's name. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
 const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
 
-/** A column that only the library has. It is computed from our row. */
+/** A column that only the library has. It is computed from a row of this program. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
 const activitySeconds = 15 * 60; // the shortest activity, as in trackintel's `create_activity_flag`
@@ -29,7 +29,7 @@ const kmh: Made = {
 const utc = (meaning: string, part: (iso: string) => string): Made =>
   made('text', meaning, ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''));
 /**
- * An id as a number, which trackintel needs for tours: the first 52 bits of our id. In one of ten thousand exports with
+ * An id as a number, which trackintel needs for tours: the first 52 bits of the id. In one of ten thousand exports with
  * a million trips, two ids are equal.
  */
 const numbered = (name: string, meaning: string): Made =>

@@ -209,8 +209,8 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
       names: typeof names === 'function' ? names(file) : names,
       // The file is opened again: otherwise the beginnings of thousands of files would stay in memory.
       read: async function* read(options) {
-        const things = one.read(await reopen(), { ...options, ...reading });
-        yield* recordings.includes(one) ? withSpeedCheck(withEnd(things)) : things;
+        const items = one.read(await reopen(), { ...options, ...reading });
+        yield* recordings.includes(one) ? withSpeedCheck(withEnd(items)) : items;
       },
     });
     return;

@@ -1,4 +1,4 @@
-// Runs an import: stores the things that readers find, batch by batch, and counts them.
+// Runs an import: stores the items that readers find, batch by batch, and counts them.
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
@@ -97,7 +97,7 @@ const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0
 
 /**
  * Imports sources one after another. Entries that the store has already stay unchanged, so an interrupted import can
- * simply be repeated. If a source breaks off, its data before that point are stored, and the other sources are
+ * simply be repeated. If a source is truncated, its data before that point are stored, and the other sources are
  * imported.
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {

@@ -20,7 +20,7 @@ export interface SourceFile {
   readonly head: Buffer;
   /**
    * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk, and 0 for each unpacked chunk; it may throw
-   * to end the reading. Throws `SourceBroken` if the file breaks off or cannot be read.
+   * to end the reading. Throws `SourceBroken` if the file is truncated or cannot be read.
    */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }
@@ -92,7 +92,7 @@ async function sourceFile(
     } catch (error) {
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;
-      const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
+      const reason = code.startsWith('Z_') ? 'it is damaged or truncated' : (reasons[code] ?? errorText(error));
       const text = `cannot be read to its end (${reason}); everything before that point was read`;
       throw new SourceBroken(text, { cause: error });
     }

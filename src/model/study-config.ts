@@ -107,7 +107,7 @@ function usual({ name, language = 'en' }: StudySettings): JsonObject {
   };
 }
 
-/** Merges objects member by member. Any other value replaces the one before. */
+/** Merges objects member by member. Any other value replaces the earlier one. */
 function merged(base: JsonObject, over: JsonObject): JsonObject {
   const pairs = Object.entries(over).map(([name, value]) => {
     const there = Object.hasOwn(base, name) ? base[name] : undefined;

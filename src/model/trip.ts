@@ -189,7 +189,7 @@ export interface LastSeen {
 export interface Carry extends Resume {
   /** The last known state of the phone at `resume_ts`. */
   seen?: LastSeen;
-  /** Gaps since the link before, if no link follows yet; only within a run. */
+  /** Gaps since the previous link, if no link follows yet; only within a run. */
   silences?: Silence[];
   /** Start of the data that the next links are derived from. Links of older versions lack it and use `resume_ts`. */
   needs_from?: number;
@@ -230,7 +230,7 @@ export interface TripRecord {
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */
   untracked: Untracked | null;
-  /** Gaps that end after the `resume_ts` of the link before, up to the `resume_ts` of this link; absent: none. */
+  /** Gaps that end after the `resume_ts` of the previous link, up to the `resume_ts` of this link; absent: none. */
   silences?: Silence[];
   carry: Carry;
 }

@@ -77,7 +77,7 @@ async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: Bo
       yield next.value;
     }
   } catch (error) {
-    throw brokenOff(error, 'the connection broke off before the end of the body');
+    throw brokenOff(error, 'the connection was closed before the end of the body');
   } finally {
     // Not awaited: the rest of a refused body is dropped after the answer.
     void iterator.return?.().catch(() => {});

@@ -44,7 +44,7 @@ export const needsReminder = (person: PersonStatus, now: number): boolean =>
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** The people of a study. People with trouble come first, by state; within a state, those in it for longest. */
+/** The people of a study. People in a failing state come first; within a state, those who have been in it longest. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const status of everyStatus(store, { now, study: study.name })) {

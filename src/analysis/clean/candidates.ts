@@ -129,7 +129,7 @@ function isSameRest(locations: readonly Location[], last: number, i: number): bo
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.longestRestStep) return false;
   if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))
     return false;
-  // During a slow walk each location is near the one before, but not near the first one of the last minutes.
+  // During a slow walk each location is near the previous one, but not near the first one of the last minutes.
   const since = locations[firstAtOrAfter(locations, here.ts - candidateLimits.timeThreshold)]!;
   return since.sampling !== here.sampling || distance(since, here) < candidateLimits.walkedOff;
 }

@@ -175,7 +175,7 @@ export function cleanLocations(
   return clean;
 }
 
-/** True if each element is later than the one before, which is nearly always so. */
+/** True if each element is later than the previous one, as in nearly all lists. */
 function areInOrder(found: readonly { ts: number }[]): boolean {
   for (let i = 1; i < found.length; i += 1) if (!(found[i - 1]!.ts < found[i]!.ts)) return false;
   return true;

@@ -73,7 +73,7 @@ const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(
 /** Marginal probabilities. */
 export interface ModeProbabilities {
   single: number[][]; // by leg: the probability of each of `modes`
-  /** By leg: probability of each pair with the leg before, at `modes.length * before + mode`; null: none before. */
+  /** By leg: probability of each pair with the previous leg, at `modes.length * before + mode`; null: no such leg. */
   pairs: (number[] | null)[];
 }
 

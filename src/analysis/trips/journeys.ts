@@ -230,7 +230,7 @@ function describeStop(
     parked,
     Math.log(1 + Math.min(walked, 900) / 60),
     length(since, a.end),
-    length(a.end, b.end), // from the end of the movement before, as the phone may notice the next departure late
+    length(a.end, b.end), // from the end of the earlier movement, as the phone may notice the next departure late
   ];
   return { start_ts, end_ts, never, features };
 }

@@ -25,8 +25,8 @@ const openReach = 86_400; // s; assumed length of an input with one open end, to
  *    the same, the span in which it begins.
  * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
- * Beginning within a trip and ending soon after it is not enough: another analysis may let a trip begin minutes
- * earlier than ours, while the trip before it has not ended.
+ * Beginning within a trip and ending soon after it is not enough: in another analysis, a trip may begin minutes
+ * earlier than in this one, while the trip before it has not ended.
  */
 export function findSpan<Of extends Span>(
   { start, end }: Pick<Input, 'start' | 'end'>,

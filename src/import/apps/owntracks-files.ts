@@ -33,7 +33,7 @@ function messageIn(line: string): string | null {
   return line.trim() === '' ? null : line;
 }
 
-/** Converts the result of `fromOwnTracks` or `fromOverland` to things found. */
+/** Converts the result of `fromOwnTracks` or `fromOverland` to items of an import. */
 export function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> {
   for (const entry of entries) yield { owner: null, entry };
   for (const one of unusable) yield { owner: null, unusable: one };

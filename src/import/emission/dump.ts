@@ -43,7 +43,7 @@ async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions)
   if (problems.length > 0) throw new SourceBroken(problems.join('; '));
 }
 
-/** The documents of one file. If the file breaks off, the other files are still read. */
+/** The documents of one file. If the file is truncated, the other files are still read. */
 async function* documentsOf(
   path: string,
   onBytes: (count: number) => void,

@@ -16,7 +16,7 @@ const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
 /**
  * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit.
  * Nothing is downloaded. A text is cut off at `maxTextLength`. `long`: the name of elements whose text may have
- * `maxLongTextLength`. Throws `SourceBroken` with the line if the file breaks off or is not XML.
+ * `maxLongTextLength`. Throws `SourceBroken` with the line if the file is truncated or is not XML.
  */
 export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });

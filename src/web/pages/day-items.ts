@@ -133,7 +133,7 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
 }
 
 const shortStay = 300; // s; a shorter stay does not separate two gaps
-const shortest = 60; // s; shorter gaps, and shorter remainders of a stay from the day before, are not listed
+const shortest = 60; // s; shorter gaps, and shorter remainders of a stay from the previous day, are not listed
 
 /** The time zone at a time of the day. */
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
