@@ -6,7 +6,7 @@ import { instantText } from './instants.ts';
 /** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** The columns of a table in the library's order: a column of this program or a computed one, and the library's name. */
+/** The columns of a table in the library's order: a column of this program or a computed one, and its library name. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
 const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
