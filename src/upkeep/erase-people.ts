@@ -69,7 +69,10 @@ export async function erasePeople(
   (await openLog()).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
   onProgress('removing names from log files');
   const logs = await scrubLogs(logDir, users);
-  if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
+  for (const user of users) {
+    if (logs.left.length === 0) await eraseRecord(store, user);
+    else user.removed.users = 0; // the record is kept, and `remaining` counts it
+  }
   await wipeTraces(store);
   return { store: store.address, erased_ts: now(), users, failed, logs, not_reached: notReached(store), kept };
 }
