@@ -45,7 +45,7 @@ export interface SegmentedSection extends Mode {
   transit?: TransitLine;
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
-  /** m of the path that no location shows */
+  /** m; the estimated part of the length, where locations are missing */
   estimated?: number;
 }
 
@@ -57,7 +57,7 @@ export interface SegmentedTrip {
   end_ts: number;
   end: LatLon;
   sections: SegmentedSection[];
-  /** m of the path that the phone recorded, including the straight line from the stay before the trip */
+  /** Metres of the path that the phone recorded, including the straight line from the stay before the trip */
   recorded: number;
   /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;

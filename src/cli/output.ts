@@ -205,7 +205,7 @@ export function errorKeyText(key: string | null): string {
   return key === '' ? '""' : quoted(key);
 }
 
-/** s of work: `0.42 s`, `12 s`. */
+/** Seconds of work: `0.42 s`, `12 s`. */
 export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }

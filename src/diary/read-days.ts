@@ -239,7 +239,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** s of a day: observed, silent although recording was on, and off or excluded. They sum to its length. */
+/** Seconds of a day: observed, silent although recording was on, and off or excluded. They sum to its length. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

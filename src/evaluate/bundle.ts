@@ -62,7 +62,7 @@ export interface Bundle {
   /** The entries are made whenever they are read, and are the same each time. */
   put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
-  /** s by which the times of the case differ from the real ones; secret */
+  /** Seconds by which the times of the case differ from the real ones; secret */
   moved: number;
   /** The aliases of lines and stops; secret. */
   aliases: Aliases;

@@ -39,12 +39,12 @@ export interface CaseScore {
   endErrors: number[];
   /** Relative to the true distance. */
   distanceErrors: number[];
-  /** s of true motion. `covered`: s of it within found trips. */
+  /** Seconds of true motion. `covered`: seconds of it within found trips. */
   motion: number;
   covered: number;
-  /** s by true class and found class. `none`: no section was found. */
+  /** Seconds by true class and found class. `none`: no section was found. */
   seconds: Map<ModeClass, Map<ModeClass | 'none', number>>;
-  /** s of found motion outside of true trips. `stillSeconds`: all s outside of true trips. */
+  /** Seconds of found motion outside of true trips. `stillSeconds`: all seconds outside of true trips. */
   falseSeconds: number;
   stillSeconds: number;
 }

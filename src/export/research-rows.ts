@@ -57,7 +57,7 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
   }
 }
 
-const completeDay = 20 * 3600; // s of observed time
+const completeDay = 20 * 3600; // seconds of observed time
 
 /** Collects the days of a person for their row: the person, and how much of their time was observed. */
 export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {

@@ -99,7 +99,7 @@ export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
-/** s by which local time in `zone` is ahead of UTC. Throws a `RangeError` for an unknown zone or impossible time. */
+/** Seconds by which local time in `zone` is ahead of UTC. Throws a `RangeError` for an unknown zone or invalid time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = findZone(zone);

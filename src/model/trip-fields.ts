@@ -67,14 +67,14 @@ export interface StayTimes {
   starting_trip: string | null;
 }
 
-/** m of a trip's distance that no location shows. */
+/** m; the estimated part of a trip's distance, where locations are missing. */
 export const estimatedOf = ({ sections }: Pick<BriefTrip, 'sections'>): number =>
   Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
 
 /** The field `estimated` of a document, beside `distance`; absent if all of it was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
 
-/** m of sections, summed by `keyOf`, in order of first occurrence */
+/** Metres of sections, summed by `keyOf`, in order of first occurrence */
 export function metresBy<K, S extends { distance: number }>(
   sections: readonly S[],
   keyOf: (section: S) => K,

@@ -33,7 +33,7 @@ export interface Section {
   duration: number;
   /** m, along the line */
   distance: number;
-  /** m of `distance` that no location shows; absent: none */
+  /** m; the estimated part of `distance`, where locations are missing; absent: none */
   estimated?: number;
   coordinates: Position[];
   /** m above sea level; null: the phone sent none */
@@ -97,7 +97,7 @@ export interface Trip {
   start_loc: Position;
   end_loc: Position;
   duration: number;
-  /** m of sections and stops */
+  /** Metres of sections and stops */
   distance: number;
   start_place: Place;
   end_place: Place;

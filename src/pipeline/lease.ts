@@ -51,7 +51,7 @@ export async function holdLease(
 export interface LeaseOptions {
   /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** The term: s after which the lease expires unless it is renewed. Default 60. */
+  /** The term: seconds after which the lease expires unless it is renewed. Default 60. */
   leaseSeconds?: number;
 }
 

@@ -55,7 +55,7 @@ const pageSize = 100;
 /** s between two checks of a lease: short at first, because most runs end soon, then doubled up to 1. */
 const firstStep = 1 / 16;
 const longestStep = 1;
-const reportAfter = 1; // s of waiting after which `onWait` is called
+const reportAfter = 1; // seconds of waiting after which `onWait` is called
 const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>
   setTimeout(seconds * 1000, undefined, signal && { signal }).catch(() => {});
 

@@ -18,7 +18,7 @@ export interface PipelineOptions {
   now: () => number;
   /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** s after which the lease of a killed run expires. Default 60. */
+  /** Seconds after which the lease of a killed run expires. Default 60. */
   leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
@@ -91,7 +91,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   return report;
 }
 
-/** s until a lease ends, at most its term: `now` may come from a host whose clock differs from the store's. */
+/** Seconds until a lease ends, at most its term: `now` may come from a host whose clock differs from the store's. */
 function secondsLeft({ expires_ts, seconds }: Lease, now: number): number {
   return Math.min(Math.max(0, expires_ts - now), seconds);
 }

@@ -48,7 +48,7 @@ export type CallerLimits = ReturnType<typeof callerLimits>;
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
 const keysKept = 30_000; // ms; not longer, because an unknown key may contain the name of a user who is erased
-const countSeconds = 10; // s that a count of entries is used again: counting takes longer the more entries there are
+const countSeconds = 10; // seconds that a count of entries is used again: counting many entries takes long
 
 const [minute, day] = [60, 86_400]; // s
 

@@ -56,7 +56,7 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';
 
-/** Warns the operator when the joins of the last hour reach half of the study's limit, and the limit. */
+/** Warns the operator when the joins of the last hour reach half of the limit of the study, and when they reach it. */
 function warnOfManyJoins({ study, lastHour }: Extract<EnrolResult, { enrolled: UserRecord }>, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));

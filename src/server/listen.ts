@@ -21,7 +21,7 @@ export interface ServeOptions {
   host: string;
   /** 0: any free port. */
   port: number;
-  /** s that `close` waits for running calls before it cuts them off. */
+  /** Seconds that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
   /** The maximum number of open connections; idle ones are closed first. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
@@ -29,7 +29,7 @@ export interface ServeOptions {
   maxPerAddress?: number;
   /** Addresses of proxies. Default: this machine and private networks. */
   proxies?: BlockList;
-  /** s after which an answer is ended if its caller does not read it. Default 60. */
+  /** Seconds after which an answer is ended if its caller does not read it. Default 60. */
   stallSeconds?: number;
 }
 

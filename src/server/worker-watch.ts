@@ -14,7 +14,7 @@ const interval = 1_000; // ms between heartbeats, and between checks
 const latestCheck = 3_000;
 /** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
 const patience = 30_000;
-/** s of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, for example for a disk. */
+/** Seconds of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, such as for a disk. */
 const leastCpu = 1;
 const ticks = 100; // per second in /proc, the same on every Linux
 
@@ -24,7 +24,7 @@ export class WorkerWatch<W> {
   private readonly cpu: (worker: W) => number | null;
   private checked: number | null = null;
 
-  /** `cpu`: s of CPU that a worker has used; null: unknown on this system. */
+  /** `cpu`: seconds of CPU that a worker has used; null: unknown on this system. */
   constructor(cpu: (worker: W) => number | null) {
     this.cpu = cpu;
   }
@@ -51,7 +51,7 @@ export class WorkerWatch<W> {
   }
 }
 
-/** s of CPU that a process has used, from Linux's /proc; null on other systems. */
+/** Seconds of CPU that a process has used, from Linux's /proc; null on other systems. */
 function cpuOf(pid: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');

@@ -12,7 +12,7 @@ const numberVariable = 'MOBILITY_WORKER_NUMBER';
 
 export interface WorkersOptions {
   count: number;
-  /** s that workers may take to finish running calls. */
+  /** Seconds that workers may take to finish running calls. */
   drainSeconds: number;
   /** Called when a worker has ended and will be replaced. */
   onDeath: (text: string) => void;

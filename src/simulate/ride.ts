@@ -64,7 +64,7 @@ interface Limit {
   at: number;
   /** the highest speed there, m/s */
   speed: number;
-  /** s to wait there */
+  /** Seconds to wait there */
   wait: number;
 }
 

@@ -65,7 +65,7 @@ function offSquared(px: number, py: number, ax: number, ay: number, bx: number, 
   return (px - ax - share * (bx - ax)) ** 2 + (py - ay - share * (by - ay)) ** 2;
 }
 
-/** Where on the line from 0, 0 to dx, dy the point nearest to px, py is, 0 to 1. */
+/** The position (0 to 1) of the point on the line from (0, 0) to (dx, dy) that is nearest to (px, py). */
 function shareAlong(px: number, py: number, dx: number, dy: number): number {
   const length = dx * dx + dy * dy;
   return length === 0 ? 0 : Math.max(0, Math.min(1, (px * dx + py * dy) / length));

@@ -220,7 +220,7 @@ function bestPair(
   return best;
 }
 
-/** m by which an unknown path is longer than the straight line: on average, roads are 1.2 times as long. */
+/** Metres by which an unknown path is longer than the straight line: on average, roads are 1.2 times as long. */
 function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: number): number {
   const between = unknown.filter((edge) => edge >= from && edge < to);
   return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
@@ -328,7 +328,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
 }
 
-/** m of the path that each location represents: half of the way to each neighbour less than `seenGap` s away. */
+/** Metres of the path that each location represents: half of the distance to each neighbour less than `seenGap` s away. */
 function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Array {
   const metres = new Float64Array(track.length);
   for (let at = 1; at < track.length; at += 1) {

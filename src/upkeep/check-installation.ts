@@ -25,7 +25,7 @@ export interface Check {
   next?: string;
 }
 
-const clockSlack = 30; // s by which two clocks may differ
+const clockSlack = 30; // seconds by which two clocks may differ
 const backupDays = 7; // an older backup is reported as missing
 
 /**

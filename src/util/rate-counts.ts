@@ -31,7 +31,7 @@ export class WindowCounts {
     counts.set(name, sum);
   }
 
-  /** s until the next window begins. */
+  /** Seconds until the next window begins. */
   left(): number {
     return this.seconds - (this.#now() % this.seconds);
   }

@@ -2,8 +2,8 @@
 //
 //     ada imports    ben, cal ask: refused    ada ends, asks again: refused    ben asks: imports    cal, ada: refused
 
-const askedFor = 600; // s for which a refused person comes before people who imported more recently
-const rememberedFor = 3_600; // s after which an import is forgotten
+const askedFor = 600; // seconds for which a refused person comes before people who imported more recently
+const rememberedFor = 3_600; // seconds after which an import is forgotten
 
 /** Waiting people and recent imports of one process. `now`: seconds since the epoch. */
 export class ImportTurns {

@@ -5,9 +5,9 @@ import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.t
 import type { Store } from '../store/store.ts';
 import type { PersonCall, WebCall } from './web.ts';
 
-/** s for which a browser stays signed in: 90 days for a participant, a working day for a manager */
+/** Seconds for which a browser stays signed in: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** s for which a browser keeps the cookie. A manager's cookie later shows that the browser signed in before. */
+/** Seconds for which a browser keeps the cookie. A manager's cookie later shows that the browser signed in before. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };

@@ -27,11 +27,11 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** s for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
+/** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
 const lockTime = 900;
 const mostFailures = 50;
 
-const fullQueueWait = 5; // s until a caller may try again if the queue of passwords was full
+const fullQueueWait = 5; // seconds until a caller may try again if the queue of passwords was full
 
 function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);

@@ -17,7 +17,7 @@ export const trackLimits = {
   repeatWithin: 60, // s; the same position this soon after, less accurate: a stale repeat (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
   spikePasses: 4, // passes that remove spikes: two in a row hide each other (by hand)
-  // The detour of a spike: m by which it makes the path between its neighbours longer.
+  // The detour of a spike: metres by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is not a spike (by hand)
   spikeBeyond: 20, // m; the detour must exceed the distance of the neighbours by this (by hand)
   spikeSpeed: 12, // m/s; a slower spike must be half as accurate as its neighbours (by hand)
@@ -254,7 +254,7 @@ function spikesIn(placed: readonly PlaneLocation[]): { i: number; excess: number
   return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
-/** m by which `here` makes the path from `a` to `b` longer; 0 if `here` is not a spike. */
+/** Metres by which `here` makes the path from `a` to `b` longer; 0 if `here` is not a spike. */
 function spikeAt(a: PlaneLocation, here: PlaneLocation, b: PlaneLocation): number {
   const there = apart(a, here);
   const back = apart(here, b);

@@ -50,7 +50,7 @@ export interface LegEvidence extends Leg {
   near: number;
   /** 0 to 1: how likely the user parked a vehicle after the previous leg and came back to it. */
   parked: number;
-  /** s of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle */
+  /** Seconds of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle */
   waited: number;
 }
 
@@ -62,7 +62,7 @@ export const legLimits = {
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   /** m; width of the Gaussian kernel for the distance between two positions of a parked vehicle (by hand) */
   parked: 60,
-  /** s of waiting before a leg, and s of walking before and after it: drivers of cars rarely do either (by hand) */
+  /** Seconds of waiting before a leg, and of walking before and after it: drivers of cars rarely do either (by hand) */
   boarding: { wait: 105, walks: 180 },
   waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
   /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */

@@ -350,7 +350,7 @@ function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: 
   }
 }
 
-/** s for which readings of kind `k` were valid up to `ts`. `i`: number of readings before `ts`. */
+/** Seconds for which readings of kind `k` were valid up to `ts`. `i`: number of readings before `ts`. */
 function heldUntil({ times, kind, sums }: Readings, k: number, i: number, ts: number): number {
   if (i === 0) return 0;
   const before = sums[kinds * (i - 1) + k]!;

@@ -144,7 +144,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
   let gap = 0;
-  let still = 0; // s of rest within the gap
+  let still = 0; // seconds of rest within the gap
   let longest = boundLimits.movingGap;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];

@@ -111,7 +111,7 @@ async function deriveAll(
         begun -= 1;
         return;
       }
-      // The day begins first in the easternmost zone. Deriving some hours more does no harm.
+      // The day begins first in the easternmost zone. Deriving a few more hours does no harm.
       const day = from && startOfDay(await resolveDay(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
       const since = start === -Infinity ? {} : { from: start };

@@ -15,7 +15,7 @@ import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 /** User input by trip and by stay. */
 export interface Labels {
   ofTrip(startTs: number): UserInput;
-  /** Input about a stay. null: open. */
+  /** Input about a stay. null: the stay has no start or no end. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   readonly labelledTrips: number; // number of trips with a label or a survey

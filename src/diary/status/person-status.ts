@@ -37,11 +37,11 @@ export interface PersonStatus {
   figures: PersonFigures;
   /** Entries rejected because a converter failed, not because of their content. */
   faults: number;
-  /** s for which entries have been pending although a run could have moved them; null: none are pending. */
+  /** Seconds for which entries have been pending although a run could have moved them; null: none are pending. */
   waiting_s: number | null;
   /**
-   * s that the latest entries waited for a run: from the first put after a run to the next run, or to now. null: there
-   * was no such put within a day.
+   * Seconds that the latest entries waited for a run: from the first put after a run to the next run, or to now. null:
+   * there was no such put within a day.
    */
   lag_s: number | null;
 }
@@ -205,7 +205,7 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   return [breakages[broken.code].state, broken.since];
 }
 
-/** s for which entries have been pending. Entries dated ahead by a wrong clock do not count before their time. */
+/** Seconds for which entries have been pending. Entries dated ahead by a wrong clock do not count before their time. */
 function pendingTime(figures: PersonFigures, now: number): number | null {
   const since = pendingSince(figures);
   return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;

@@ -92,7 +92,7 @@ export interface OpenOptions {
   make?: boolean;
   /** The clock of leases for an engine without one; seconds since the epoch. */
   now?: () => number;
-  /** SQLite: s that a call waits for other processes. Then it fails with `MOBILITY_STORE_BUSY`. Default: 10. */
+  /** SQLite: seconds that a call waits for other processes. Then it fails with `MOBILITY_STORE_BUSY`. Default: 10. */
   busySeconds?: number;
   /** MongoDB: called at opening with a warning for each collection that could not be sharded. */
   onWarning?: (message: string) => void;

@@ -90,7 +90,7 @@ export const accounts = table('accounts', {
     /** null: no lease. */
     owner: 'text?',
     expires_ts: 'number',
-    /** s for which the lease was acquired. */
+    /** Seconds for which the lease was acquired. */
     seconds: 'number',
     /** 1 if there is changed data time or a document to derive. */
     due: 'number',

@@ -158,7 +158,8 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 const leastHome = 0.8; // probability of a home that is shown as one
 
 /**
- * `recorded`: s of the day that were recorded. `past`: s that could be recorded; today up to now. `share`: the ratio.
+ * `recorded`: seconds of the day that were recorded. `past`: seconds that could be recorded; today up to now. `share`:
+ * the ratio.
  */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));

@@ -84,7 +84,7 @@ type Point = [x: number, y: number];
 interface View {
   project: (position: Position) => Point;
   height: number;
-  /** m of one unit of the drawing. */
+  /** Metres of one unit of the drawing. */
   metres: number;
   /** Units of one degree of longitude. */
   degree: number;

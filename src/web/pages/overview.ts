@@ -70,7 +70,7 @@ export interface DayRow {
   row: Markup;
   /** The trips that began on the day. */
   trips: readonly Trip[];
-  /** s that could be recorded, and s that were recorded */
+  /** Seconds that could be recorded, and seconds that were recorded */
   past: number;
   recorded: number;
   flags: number;
