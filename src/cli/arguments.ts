@@ -98,7 +98,7 @@ export function durationArgument(text: string): number {
 
 const ageUnits = { d: 'day', w: 'week', mo: 'month', y: 'year' } as const;
 
-/** Makes a parser of an age such as `18mo`, at least 30 days, that returns the time so long ago, s since the epoch. */
+/** Makes a parser of an age such as `18mo`, at least 30 days, that returns that past time in s since the epoch. */
 export const ageArgument =
   ({ now }: Pick<CommandContext, 'now'>) =>
   (text: string): number => {

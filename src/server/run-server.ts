@@ -21,7 +21,7 @@ import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
 import { startWorkers, type Workers, workerNumber } from './workers.ts';
 
-const drainSeconds = 30; // seconds that a stopping server waits for running calls; a slow phone sends some hundred KB
+const drainSeconds = 30; // seconds that a stopping server waits for running calls; a slow phone sends a few hundred KB
 
 export interface RunServerOptions {
   config: Config;

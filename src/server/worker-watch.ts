@@ -14,7 +14,7 @@ const interval = 1_000; // ms between heartbeats, and between checks
 const latestCheck = 3_000;
 /** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
 const patience = 30_000;
-/** Seconds of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, such as for a disk. */
+/** Seconds of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, as for a disk. */
 const leastCpu = 1;
 const ticks = 100; // per second in /proc, the same on every Linux
 

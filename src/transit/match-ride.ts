@@ -328,7 +328,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
 }
 
-/** Metres of the path that each location represents: half of the distance to each neighbour less than `seenGap` s away. */
+/** Metres of the path that each location represents: half the distance to each neighbour less than `seenGap` s away. */
 function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Array {
   const metres = new Float64Array(track.length);
   for (let at = 1; at < track.length; at += 1) {

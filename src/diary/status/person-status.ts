@@ -50,7 +50,7 @@ export interface PersonStatus {
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
-  /** Days without a call, or without a location, until it is a trouble. Default 3: a phone in use calls every day. */
+  /** Days without a call, or without a location, that need action. Default 3: a phone in use calls every day. */
   silentDays?: number;
 }
 
