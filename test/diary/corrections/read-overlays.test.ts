@@ -155,6 +155,31 @@ it.each(cases)('with %s', async (_, list) => {
   }
 });
 
+it('a page of the chain does not read the links around later corrections', async () => {
+  const raw = readersOf(analysed);
+  const read: number[] = [];
+  const chain: Trips['chain'] = async (user, range) => {
+    const found = await raw.chain(user, range);
+    read.push(...found.map(({ chain_ts }) => chain_ts));
+    return found;
+  };
+  const corrections = stated([mode(0), mode(11)]);
+  const trips = correctedTrips({ trips: { ...raw, chain }, timeseries: {} as never, corrections });
+  expect(await trips.chain('ada', { limit: 3 })).toHaveLength(3);
+  expect(Math.max(...read)).toBeLessThan(at(3));
+});
+
+it('briefs are corrected links if the user has corrections, and come from the store otherwise', async () => {
+  const raw: Trips = { ...readersOf(analysed), briefs: async () => [] };
+  const range = { from: at(2), to: at(5) };
+  const briefsWith = (...list: object[]) =>
+    correctedTrips({ trips: raw, timeseries: {} as never, corrections: stated(list) }).briefs('ada', range);
+  const kinds = (await briefsWith(drop(3))).map(({ chain_ts, kind }) => [chain_ts, kind]);
+  expect(kinds).toContainEqual([at(3), 'dropped']);
+  expect(kinds).toContainEqual([at(4), 'trip']);
+  expect(await briefsWith()).toEqual([]);
+});
+
 it('a corrected trip is as new as the newest link around it or its correction, and other trips stay as they are', async () => {
   const spansWith = async (...list: Stated[]) => {
     const trips = correctedTrips({ trips: readersOf(analysed), timeseries: {} as never, corrections: list });
