@@ -83,6 +83,19 @@ it.each([
   expect(await refusalOf(() => counts.countCall(eve))).toMatchObject({ limit: 'bytes_per_day', most });
 });
 
+it.each([
+  ['calls', 64],
+  ['streams', 8],
+] as const)('a caller may have open %s up to %i, and may try again 5 s after a refusal', async (kind, most) => {
+  const { counts } = open();
+  const ends = Array.from({ length: most }, () => counts.openCall('a', kind));
+  const another = (user = 'a') => refusalOf(() => counts.openCall(user, kind));
+  expect(await another()).toEqual({ status: 429, limit: `open_${kind}`, most, after: '5' });
+  expect(await another('b')).toBeNull();
+  ends[0]!();
+  expect([await another(), (await another()) === null]).toEqual([null, false]);
+});
+
 it('pending and rejected entries are counted by the store at first, then every 10 s near the limit', async () => {
   const { counts, clock } = open({ pendingEntries: 10 });
   let [pending, rejected, reads] = [4, 3, 0];

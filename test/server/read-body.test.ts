@@ -32,7 +32,7 @@ describe('bytes of a body', () => {
   };
 
   it('chunks are joined, for any announced length', async () => {
-    for (const headers of [{}, { length: 3 }, { length: 2 }, { length: 9 }]) {
+    for (const headers of [{}, { length: 3 }, { length: 2 }, { length: 9 }, { length: 10 }]) {
       const bytes = await readBody(body([Buffer.from('ab'), Buffer.from('c')], headers), 10, known());
       expect(bytes.toString()).toBe('abc');
     }
