@@ -201,6 +201,43 @@ it('a split of a labelled trip asks for the mode of both parts again, and an equ
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
 });
 
+it('the undo of a split restores the label of the whole trip, without the labels of its parts', async () => {
+  const whole = trips(await page(`/me/day/${day}`))[0]!;
+  const html = await page(`/me/day/${day}?correct=${whole}`);
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'train', purpose: 'work' });
+  const labelled = await page(`/me/day/${day}`);
+  const split = formWith(html, 'Split it in two');
+  const { location } = await state('/me/correct', { ...split, kind: 'split', ts: split.trip_ts! });
+  const saved = await page(location);
+  for (const [i, mode] of ['bus', 'bike'].entries()) {
+    const part = await page(`/me/day/${day}?correct=${trips(saved)[i]}`);
+    await state('/me/label', { ...formWith(part, 'How did you travel?'), mode, purpose: 'shopping' });
+  }
+  expect(await page(`/me/day/${day}`)).toMatch(/07:45: .*Bus<.*07:58: Bicycle/s);
+  await state('/me/correct', formWith(saved, 'Undo'));
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(labelled));
+  await run('pipeline', '--all');
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(labelled));
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
+});
+
+it('a label keeps its part of the trip when the trip is joined with another one', async () => {
+  // Two walks, the second shorter than the first.
+  const [, , second] = trips(await page(`/me/day/${day}`));
+  const html = await page(`/me/day/${day}?correct=${second}`);
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'bus' });
+  const modes = async (): Promise<string[]> =>
+    [...(await page(`/me/day/${day}`)).matchAll(/class="ic (\w+)"/g)]
+      .map((m) => m[1]!)
+      .filter((one) => one !== 'waiting');
+  const before = await modes();
+  expect(before).toContain('bus');
+  await state('/me/correct', formWith(html, 'Join with the one before'));
+  expect(trips(await page(`/me/day/${day}`))).not.toContain(second);
+  expect(await modes()).toEqual(before);
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
+});
+
 it('a preview shows the corrected day and saves nothing, and a wrong time is shown again as typed', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);

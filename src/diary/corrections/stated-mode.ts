@@ -3,6 +3,8 @@
 //   walk 300 m, bus 4 km, walk 200 m    label "car"    -> the bus becomes a car: it is the only ride
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
 //   bus 4 km                            label "other"  -> unchanged: it is not a mode
+//   walk 300 m, bus 4 km                label "car" of the time of the walk, given before the two trips were joined
+//                                                      -> the walk becomes a car
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';
 
@@ -28,9 +30,18 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
   return { ...trip, sections: trip.sections.map((one) => (one === section ? stated : one)) };
 }
 
-/** Changes the only ride of a trip to the mode of its label. A correction takes precedence over a label. */
-export function inLabelledMode<T extends WithSections>(trip: T, mode: string | null): T {
-  const [ride, ...others] = ridesOf(trip.sections);
+/**
+ * Changes the only ride of a trip in the time of its label to the mode of the label. A correction takes precedence over
+ * a label. `label`: default: the whole trip; null: open.
+ */
+export function inLabelledMode<T extends WithSections>(
+  trip: T,
+  mode: string | null,
+  label: { start: number | null; end: number | null } = { start: null, end: null },
+): T {
+  const isLabelled = ({ start_ts, end_ts }: BriefSection): boolean =>
+    (label.end === null || start_ts < label.end) && (label.start === null || end_ts > label.start);
+  const [ride, ...others] = ridesOf(trip.sections.filter(isLabelled));
   if (mode === null || ride === undefined || others.length > 0 || ride.source === 'correction') return trip;
   return plainMode(ride.sensed_mode) === mode ? trip : inStatedMode(trip, ride, mode, 'label');
 }

@@ -5,11 +5,11 @@ import type { BriefTrip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { addToList } from '../../util/add-to-list.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
-import { activeCorrections, readCorrections } from '../corrections/read-corrections.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';
 import type { Input } from './input-keys.ts';
 import { findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
+import { withoutSplit } from './split-labels.ts';
 import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
 /** User input by trip and by stay. */
@@ -47,19 +47,6 @@ export async function readLabels(
   return matchInputs(await withoutSplit(store, userId, inputs), spans, labelModes(record?.config));
 }
 
-/** Leaves out mode labels of trips that the user split after the label: the mode may be true for only one part. */
-export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {
-  const stated = activeCorrections(await readCorrections(store, userId));
-  const splits = stated.flatMap((one) => (one.kind === 'split' ? [one] : []));
-  return inputs.filter(
-    ({ of, start, end, entry }) =>
-      !modeNames.includes(of.name) ||
-      !splits.some(({ ts, write_ts }) => (start ?? ts) < ts && ts < (end ?? ts) && write_ts > entry.metadata.write_ts),
-  );
-}
-
-const modeNames = ['mode_confirm', 'replaced_mode'];
-
 /** Reads the times of trips that inputs may belong to: all trips that inputs touch, and one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
@@ -91,7 +78,11 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
     ofTrip,
     stated: (trip) => {
       const { mode_confirm: label } = ofTrip(trip.start_ts).user_input;
-      return typeof label === 'string' ? inLabelledMode(trip, modeOf(label)) : trip;
+      if (typeof label !== 'string') return trip;
+      const own = (byStart.get(trip.start_ts) ?? []).filter(
+        ({ of, entry }) => of.name === 'mode_confirm' && entry.data.label === label,
+      );
+      return inLabelledMode(trip, modeOf(label), own.at(-1));
     },
     ofStay: (enterTs, exitTs) => {
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };

@@ -1,8 +1,9 @@
 // Reads the labelled trips around a time range, which suggestions are derived from.
 import { day, type TimeRange } from '../../model/time.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
-import { matchInputs, spansAround, withoutSplit } from './load-labels.ts';
+import { matchInputs, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
+import { withoutSplit } from './split-labels.ts';
 import { type LabelledTraits, type LabelSet, suggestedLabels, type TripTraits, toTraits } from './suggest.ts';
 
 /** Labelled trips this long before and after a trip are used (by hand: habits change). */

@@ -1,0 +1,47 @@
+// Leaves out labels that a later split of the trip, or the undo of a split, made doubtful.
+//
+//   written at 1   |------- bus -------|
+//              2   split                    the label of 1 does not count: which part was the bus?
+//              3   |-- walk --|-- car --|
+//              4   undo of 2                the label of 1 counts, the labels of 3 do not
+import type { Stated } from '../../model/correction.ts';
+import { activeCorrections, readCorrections, undoneTimes } from '../corrections/read-corrections.ts';
+import type { Input } from './input-keys.ts';
+import type { LabelStore } from './read-inputs.ts';
+
+type Split = Extract<Stated, { kind: 'split' }>;
+
+const isSplit = (one: Stated): one is Split => one.kind === 'split';
+
+const modeNames = ['mode_confirm', 'replaced_mode'];
+
+/** s; the second part of a split trip may begin this much before the split */
+const slack = 60;
+
+/** Leaves out mode labels of trips that were split later, and labels of the parts of a split that was undone later. */
+export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {
+  const all = await readCorrections(store, userId);
+  const splits = activeCorrections(all).filter(isSplit);
+  const undone = undoneTimes(all);
+  const undoneSplits = all.filter(isSplit).filter(({ write_ts }) => undone.has(write_ts));
+  const undoOf = (split: Split): number =>
+    all.findLast((one) => one.kind === 'undo' && one.of === split.write_ts)!.write_ts;
+  return inputs.filter((input) => {
+    const written = input.entry.metadata.write_ts;
+    const isParted = splits.some((split) => split.write_ts > written && isAround(input, split.ts));
+    if (isParted && modeNames.includes(input.of.name)) return false;
+    return (
+      input.of.kind !== 'label' ||
+      !undoneSplits.some((split) => split.write_ts < written && written < undoOf(split) && isOfPart(input, split))
+    );
+  });
+}
+
+const isAround = ({ start, end }: Input, ts: number): boolean => (start ?? ts) < ts && ts < (end ?? ts);
+
+/** True for a label of one part of the trip that its author saw when splitting it. */
+function isOfPart({ of, start, end }: Input, { ts, seen = [] }: Split): boolean {
+  if (of.about !== 'trip' || start === null || end === null) return false;
+  const isBeside = end <= ts + slack || start >= ts - slack;
+  return isBeside && seen.some(([from, to]) => start < to - slack && end > from + slack);
+}
