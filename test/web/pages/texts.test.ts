@@ -45,6 +45,15 @@ it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
   expect(t.day('2026-12-01')).toMatch(name === 'fr' ? /^mardi 1er décembre$/ : /\b1\b/);
 });
 
+it('a time of today is shown as a clock time, one of this week with its weekday, an older one as a date', () => {
+  const t = textsFor();
+  const at = (text: string): number => Date.parse(text) / 1000;
+  const shown = (text: string, now: string): string => t.lately(at(text), at(now), 'Europe/Berlin');
+  expect(shown('2026-11-17T00:20:00+01:00', '2026-11-17T23:40:00+01:00')).toBe('00:20');
+  expect(shown('2026-11-16T23:50:00+01:00', '2026-11-17T00:10:00+01:00')).toBe('Mon 23:50');
+  expect(shown('2026-11-10T12:00:00+01:00', '2026-11-17T12:00:00+01:00')).toBe('10 Nov');
+});
+
 it('the languages that a browser accepts are read with their weights', () => {
   expect(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8, en;q=0')).toEqual(['it', 'fr', 'de']);
   expect(textsFor(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8')).language).toBe('fr');

@@ -1,6 +1,6 @@
 // Numbers, lengths, times and plurals in the form of one language, by Intl. Each file of texts begins with them.
 import { clockText } from '../../../diary/number-text.ts';
-import { startOfDay } from '../../../model/time.ts';
+import { localDay, startOfDay } from '../../../model/time.ts';
 
 const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 
@@ -66,7 +66,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
         `${date(ts, zone, { weekday: 'long' })} ${clockText(ts, zone)}`,
       /** A time of today as 23:31, of this week as Mon 16:08, older as 19 Nov. */
       lately: (ts: number, now: number, zone: string): string => {
-        if (now - ts < 43_200) return clockText(ts, zone);
+        if (localDay(ts, zone) === localDay(now, zone)) return clockText(ts, zone);
         if (now - ts < 6 * 86_400) return `${date(ts, zone, { weekday: 'short' })} ${clockText(ts, zone)}`;
         return date(ts, zone, { day: 'numeric', month: 'short' });
       },
