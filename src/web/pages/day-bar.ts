@@ -6,6 +6,10 @@ import { Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
+/** The width of a letter in per cent of the bar, on a phone of 390 px: of a day, and in a row of a month. */
+const letter = 2;
+const rowLetter = 3.7;
+
 /** The bar of a day. Positions are in per cent, so that text is not stretched. `isRow`: without hours and texts. */
 export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
@@ -20,14 +24,16 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
     if (item.kind === 'gap') {
       const outside = t.me.inBar.outside[item.reason];
       if (outside === undefined) bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
-      if (wide > 50) names.push(nameAt(left + wide / 2, outside ?? t.me.inBar.not));
+      const name = outside ?? t.me.inBar.not;
+      const least = Math.max(50, name.length * (isRow ? rowLetter : letter));
+      if (wide > least) names.push(nameAt(left + wide / 2, name));
     }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
-      const isLong = wide > Math.max(8, name.length * 2);
+      const text = wide > Math.max(8, name.length * letter) ? name : mark;
       // In a row of a month, the legend explains the colours.
-      if (!isRow && wide > 4) names.push(nameAt(left + wide / 2, isLong ? name : mark));
+      if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));
     }
     if (item.kind !== 'trip') continue;
     for (const { start_ts, end_ts, sensed_mode } of item.trip.sections) {

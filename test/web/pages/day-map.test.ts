@@ -393,6 +393,18 @@ it('a gap is named in the bar if it takes more than half of the day, a place if 
   expect([400, 401, 800, 801].map((to) => namesOf(place('abc'), to))).toEqual(['', 'M', 'M', 'abc']);
   expect([1000, 1001].map((to) => namesOf(place('abcde'), to))).toEqual(['M', 'abcde']);
   expect(namesOf(place('abc'), 9000, true)).toBe('');
+  // The mark of home is its name.
+  const home = { kind: 'stay', place: { name: 'Zu Hause', mark: 'Zu Hause', look: 'home' } };
+  expect([1600, 1601].map((to) => namesOf(home, to))).toEqual(['', 'Zu Hause']);
+});
+
+it('a long text in the row of a month is left out where it would reach into the date', () => {
+  const day = { observed: { from: 0, to: 10_000 }, trips: [], completeUntil: 10_000 } as unknown as ShownDay;
+  const gap = { kind: 'gap', reason: 'silent', from: 0 };
+  const isNamed = (to: number, language: string): boolean =>
+    dayBar(day, [{ ...gap, to }] as unknown as DayItem[], textsFor([language]), true).text.includes('</text>');
+  expect([5100, 7000, 7100].map((to) => isNamed(to, 'de'))).toEqual([false, false, true]);
+  expect([5000, 5100].map((to) => isNamed(to, 'en'))).toEqual([false, true]);
 });
 
 it('the hours of a day that begins late or is short are shown as far as they exist', () => {
