@@ -82,7 +82,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .rail{margin-top:1rem}.row{display:grid;grid-template-columns:2.75rem 1.75rem minmax(0,1fr);min-height:2.25rem}
 .row .t{font-size:.875rem;line-height:1.5rem;padding-top:.375rem}
 .row .c{padding:.375rem 0;display:flex;flex-wrap:wrap;column-gap:.5rem;align-items:baseline;justify-content:space-between}
-.row p,.row details[open],.row form,.row .note{flex-basis:100%;margin:0}.note form{border:0!important}.note label{margin:.5rem 0}.row .d{margin-left:auto;text-align:right;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
+.row p,.row details[open],.row form,.row .note{flex-basis:100%;max-width:none;margin:0}.note form{border:0!important}.note label{margin:.5rem 0}.row .d{margin-left:auto;text-align:right;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
