@@ -412,7 +412,7 @@ export const de: Texts = {
       people: 'Personen',
       range: 'km pro Tag, 95-%-Bereich',
     },
-    csv: 'CSV',
+    csv: 'Herunterladen (CSV)',
     rangeText:
       'Pro Tag: pro beobachtetem Tag einer Person. Der Bereich zeigt, wie weit der Wert abweichen könnte, wenn andere Personen teilgenommen hätten.',
     toPublish: 'Zum Veröffentlichen',
@@ -528,7 +528,7 @@ export const de: Texts = {
       set_aside: (clock) => `${clock}: weggelassen`,
       mode: (clock, name) => `${clock}: Verkehrsmittel: ${name}`,
       split: (clock) => `${clock}: zwei Wege`,
-      join: (clock) => `${clock}: mit dem vorigen Weg verbunden`,
+      join: (clock) => `${clock}: Die Wege davor und danach sind einer`,
       drop: (clock) => `${clock}: Weg hat nicht stattgefunden`,
       add: (clock) => `${clock}: ein Weg, der nicht aufgezeichnet wurde`,
       at_home: (clock) => `${clock}: zu Hause`,
@@ -685,7 +685,7 @@ export const de: Texts = {
     lostText: 'Es kann dann keine Daten mehr für Sie schicken; erst eine neue Einladung ändert das.',
     lostDo: 'Dieses Telefon sperren',
     isLost:
-      'Dieses Telefon kann keine Daten mehr für Sie schicken. Ihre anderen Telefone und Browser bleiben, wie sie sind.',
+      'Dieses Telefon kann keine Daten mehr für Sie schicken. Waren Ihre Tage darauf geöffnet, melden Sie unten alle anderen Browser ab. Ihre anderen Telefone bleiben, wie sie sind.',
     phone: 'Ihr Telefon',
     phoneFine: (when) => `Es schickt seine Daten wie vorgesehen. Letzter Kontakt: ${when}.`,
     phoneNever: 'Von ihm ist noch nichts angekommen.',

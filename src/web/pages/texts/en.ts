@@ -422,7 +422,7 @@ export const en = {
       people: 'People',
       range: 'km per day, 95 % range',
     },
-    csv: 'CSV',
+    csv: 'Download (CSV)',
     rangeText:
       'Per day: per observed day of a person. The range shows how far the figure could differ if other people had taken part.',
     toPublish: 'To publish',
@@ -518,7 +518,7 @@ export const en = {
       set_aside: (clock: string): string => `${clock}: ignored`,
       mode: (clock: string, name: string): string => `${clock}: mode of travel: ${name}`,
       split: (clock: string): string => `${clock}: two trips`,
-      join: (clock: string): string => `${clock}: one trip with the one before`,
+      join: (clock: string): string => `${clock}: the trips before and after are one`,
       drop: (clock: string): string => `${clock}: you did not make this trip`,
       add: (clock: string): string => `${clock}: a trip that was not recorded`,
       at_home: (clock: string): string => `${clock}: at home`,
@@ -668,7 +668,8 @@ export const en = {
     lost: 'I have lost this phone',
     lostText: 'It can then send no more data for you, and only a new invitation changes that.',
     lostDo: 'Block this phone',
-    isLost: 'This phone can no longer send data for you. Your other phones and browsers stay as they are.',
+    isLost:
+      'This phone can no longer send data for you. If your days were open on it, sign out all other browsers below. Your other phones stay as they are.',
     phone: 'Your phone',
     phoneFine: (when: string): string => `It sends data as it should. Last contact: ${when}.`,
     phoneNever: 'Nothing has arrived from it yet.',

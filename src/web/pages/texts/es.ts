@@ -410,7 +410,7 @@ export const es: Texts = {
       people: 'Personas',
       range: 'km por día, intervalo del 95 %',
     },
-    csv: 'CSV',
+    csv: 'Descargar (CSV)',
     rangeText:
       'Por día: por día observado de una persona. El intervalo muestra cuánto podría variar la cifra si hubieran participado otras personas.',
     toPublish: 'Para publicar',
@@ -526,7 +526,7 @@ export const es: Texts = {
       set_aside: (clock) => `${clock}: ignorado`,
       mode: (clock, name) => `${clock}: medio de transporte: ${name}`,
       split: (clock) => `${clock}: dos viajes`,
-      join: (clock) => `${clock}: un solo viaje con el anterior`,
+      join: (clock) => `${clock}: los viajes de antes y después son uno solo`,
       drop: (clock) => `${clock}: usted no hizo este viaje`,
       add: (clock) => `${clock}: un viaje que no se registró`,
       at_home: (clock) => `${clock}: en casa`,
@@ -677,7 +677,8 @@ export const es: Texts = {
     lost: 'He perdido este teléfono',
     lostText: 'Ya no podrá enviar datos por usted; hará falta una nueva invitación.',
     lostDo: 'Bloquear este teléfono',
-    isLost: 'Este teléfono ya no puede enviar datos por usted. Sus otros teléfonos y navegadores siguen igual.',
+    isLost:
+      'Este teléfono ya no puede enviar datos por usted. Si tenía sus días abiertos en él, cierre abajo las demás sesiones. Sus otros teléfonos siguen igual.',
     phone: 'Su teléfono',
     phoneFine: (when) => `Envía los datos como debe. Último contacto: ${when}.`,
     phoneNever: 'Aún no ha llegado nada de él.',

@@ -416,7 +416,7 @@ export const fr: Texts = {
       people: 'Personnes',
       range: 'km par jour, intervalle à 95 %',
     },
-    csv: 'CSV',
+    csv: 'Télécharger (CSV)',
     rangeText:
       'Par jour : par jour observé d’une personne. L’intervalle montre de combien le chiffre pourrait différer si d’autres personnes avaient participé.',
     toPublish: 'À publier',
@@ -541,7 +541,7 @@ export const fr: Texts = {
       set_aside: (clock) => `${clock} : ignoré`,
       mode: (clock, name) => `${clock} : mode de transport : ${name}`,
       split: (clock) => `${clock} : deux trajets`,
-      join: (clock) => `${clock} : un seul trajet avec le précédent`,
+      join: (clock) => `${clock} : les trajets d’avant et d’après n’en font qu’un`,
       drop: (clock) => `${clock} : vous n’avez pas fait ce trajet`,
       add: (clock) => `${clock} : un trajet qui n’a pas été enregistré`,
       at_home: (clock) => `${clock} : au domicile`,
@@ -702,7 +702,7 @@ export const fr: Texts = {
     lostText: 'Il ne pourra plus envoyer de données pour vous ; il faudra une nouvelle invitation.',
     lostDo: 'Bloquer ce téléphone',
     isLost:
-      'Ce téléphone ne peut plus envoyer de données pour vous. Vos autres téléphones et navigateurs restent inchangés.',
+      'Ce téléphone ne peut plus envoyer de données pour vous. Si vos journées y étaient ouvertes, déconnectez ci-dessous tous les autres navigateurs. Vos autres téléphones restent inchangés.',
     phone: 'Votre téléphone',
     phoneFine: (when) => `Il envoie les données comme prévu. Dernier contact : ${when}.`,
     phoneNever: 'Rien n’en est encore arrivé.',
