@@ -26,7 +26,7 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
   const people = [...context.named];
   const act = { ts: context.now(), who: whoAmI(context), action, people, how: how.join(' '), outcome };
   await audit(context.config().logDir, act).catch((error) =>
-    context.output.note(`mobility: the audit log does not show this: ${errorText(error)}`),
+    context.output.note(`mobility: the audit log does not contain this command: ${errorText(error)}`),
   );
 }
 

@@ -30,7 +30,7 @@ export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === '') return 'an empty text';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'a number beyond all bounds';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'a number that is too large';
   if (typeof value === 'string') return 'a text';
   return typeof value === 'boolean' ? String(value) : 'an object';
 }

@@ -157,12 +157,12 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
     const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
     if (!isLoopback(host) && host !== own) {
       throw forbidden(
-        'the server runs with --auth dev: expected a name of this machine as Host, such as localhost; found another name',
+        'the server runs with --auth dev: expected a name of this machine as Host, such as localhost, found another name',
       );
     }
     if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
       throw forbidden(
-        'the server runs with --auth dev: expected a call of a program; found one of a web page (Origin, Sec-Fetch-Site)',
+        'the server runs with --auth dev: expected a call from a program, found one from a web page (Origin, Sec-Fetch-Site)',
       );
     }
     await next();

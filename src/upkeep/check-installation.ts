@@ -171,7 +171,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
   try {
     const ready = await ask('/readyz');
     if (!isOurs(ready)) {
-      const text = `expected an answer of mobility at ${url}, found ${ready.status} of another server`;
+      const text = `expected an answer from mobility at ${url}, found status ${ready.status} from another server`;
       return [wrong('proxy', text, 'correct the address, or the path that the proxy forwards')];
     }
     if (ready.status !== 200)

@@ -486,7 +486,7 @@ describe('export', () => {
     const refusal = async (...flags: string[]) =>
       (await run(['export', '--user', 'ada', '--entries', ...flags])).stderr;
     expect(await refusal('--format', 'csv')).toContain(
-      'expected --out FOLDER with --format, found none; --entries and',
+      'expected --out FOLDER with --format, found --format alone; --entries and',
     );
     expect(await refusal('--coarse', '500')).toContain('expected --format and --out with --coarse');
   });

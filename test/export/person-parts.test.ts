@@ -67,7 +67,7 @@ it('an export that continues reads people again whose files are damaged', async 
   await rm(join(out, 'trips.csv'));
   expect(await exportTo(out)).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^4 users read by an interrupted/),
+    stderr: expect.stringMatching(/^4 users taken over from an export/),
   });
   expect((await exportTo(join(folder, 'whole'))).code).toBe(0);
   expect(await tablesIn(out)).toEqual(await tablesIn(join(folder, 'whole')));
@@ -83,7 +83,7 @@ it('an export keeps the files of people while a table exists, and continues from
   expect(parts.map((path) => existsSync(path))).not.toContain(false);
   await rm(join(out, 'trips.csv'));
   const last = await exportTo(out);
-  expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('6 users read by an interrupted export')]);
+  expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('6 users taken over from an export')]);
   expect(existsSync(join(out, '.parts'))).toBe(false);
 });
 
@@ -101,7 +101,7 @@ it.each<[string, RegExp, (program: Pick<Program, 'address' | 'folder' | 'run' | 
   ],
   [
     'what retention removed',
-    /^4 users read by an interrupted export/, // the last four have no trips, so nothing is removed
+    /^4 users taken over from an export/, // the last four have no trips, so nothing is removed
     async ({ run }) => {
       const line = ['retain', '--all', '--older-than', '30d', '--what', 'raw', '--yes'];
       expect(await run(line)).toMatchObject({ code: 0 });

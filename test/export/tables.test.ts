@@ -291,7 +291,7 @@ it('an export that fails leaves no file, and the same command works later', asyn
     expect((await filesBelow(to)).sort()).toEqual([basename(fails), ...kept].sort());
     await rm(join(to, fails));
     const again = await succeed(['export', ...flags, '--out', to], { env });
-    if (isContinued) expect(again.stderr).toContain('2 users read by an interrupted export');
+    if (isContinued) expect(again.stderr).toContain('2 users taken over from an export');
     expect((await filesBelow(to)).filter((name) => name.startsWith('.'))).toEqual([]);
   }
 });

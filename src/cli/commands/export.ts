@@ -161,7 +161,7 @@ function refuseTableFlags(options: Options): void {
   if (given === undefined) return;
   throw usageError(
     given === 'format'
-      ? 'expected --out FOLDER with --format, found none; --entries and --trips print JSON lines'
+      ? 'expected --out FOLDER with --format, found --format alone; --entries and --trips print JSON lines'
       : `expected --format and --out with --${given}, which applies to tables only`,
   );
 }
@@ -219,7 +219,8 @@ async function exportFiles(
     }, folder);
     isKept = false;
     const { leftOut, reused } = parts.counts;
-    if (reused > 0) context.output.note(`${counted(reused, 'user')} read by an interrupted export in the last 24 h`);
+    if (reused > 0)
+      context.output.note(`${counted(reused, 'user')} taken over from an export that was interrupted in the last 24 h`);
     await context.output.result({ folder: out, ...shown, left_out: leftOut }, () => table(rows, [1]));
     return outcomeOf(context, leftOut);
   } catch (error) {

@@ -47,7 +47,7 @@ The account signs in at SERVER/study. A new password ends all sessions of the ac
 async function add(context: CommandContext, name: string, options: OptionsOf<typeof addFlags>): Promise<void> {
   const { study: studies = [], operator = false, mayExport } = options;
   if (!isManagerName(name)) throw nameError('a name of up to 40 lower case letters, digits, hyphens and dots', name);
-  if (studies.length === 0 && !operator) throw usageError('expected --study NAME or --operator, found none');
+  if (studies.length === 0 && !operator) throw usageError('expected --study NAME or --operator, found neither');
   for (const study of studies) await findStudy(context, study);
   const password = options.passwordStdin ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : newPassword();
   if (password.length < leastPassword) {

@@ -32,7 +32,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (options.eraseMissing && (!options.overwrite || options.merge))
     throw usageError('expected --erase-missing with --overwrite and without --merge');
   if (options.eraseMissing && !options.yes && !options.dryRun)
-    throw usageError('--erase-missing erases people for good: check with --dry-run, then add --yes');
+    throw usageError('--erase-missing erases people permanently: check with --dry-run, then add --yes');
   const progress = context.output.progress('comparing');
   let users = 0;
   const report = await copyBetween(from, to, {

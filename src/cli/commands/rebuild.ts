@@ -53,7 +53,7 @@ Exit code 3: some users could not be processed; the others are done.`),
       'only users with trips in this zone; derives days since their first such trip',
       zoneArgument,
     )
-    .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
+    .option('--sample <n>', 'at most this many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .addOption(
       new Option('--workers <n>', 'processes that share the users')

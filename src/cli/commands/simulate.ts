@@ -99,7 +99,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   if (pushed < users * days) {
     // The note names --from, because its default is another day if the command is repeated tomorrow.
     context.output.note(
-      `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones pushed, which stay; ` +
+      `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones were pushed and stay; ` +
         `run the same command again with --from ${from} to continue`,
     );
     return {};

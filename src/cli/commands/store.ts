@@ -52,7 +52,7 @@ async function check(context: CommandContext, options: { user?: string; leaveOut
   const { store } = context.config();
   const user = options.user === undefined ? null : await context.findUser(options.user);
   if (options.leaveOut) {
-    if (user === null) throw usageError('expected --user NAME with --leave-out, found none');
+    if (user === null) throw usageError('expected --user NAME with --leave-out, found --leave-out alone');
     const removed = await leaveOut(store, user.uuid);
     await context.output.result({ store, user_id: user.uuid, removed }, () =>
       [...removed.map(findingText), `${counted(removed.length, 'row')} left out`].join('\n'),

@@ -78,7 +78,7 @@ async function replaceLink(context: CommandContext, name: string, { as: asked }:
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
   const before = joinNameOf(study);
   await context.output.result({ name, join_name, before }, join_name);
-  context.output.note(`the link by the name ${before} admits no new people; next: mobility study config, link`);
+  context.output.note(`the link with the name ${before} admits no new people; next: mobility study config, link`);
 }
 
 /** Refuses a name by which people join or joined another study: its old links would lead to this one. */

@@ -54,7 +54,7 @@ async function wipeGaps(path: string, file: number): Promise<void> {
  */
 function emptyLog(connection: Connection): void {
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
-  if (busy !== 0) throw busyError('the log is being read');
+  if (busy !== 0) throw busyError('another connection reads the write-ahead log');
 }
 
 /**
@@ -70,7 +70,7 @@ function wipeGroup(
   emptyLog(connection);
   connection.exec('BEGIN IMMEDIATE');
   try {
-    if (statSync(`${path}-wal`).size > 0) throw busyError('the log was written meanwhile');
+    if (statSync(`${path}-wal`).size > 0) throw busyError('another process wrote to the write-ahead log meanwhile');
     const length = readSync(file, group, 0, group.length, start);
     for (const { from, to } of findGaps(group.subarray(0, length), size)) {
       writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);

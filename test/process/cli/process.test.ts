@@ -267,7 +267,7 @@ const sumsIn = async (out: string): Promise<string[]> =>
 it('a killed export leaves no file under its final name, and the same command continues it', async () => {
   const { out, folder, line } = await killedExport();
   const again = await run(line(out));
-  expect([again.code, again.stderr]).toEqual([0, expect.stringMatching(/^\d+ users read by an interrupted export/)]);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringMatching(/^\d+ users taken over from an export/)]);
   expect((await readdir(out)).sort()).toEqual(
     ['codebook.html', 'datapackage.json', 'entries.parquet', 'people.parquet', 'places.parquet'].sort(),
   );
@@ -324,7 +324,7 @@ it('an export ends with the worker that is killed, and continues', async () => {
     1,
     expect.stringMatching(/users? finished: run the same command again[\s\S]*a worker process ended: SIGKILL/),
   ]);
-  expect((await run([...line, '--out', out])).stderr).toMatch(/read by an interrupted export/);
+  expect((await run([...line, '--out', out])).stderr).toMatch(/taken over from an export/);
 });
 
 const limited = (bytes: number) => ['prlimit', `--fsize=${bytes}:`];
@@ -494,7 +494,7 @@ it('Ctrl-C ends a simulation with 130, and the command in its message adds the o
   const pushed = sumOf(first.map(({ days }) => days));
   expect([code, pushed < 120]).toEqual([130, true]);
   expect(stderr).toBe(
-    `interrupted: ${pushed} of 120 days of phones pushed, which stay; run the same command again with --from 2024-03-12 to continue\n`,
+    `interrupted: ${pushed} of 120 days of phones were pushed and stay; run the same command again with --from 2024-03-12 to continue\n`,
   );
   const again = await run([...command, '--from', '2024-03-12']);
   const second = simulatedUsers(again.stdout);
