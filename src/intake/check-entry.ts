@@ -37,7 +37,7 @@ type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type Taken = Entry | UnusableEntry;
 
-/** True for a valid entry. */
+/** True if the check of a pushed value found a valid entry. */
 export function isEntry(taken: Taken): taken is Entry {
   return 'metadata' in taken;
 }

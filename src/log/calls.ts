@@ -74,7 +74,7 @@ export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Groups lines by call. */
+/** Collects lines into calls, in the order in which the log has them. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 

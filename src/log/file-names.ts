@@ -1,6 +1,5 @@
 // The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
 
-/** The programs that write logs. */
 export const logKinds = ['server', 'pipeline'] as const;
 
 /** The program that writes a log. */

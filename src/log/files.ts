@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 import { createQueue } from './queue.ts';
 import type { FileLogOptions } from './writer.ts';
 
-/** An open log of a process. */
+/** A log that writes to files: directly, or in a worker through the primary process. */
 export interface FileLog {
   readonly log: Log;
   /** The thread id of its lines. */

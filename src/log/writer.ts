@@ -25,7 +25,6 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   warn: (text: string) => void;
 }
 
-/** The log files of one process. */
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;

@@ -32,7 +32,7 @@ export interface StudySettings {
   config: JsonObject | null;
 }
 
-/** A study in the store. */
+/** A study as stored: its settings and its number of joins. */
 export interface StudyRecord extends StudySettings {
   /** How many people have joined, including those who left. */
   joins: number;
@@ -131,7 +131,7 @@ export interface MemberCount {
   never_pushed: number;
 }
 
-/** Counts of 0. */
+/** The counts of a study without members, to which `countMember` adds. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
 /** Adds a member to the counts. */

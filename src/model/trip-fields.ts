@@ -119,7 +119,7 @@ function briefSection(section: Section): BriefSection {
   return estimated === undefined ? brief : { ...brief, estimated };
 }
 
-/** The outline of a trip. */
+/** The ends and modes of the trip of a link in brief. */
 export function outlineOf({ chain_ts, start_ts, trip }: BriefRecord): TripOutline {
   const { start_zone, start_loc, end_loc, sections = [] } = trip!;
   const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));

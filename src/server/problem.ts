@@ -107,7 +107,6 @@ export function problemOf(error: unknown): Problem {
   return new Problem(500, failed, { code: error.code, cause: error });
 }
 
-/** The answer to a failed call. */
 export function problemResponse(problem: Problem, requestId: string): Response {
   const { status, message: detail, options } = problem;
   const { code, members } = options;

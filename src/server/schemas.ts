@@ -4,14 +4,12 @@ import { localFrequencies, utcFrequencies } from '../figures/periods.ts';
 import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';
 
-/** A JSON Schema of an object. */
 export interface BodySchema {
   type: 'object';
   required?: readonly string[];
   properties: Readonly<Record<string, object>>;
 }
 
-/** A JSON Schema of an answer. */
 export type AnswerSchema = Readonly<Record<string, unknown>>;
 
 /** The schema of an object. Default: all properties are required. */

@@ -13,7 +13,6 @@ import { shared } from './cached-result.ts';
 const freshFor = 60_000; // ms that a result is used again
 const recently = 3600; // s; the window of the figures about runs
 
-/** Reasons for the rejection of entries. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
 /** Returns a function for the metrics as Prometheus text. `now`: seconds since the epoch. */

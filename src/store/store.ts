@@ -93,7 +93,6 @@ export interface Unfinished {
 
 // ---------------------------------------------------------------- people
 
-/** The registry of users. */
 export interface UserRegistry {
   /**
    * Registers a name. A registered name keeps its UUID, `study` and `subgroup`, and gets a new `update_ts`. Two
@@ -308,7 +307,6 @@ export interface FailedEntry extends Identity {
   message: string;
 }
 
-/** The result of a move. */
 export interface Moved {
   /** Identities of the accepted entries, whether their content is new, changed or unchanged. */
   moved: Identity[];

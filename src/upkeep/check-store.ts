@@ -21,7 +21,7 @@ export interface Finding {
   cure: string;
 }
 
-/** The result of a check. */
+/** The findings of `checkStore`, and how much it read. */
 export interface CheckReport {
   findings: Finding[];
   rows: number;

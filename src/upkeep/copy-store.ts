@@ -45,7 +45,7 @@ export interface CopiedUser {
   removed: number;
 }
 
-/** Counts of people and rows. */
+/** Counts of people and rows that were copied, or would be in a dry run. */
 export interface CopyReport {
   users: number;
   copied: number;

@@ -2,7 +2,7 @@
 // The rules are in `rules/`. SQLite and MongoDB each implement `Engine`.
 import type { Store } from '../store.ts';
 
-/** A value of a column. */
+/** A value of a column; null only if the kind of the column ends in `?`. */
 export type ColumnValue = string | number | null | Uint8Array;
 
 /** Matches a value, a range or a list of values of a column. Null matches no range. */

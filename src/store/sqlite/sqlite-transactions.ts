@@ -16,7 +16,6 @@ export const longWritePause = 5;
 const cachePages = 4_000; // 16 MB per connection
 const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is cut to this size when it is reused
 
-/** The open database file. */
 export type Transactions = Awaited<ReturnType<typeof openTransactions>>;
 
 /** Settings that every connection needs. SQLite stores none of them in the file. */
