@@ -18,14 +18,14 @@ import { type Labels, noLabels } from './labels/load-labels.ts';
 /** All flags with their meanings. */
 export const flagMeanings = {
   too_fast: 'the section is faster on average than its mode can be',
-  mostly_estimated: 'more than half of the section, at least 500 m, is estimated, because no location shows it',
+  mostly_estimated: 'more than half of the section, at least 500 m, is estimated, because locations are missing',
   one_location: 'only one location shows the day, the stay or the section',
   sources_disagree: 'two sources reported places more than 1 km apart at the same time',
   clock_moved:
     "the phone's clock was wrong: entries were written after they were received, or measured after they were written",
   jump_left_out: 'locations were removed because the person cannot have been there, or nothing else confirmed them',
   correction_contradicted: 'a correction applies, but data that arrived later contradict it',
-  label_contradicts: 'the person named another mode than the diary has for the longest part of the trip',
+  label_contradicts: 'the mode of the label differs from the mode of the longest part of the trip',
 } as const;
 
 /** The name of a flag. */

@@ -200,7 +200,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('longitude', 'number', 'longitude, WGS84', 'degree'),
     column('latitude', 'number', 'latitude, WGS84', 'degree'),
     column('altitude_m', 'number', 'height above sea level', 'm'),
-    column('accuracy_m', 'number', 'radius that holds the true position with 68 %', 'm'),
+    column('accuracy_m', 'number', 'radius that contains the true position with 68 % probability', 'm'),
     column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
@@ -262,7 +262,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column(
       'moved_unobserved_m',
       'number',
-      'straight metres over gaps in which the person moved, in no trip and no mode',
+      'straight-line metres across gaps in which the person moved, in no trip or mode',
       'm',
     ),
     column('draft', 'boolean', 'true if a trip of the day has not ended: later data may change it'),

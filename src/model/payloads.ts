@@ -20,7 +20,7 @@ export interface LocationPayload extends TimeFields {
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
   /** m above sea level. Android: 0 if unknown. */
   altitude?: number | null;
-  /** m; the true position is within this radius with 68 %; never negative. */
+  /** m; the true position is within this radius with 68 % probability; never negative. */
   accuracy?: number | null;
   /** m/s. Unknown: 0 on Android, -1 on iOS. */
   sensed_speed?: number | null;

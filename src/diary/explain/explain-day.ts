@@ -216,13 +216,13 @@ const leastShown = 0.01; // modes with a lower probability are not listed as alt
 
 function lengthReason(trip: Trip): Reason {
   const estimated = estimatedOf(trip);
-  const part = estimated < 1 ? '' : `; ${distanceText(estimated)} of it is estimated, as no location shows it`;
+  const part = estimated < 1 ? '' : `; ${distanceText(estimated)} of it is estimated, because locations are missing`;
   const text = `${distanceText(trip.distance)} along the smoothed path through the locations${part}`;
   return reason('length', null, text, { distance_m: trip.distance, estimated_m: estimated });
 }
 
 const leftOutTexts: Record<string, string> = {
-  repeats: 'stale repeats of the location before',
+  repeats: 'stale repeats of the previous location',
   spikes: 'spikes, which lead far away and back',
   strays: 'outliers, where the user cannot have been',
 };

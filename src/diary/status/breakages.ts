@@ -94,7 +94,7 @@ export const breakages = {
   misdated: {
     step: 'located',
     state: 'unusable',
-    text: 'The locations have times of other years than the one in which they arrive.',
+    text: 'The times of the locations are not in the year in which they arrive.',
   },
   inexact: {
     step: 'located',
@@ -110,5 +110,5 @@ export const breakages = {
     state: 'behind',
     text: 'A converter of the program fails: its entries are rejected.',
   },
-  set_aside: { step: 'converted', state: 'behind', text: 'Entries that trips are made of are rejected.' },
+  set_aside: { step: 'converted', state: 'behind', text: 'Entries that trips are derived from are rejected.' },
 } as const satisfies Record<string, { step: StepName; state: PersonState; text: string }>;
