@@ -4,7 +4,7 @@ import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
 
-export const retryAfterSeconds = 5; // after which a client that got a 503 may try again
+export const retryAfterSeconds = 5; // time after which a client that got a 503 may try again
 
 interface ProblemOptions {
   code?: ErrorCode;

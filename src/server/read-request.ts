@@ -32,7 +32,7 @@ export interface RequestBody {
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed
 const longestForm = 64 * 1024; // characters
-const mostFields = 200; // of a form
+const mostFields = 200; // fields of a form
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, note: null, unread: null };
 

@@ -11,7 +11,7 @@ export interface DayRange {
   to: string;
 }
 
-const daysBack = 31; // days before the end of the last trip in which the day of its start is searched
+const daysBack = 31; // days before the end of the last trip; the day of its start is searched among them
 
 /** Finds the last local day on which a trip begins. If there is no trip: today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {

@@ -74,7 +74,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   }
   if (options.dryRun) return withStoreToCompare(context, (store) => importAll(context, store, parts, skipped, options));
   const namesAll = parts.every(({ names }) => names === 'people');
-  const make = namesAll || options.user === undefined || options.create === true; // may begin a store
+  const make = namesAll || options.user === undefined || options.create === true; // the import may create a store
   return importAll(context, await context.store({ make }), parts, skipped, options);
 }
 

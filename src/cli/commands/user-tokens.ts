@@ -14,7 +14,7 @@ import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '..
 import type { CommandContext } from '../context.ts';
 import { counted, listing, table, withZone } from '../output.ts';
 
-const usualDays = 365; // for which a token of a person or script is valid
+const usualDays = 365; // days for which a token of a person or script is valid
 
 export const tokenCommand = (context: CommandContext) => tokenFlags().action(context.run(createToken));
 
@@ -98,7 +98,7 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
   });
 }
 
-const linkDays = 7; // for which a link can be opened
+const linkDays = 7; // days for which a link can be opened
 
 /** Makes a link that opens the pages of a user once. */
 export async function newPageLink(

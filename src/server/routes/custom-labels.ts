@@ -7,7 +7,7 @@ import type { Route, RouteCall } from './route.ts';
 
 const kinds = ['mode', 'purpose']; // fields of the profile
 
-const mostLabels = 500; // of a user and kind; a profile is read and written as a whole
+const mostLabels = 500; // labels of one kind and user; a profile is read and written as a whole
 const longestLabel = 200; // characters
 
 type Rows = Map<string, { createdAt: number; frequency: number; isActive: boolean }>;

@@ -13,7 +13,7 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-const maxFoundEntries = 250_000; // of one answer
+const maxFoundEntries = 250_000; // entries in one answer
 
 const foundEntry = objectOf({
   _id: values.oid,

@@ -2,7 +2,7 @@
 import { errorText, isMobilityError, MobilityError } from '../../model/mobility-error.ts';
 import { isOnReadOnlyMount, resultCode } from './driver.ts';
 
-const busy = [5, 6, 15]; // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL (a race for the log's lock)
+const busy = [5, 6, 15]; // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL (a race for a lock of the write-ahead log)
 const noMemory = 7;
 const readOnly = 8;
 const inputOutput = 10;

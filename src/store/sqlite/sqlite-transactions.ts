@@ -79,7 +79,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
     task().catch((error) => {
       throw storeError(error, path);
     });
-  const opened = new Map([[path, identityOf(path)]]); // the database and its log; they must not be replaced while open
+  const opened = new Map([[path, identityOf(path)]]); // the database and its -wal file; they must not be replaced while open
   const reader = await withStoreErrors(() => openFile(path, busySeconds));
   let writer: OpenConnection | null = null;
   const jobs: Job[] = [];
@@ -240,7 +240,7 @@ function beginWriting(connection: Connection, path: string): void {
   setUp(connection);
   accessSync(path, constants.W_OK);
   const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
-  connection.exec('SELECT count(*) FROM sqlite_schema'); // opens the log
+  connection.exec('SELECT count(*) FROM sqlite_schema'); // opens the write-ahead log
   if (found === 'wal') return;
   throw new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',
