@@ -79,7 +79,8 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
     task().catch((error) => {
       throw storeError(error, path);
     });
-  const opened = new Map([[path, identityOf(path)]]); // the database and its -wal file; they must not be replaced while open
+  // The database and its write-ahead log. They must not be replaced while open.
+  const opened = new Map([[path, identityOf(path)]]);
   const reader = await withStoreErrors(() => openFile(path, busySeconds));
   let writer: OpenConnection | null = null;
   const jobs: Job[] = [];
