@@ -96,7 +96,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${words.needReminder(needed)}</b></p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
-${searchForm(call, filter)}${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
+${searchForm(call, filter)}${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row" data-words="${words.sortBy}">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
 ${pageLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
   return studyPage(call, words.people, body, 'people', foot);

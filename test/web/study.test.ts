@@ -33,6 +33,7 @@ it('finds people by name and by subgroup, and keeps both while it sorts and filt
   expect(people(west)).toEqual(['sim-demo-2', 'sim-demo-4', 'sim-demo-6']);
   expect(west).toContain('show=never&#38;group=west');
   expect(await text('/study/sunny?find=nobody')).toContain('No people match.');
+  expect(await text('/study/sunny')).toContain('<tr role="row" data-words="Sort by">');
 });
 
 it('lists a person who never began for a reminder only after the days that a phone may be silent', async () => {

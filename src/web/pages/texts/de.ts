@@ -248,6 +248,7 @@ export const de: Texts = {
     letterTitle: 'Text zum Verschicken',
     letter: (fault) => `Guten Tag, es geht um Ihr Telefon in unserer Studie. ${fault} Vielen Dank!`,
     noMatch: 'Keine passenden Personen.',
+    sortBy: 'Sortieren nach',
     tablePages: 'Seiten der Tabelle',
     columns: {
       person: 'Person',

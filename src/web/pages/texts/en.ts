@@ -258,6 +258,7 @@ export const en = {
     letterTitle: 'Text to send',
     letter: (fault: string): string => `Hello, this is about your phone in our study. ${fault} Thank you!`,
     noMatch: 'No people match.',
+    sortBy: 'Sort by',
     tablePages: 'Pages of the table',
     columns: {
       person: 'Person',

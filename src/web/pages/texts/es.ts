@@ -247,6 +247,7 @@ export const es: Texts = {
     letterTitle: 'Texto para enviar',
     letter: (fault) => `Hola: se trata de su teléfono en nuestro estudio. ${fault} ¡Gracias!`,
     noMatch: 'No hay personas que coincidan.',
+    sortBy: 'Ordenar por',
     tablePages: 'Páginas de la tabla',
     columns: {
       person: 'Persona',

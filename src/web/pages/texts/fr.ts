@@ -252,6 +252,7 @@ export const fr: Texts = {
     letterTitle: 'Texte à envoyer',
     letter: (fault) => `Bonjour, il s’agit de votre téléphone dans notre étude. ${fault} Merci !`,
     noMatch: 'Aucune personne ne correspond.',
+    sortBy: 'Trier par',
     tablePages: 'Pages du tableau',
     columns: {
       person: 'Personne',
