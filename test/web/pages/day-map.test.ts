@@ -307,6 +307,24 @@ it.each([
   expect(/class="pn".*?text-anchor="(\w+)"/.exec(svg)![1]).toBe(anchor);
 });
 
+/** The label of the place at 200, 100.5 fills 194 to 206 and 109.5 to 125.5 units; a place, 8 units to each side. */
+it.each<[string, number, number, string]>([
+  ['line', 194, 117, 'free'],
+  ['line', 206, 117, 'free'],
+  ['line', 200, 109.5, 'free'],
+  ['line', 200, 125.5, 'free'],
+  ['line', 194.1, 117, 'hidden'],
+  ['place', 186, 117.5, 'free'],
+  ['place', 214, 117.5, 'free'],
+  ['place', 200, 133.5, 'free'],
+  ['place', 200, 133.4, 'hidden'],
+])('the name of a place beside a %s at %d, %d is %s', (what, x, y, expected) => {
+  const trip = tripAlong([corners, ...(what === 'line' ? [sectionOf('CAR', 0, 1, [onMap(x, y)])] : [])]);
+  const places = placesAt([0, 0], ...(what === 'place' ? [onMap(x, y)] : []));
+  const label = /class="pn" x="[\d.]+" y="([\d.]+)"/.exec(dayMap([trip], places, words))![1];
+  expect(label === '122.5' ? 'free' : 'hidden').toBe(expected);
+});
+
 it('another trip is drawn if a part of it is inside of the map', () => {
   const isDrawn = (x: number, y: number) =>
     dayMap([tripAlong([corners])], [], words, null, { others: [[onMap(x, y), onMap(x, y)]] }).includes('others');
