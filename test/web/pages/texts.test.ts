@@ -45,6 +45,11 @@ it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
   expect(t.day('2026-12-01')).toMatch(name === 'fr' ? /^mardi 1er décembre$/ : /\b1\b/);
 });
 
+it('German durations after a preposition are in the dative', () => {
+  const { me } = languages.de!;
+  expect(me.recorded('9 h', '14 Tage 2 h', '3 %')).toBe('Aufgezeichnet: 9 h von 14 Tagen 2 h (3 %).');
+});
+
 it('a time of today is shown as a clock time, one of this week with its weekday, an older one as a date', () => {
   const t = textsFor();
   const at = (text: string): number => Date.parse(text) / 1000;

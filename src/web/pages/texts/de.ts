@@ -435,7 +435,7 @@ export const de: Texts = {
     summary: (trips, length, span) => `${trips}, ${length}, ${span} unterwegs.`,
     noTrips: 'Keine Wege.',
     atAllDay: (place) => (place === home ? 'Den ganzen Tag zu Hause.' : `Den ganzen Tag hier: ${place}.`),
-    recorded: (seen, of, share) => `Aufgezeichnet: ${seen} von ${of} (${share}).`,
+    recorded: (seen, of, share) => `Aufgezeichnet: ${seen} von ${dative(of)} (${share}).`,
     diaryOf: (name) => `Tagebuch von ${name}`,
     allDays: 'Alle Tage',
     weekOf: (monday) => `Woche ab ${de.shortDay(monday)}`,
@@ -773,5 +773,5 @@ export const de: Texts = {
 
 /** `3 Tage` after a preposition with the dative: `seit 3 Tagen`. */
 function dative(days: string): string {
-  return days.replace(/Tage$/, 'Tagen').replace(/^1 Tag$/, 'einem Tag');
+  return days.replace(/\bTage\b/, 'Tagen').replace(/^1 Tag$/, 'einem Tag');
 }
