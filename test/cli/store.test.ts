@@ -1,8 +1,10 @@
 // `mobility store`: creating a store, and checking it.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { copyDatabase } from '../../src/store/sqlite/copy-database.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { changeRow, garbage } from '../faults/kit.ts';
 import { freshProgram } from './kit.ts';
@@ -13,6 +15,21 @@ it('init creates an embedded store and can be repeated', async () => {
     expect(await run(['store', 'init'])).toMatchObject({ code: 0, stderr: '', stdout: `sqlite:${address}: ready\n` });
   }
   expect((await run(['status'])).code).toBe(0);
+});
+
+it.skipIf(!existsSync('/proc/self/fd'))('a copy of the database leaves no file open', async () => {
+  const { run, address, folder } = await freshProgram();
+  await run(['store', 'init']);
+  await mkdir(join(folder, 'copy'));
+  await copyDatabase(address, join(folder, 'copy'));
+  const open = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ''; // the folder that is being read
+    }
+  });
+  expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
 });
 
 it('check names the user, the row and the remedy of damage, and exits with 3', async () => {
