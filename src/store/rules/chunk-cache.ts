@@ -51,9 +51,9 @@ export class ChunkCache {
   keep(head: ChunkHead, entries: StoredEntries): void {
     const name = this.nameOf(head);
     drop(name);
+    size += entries.size;
     kept.set(name, { entries, used: Date.now() });
     this.sweep ??= setTimeout(() => this.dropUnused(), keptFor).unref();
-    size += entries.size;
     for (const oldest of kept.keys()) {
       if (size <= mostCharacters) break;
       drop(oldest);
