@@ -7,7 +7,7 @@ const rounds = 3;
 const target = 2; // p99 beside the archive against p99 idle
 
 /** Prints p99 of a put of 50 idle and beside the download, in turns, and the median of the ratios. */
-export async function archive({ people = 60, workers = 2 } = {}) {
+export async function archive({ people = 20, workers = 2 } = {}) {
   console.log(
     `\narchive: puts of 50 entries beside the archive of ${people} people of ${days} days, ${workers} workers`,
   );
