@@ -165,7 +165,7 @@ it(`${wanted} strange entries: never a 5xx, a crash, or an invalid place`, () =>
     const server = await startServer(folder);
     const strange = await pushStrangeThings(server, random, 0, 2);
     await runPipelines(folder);
-    // What waits is shown by the timeline before any converter has looked at it.
+    // The first check of answers finds these entries pending: no converter has checked them.
     expect(strange + (await pushStrangeThings(server, random, 1, 4))).toBeGreaterThanOrEqual(wanted);
     await pushBrokenTexts(server, random);
     await checkAnswers(server, folder, uuids);

@@ -14,7 +14,7 @@ const user = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
 const { version } = shippedSegmenter;
 const place = (enter_ts: number) => ({ id: 'p', location: [0, 0], enter_ts }) as Carry['raw_place'];
 
-/** A trip of 10 minutes on each of five days. The analysis goes on 1,000 s after its end. The last is not settled. */
+/** A trip of 10 minutes on each of five days. The analysis resumes 1,000 s after each. The last is not settled. */
 function linksWith(carries: Record<number, Partial<Carry>> = {}): TripRecord[] {
   const trips = [1, 2, 3, 4, 5].map((n) => {
     const start = n * day;
@@ -66,7 +66,7 @@ const sensed = 'background/location statemachine/transition stats/app';
 it('raw removes what phones sensed before the data that the next link needs', async () => {
   const { call } = await open(linksWith());
   const { report, retained, left, removed } = await call(3.5 * day, 'raw');
-  const until = 3 * day + 1600 - 2700; // 45 min before the analysis goes on after the third trip
+  const until = 3 * day + 1600 - 2700; // 45 min before the time at which the analysis resumes after the third trip
   expect(removed).toEqual([`${sensed} before ${until}`]);
   expect(report).toEqual({ entries: 3, links: 0, errors: 0, raw_before: until, days_before: null });
   expect(left).toBe('t1 t2 t3 t4 t5');
