@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { hour } from './hour.js';
+import { pages } from './pages.js';
 import { requests } from './requests.js';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -88,6 +89,11 @@ const soaks = {
     usual: 100_000,
     of: 'malformed requests, pipelined, slow, in chunks and cut off, beside thousands of silent connections',
     run: (n) => requests(n),
+  },
+  pages: {
+    usual: 20_000,
+    of: 'calls of signed-in browsers that follow every link and send every form with wrong values',
+    run: (n) => pages(n),
   },
 };
 
