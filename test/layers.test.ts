@@ -213,8 +213,8 @@ it('no file has a default export', () => {
   expect(files.filter((file) => /^export default/m.test(readFileSync(join(src, file), 'utf8')))).toEqual([]);
 });
 
-it('every name that another room imports has a doc comment', () => {
-  const named = /^import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'(\.[^']+)'/gm;
+it('functions and classes that another room imports, and all names of index.ts, have a doc comment', () => {
+  const named = /^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'(\.[^']+)'/gm;
   const imported = new Set(
     files.flatMap((file) =>
       [...readFileSync(join(src, file), 'utf8').matchAll(named)].flatMap(([, names, path]) => {
@@ -222,24 +222,24 @@ it('every name that another room imports has a doc comment', () => {
           .split('\\')
           .join('/');
         if (roomOf(to) === roomOf(file)) return [];
-        return names!.split(',').map(
-          (name) =>
-            `${to}: ${
-              name
-                .trim()
-                .replace(/^type /, '')
-                .split(' as ')[0]
-            }`,
-        );
+        return names!.split(',').map((name) => {
+          const own = name
+            .trim()
+            .replace(/^type /, '')
+            .split(' as ')[0];
+          return `${file === 'index.ts' ? 'public ' : ''}${to}: ${own}`;
+        });
       }),
     ),
   );
   const bare = files.flatMap((file) => {
     const lines = readFileSync(join(src, file), 'utf8').split('\n');
     return lines.flatMap((line, at) => {
-      const name = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(line)?.[1];
+      const [, kind, name] = /^export (?:async )?(function\*?|const|class|interface|type) (\w+)/.exec(line) ?? [];
       if (name === undefined || lines[at - 1]?.trimEnd().endsWith('*/')) return [];
-      return imported.has(`${file}: ${name}`) ? [`${file}: ${name}`] : [];
+      const one = `${file}: ${name}`;
+      const isNeeded = imported.has(`public ${one}`) || (/^(?:function|class)/.test(kind!) && imported.has(one));
+      return isNeeded ? [one] : [];
     });
   });
   expect(bare).toEqual([]);

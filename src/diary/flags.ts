@@ -28,7 +28,6 @@ export const flagMeanings = {
   label_contradicts: 'the mode of the label differs from the mode of the longest part of the trip',
 } as const;
 
-/** The name of a flag. */
 export type Flag = keyof typeof flagMeanings;
 
 export interface Mark extends TimeRange {

@@ -20,7 +20,6 @@ import {
   readCorrections,
 } from './corrections/read-corrections.ts';
 
-/** The reason why a time was not observed. */
 export type UnobservedReason =
   | SilenceReason
   | 'nothing received'
@@ -36,7 +35,6 @@ const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no p
 /** A time that was not observed, and the reason. `moved_m`: m in a straight line across it, if the user moved. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
-/** A part of a day. */
 export interface TimeSpan {
   from: number;
   to: number;

@@ -33,7 +33,6 @@ const keptFields: Record<string, readonly string[]> = {
   [keys.transition]: eventFields,
 };
 
-/** The keys of the entries of a bundle. */
 export const bundleKeys: readonly string[] = Object.keys(keptFields);
 
 /** Values that are kept besides numbers. None of them is a text of a user. */

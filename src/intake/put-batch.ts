@@ -29,6 +29,7 @@ export class PartlyStored extends MobilityError {
   }
 }
 
+/** Where the entries of a put go, and what is known of their sender. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */

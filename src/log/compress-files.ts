@@ -9,7 +9,6 @@ import { type LogName, logKinds, logNames } from './file-names.ts';
 
 interface ArchiveOptions {
   folder: string;
-  /** The source of this process. */
   source: string;
   /** The name of the file that this process writes, which may change meanwhile; empty: none. */
   current: () => string;

@@ -13,7 +13,6 @@ const pollTime = 250; // ms between two searches for new lines
 /** A line and its source: `server`, `pipeline`, or `server-2` if several processes of a kind ran at once. */
 export type LogLine = FileLine & { source: string };
 
-/** Selects the lines to read. */
 export interface ReadOptions {
   dir: string;
   /** Default: all kinds. */

@@ -1,7 +1,6 @@
 /** True for a store in MongoDB; all others are folders. */
 export const isMongoAddress = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
 
-/** The folder of an embedded store. */
 export const folderIn = (address: string): string => address.replace(/^sqlite:/, '');
 
 /** The database in a MongoDB address; null if it has none. */

@@ -97,10 +97,8 @@ const rows = {
 /** The id of an app, as in the flag `--app` and in the kind of its tokens. */
 export type AppId = keyof typeof rows;
 
-/** The apps by id. */
 export const phoneApps: Readonly<Record<AppId, PhoneApp>> = rows;
 
-/** The ids of the apps. */
 export const appIds = Object.keys(rows) as AppId[];
 
 /** The app that a token was made for; undefined for other kinds of tokens. */

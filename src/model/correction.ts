@@ -61,7 +61,6 @@ export type Stated = Correction & {
 /** The effect of a correction. `contradicted`: it holds, but later data contradict it. */
 export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 
-/** A correction with its effect. */
 export interface CorrectionStanding {
   correction: Stated;
   effect: Effect;

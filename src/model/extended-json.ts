@@ -11,7 +11,6 @@ export const uuidValue = (uuid: string) => ({ $uuid: uuid.replaceAll('-', '') })
 /** A date, from seconds since the epoch: whole milliseconds. */
 export const dateValue = (ts: number) => ({ $date: Math.round(ts * 1000) });
 
-/** A GeoJSON point. */
 export const point = (coordinates: [longitude: number, latitude: number]) => ({ type: 'Point' as const, coordinates });
 
 /** The fields `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time` of a time. */

@@ -7,7 +7,6 @@ export function idOf(...parts: (string | number)[]): string {
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 24);
 }
 
-/** A new random UUID for a user. */
 export const newUuid = (): string => randomUUID();
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -20,5 +20,4 @@ export interface ManagerRecord {
   browsers?: { hash: string; expires_ts: number }[];
 }
 
-/** True for a valid name of a manager. */
 export const isManagerName = (name: string): boolean => /^[a-z0-9](?:[a-z0-9.-]{0,38}[a-z0-9])?$/.test(name);

@@ -255,10 +255,8 @@ export const travelModes = [
 
 type Row = (typeof travelModes)[number];
 
-/** The name of a mode in `travelModes`. */
 export type ModeName = Row['name'];
 
-/** The name of a mode that has a look of its own. */
 export type LookName = Extract<Row, { look: object }>['name'];
 
 const rows: readonly ModeRow[] = travelModes;

@@ -64,7 +64,6 @@ export const motionTypes = {
 /** A code of `motionTypes`. */
 export type MotionType = (typeof motionTypes)[keyof typeof motionTypes];
 
-/** The names of motions in iOS. */
 export const iosMotions = {
   stationary: motionTypes.STILL,
   walking: motionTypes.WALKING,
@@ -82,7 +81,6 @@ export interface BatteryPayload extends TimeFields {
   battery_status: number;
 }
 
-/** Codes of the battery status. */
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
 
 /** A code of `batteryStatuses`. */
@@ -140,7 +138,6 @@ export interface BluetoothBeaconPayload extends TimeFields {
   rssi?: number | null;
 }
 
-/** Codes of Bluetooth beacon events. */
 export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
 
 /** `manual/incident`: the user marked a place during a trip. `ts`: when they were there, not when they marked it. */

@@ -47,7 +47,6 @@ export interface PipelineState {
   cells: readonly string[] | null;
   /** Ids of the transit feeds with stops in these cells, when trips were derived. */
   feeds: readonly string[];
-  /** The number of stored drafts. */
   drafts: number;
   /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
   places: string | null;

@@ -2,10 +2,8 @@
 import { asObject, isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
-/** The name of the file with the configuration. */
 export const configFileName = (study: string): string => `${study}.nrel-op.json`;
 
-/** The name of the file with the lists of labels. */
 export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**

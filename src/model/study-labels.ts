@@ -2,14 +2,12 @@
 import { asObject, type JsonObject, type JsonValue } from './json.ts';
 import { type ModeName, modeOfLabel } from './modes.ts';
 
-/** A label that people can choose. */
 interface LabelOption {
   value: string;
   /** Its text in the requested language, or in English, or the value itself. */
   words: string;
 }
 
-/** The labels of a study. */
 export interface StudyLabels {
   modes: LabelOption[];
   purposes: LabelOption[];

@@ -1,7 +1,6 @@
 import type { JsonObject } from './json.ts';
 import type { TokenRecord, UserRecord } from './user.ts';
 
-/** The settings of a study. */
 export interface StudySettings {
   /** Lower case letters, digits and hyphens. It never changes. */
   name: string;
@@ -123,7 +122,6 @@ export function isNewMember({ joined_ts, sent_ts }: UserRecord, now: number): bo
   return joined_ts !== undefined && (sent_ts === undefined || now < sent_ts + trialLength);
 }
 
-/** Numbers of members of a study. */
 export interface MemberCount {
   members: number;
   joined_last_hour: number;

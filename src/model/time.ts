@@ -186,7 +186,6 @@ export function addDays(day: string, count: number): string {
 /** The month `YYYY-MM` before (`days` -1) or after (`days` 31) `month`. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
-/** The first and last day of a month. */
 export const daysOfMonth = (month: string): { from: string; to: string } => ({
   from: `${month}-01`,
   to: addDays(`${monthBeside(month, 31)}-01`, -1),

@@ -12,10 +12,8 @@ import type {
   TripRecord,
 } from './trip.ts';
 
-/** A link with a trip. */
 export type TripLink = TripRecord & { trip: Trip };
 
-/** True if the link has a trip. */
 export const isTripLink = (link: TripRecord | null | undefined): link is TripLink => (link?.trip ?? null) !== null;
 
 /** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */

@@ -48,9 +48,7 @@ export interface Section {
   transit?: TransitLine;
 }
 
-/** A line of a transit feed. */
 export interface TransitLine {
-  /** Id of the feed. */
   feed: string;
   agency: string;
   route_id: string;
@@ -167,7 +165,6 @@ export interface LastSeen {
   at: Position | null;
   /** Time of that location; absent in states of older versions. */
   at_ts?: number;
-  /** The latest gap. */
   gap?: { from: number; to: number };
   /** Number of locations that it sent since it is at rest. */
   reports: number;
@@ -254,13 +251,11 @@ export interface BriefTrip
   evidence?: Pick<TripEvidence, 'left_out'>;
 }
 
-/** A section of a trip in brief. */
 export type BriefSection = Pick<
   Section,
   'id' | 'start_ts' | 'end_ts' | 'sensed_mode' | 'duration' | 'distance' | 'estimated' | 'source'
 >;
 
-/** A link in brief. */
 export interface BriefRecord
   extends Pick<TripRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day' | 'silences'> {
   trip: BriefTrip | null;

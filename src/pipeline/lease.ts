@@ -47,7 +47,6 @@ export async function holdLease(
   };
 }
 
-/** The owner and the term of a lease. */
 export interface LeaseOptions {
   /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;

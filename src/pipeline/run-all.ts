@@ -12,6 +12,7 @@ import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeli
 import type { StageReport } from './stage.ts';
 import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
+/** Options of a run for all users. */
 export interface AllOptions extends PipelineOptions {
   /** Users processed in parallel. More than 1 helps only with a store across a network, or with `run`. Default 1. */
   parallel?: number;

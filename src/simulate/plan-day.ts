@@ -28,6 +28,7 @@ export interface PlannedStay {
   at: Point;
 }
 
+/** A movement between two stays, without pauses in between. */
 export interface PlannedLeg {
   kind: 'leg';
   mode: TravelMode;

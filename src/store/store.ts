@@ -82,7 +82,6 @@ export const collections = [
   'timeseries',
   'trips',
 ] as const;
-/** The name of a collection. */
 export type Collection = (typeof collections)[number];
 
 /** A user whose data are incomplete. */

@@ -10,7 +10,6 @@ import { derivedDays } from '../model/pipeline-state.ts';
 import { day } from '../model/time.ts';
 import type { Store, Unfinished } from '../store/store.ts';
 
-/** The rejected entries with one reason. */
 export interface RejectedSum {
   reason: string;
   /** True: a converter failed. The program is wrong, not the pushed entries. */
@@ -20,7 +19,6 @@ export interface RejectedSum {
   last_ts: number;
 }
 
-/** A person whose status needs attention. */
 export interface TroubledPerson {
   user_email: string;
   uuid: string;

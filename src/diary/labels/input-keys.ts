@@ -27,7 +27,6 @@ export const inputKeys: readonly InputKey[] = [
   row('place_addition_input', 'place', 'note'),
 ];
 
-/** The keys in `inputKeys`. */
 export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 
 const byKey = new Map(inputKeys.map((one) => [one.key, one]));

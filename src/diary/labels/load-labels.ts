@@ -12,7 +12,6 @@ import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
 import { withoutSplit } from './split-labels.ts';
 import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
-/** User input by trip and by stay. */
 export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** Input about a stay. null: the stay has no start or no end. */

@@ -14,7 +14,6 @@ import {
 } from './suggest.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** Suggestions for trips. */
 export interface Suggestions {
   readonly settings: SuggestionSettings;
   /** Likely label sets that complete the given labels, most probable first. */

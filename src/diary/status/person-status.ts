@@ -14,7 +14,6 @@ import { type BreakageCode, breakages, type PersonState, type StepName, type Ste
 /** The states that need action, most urgent first. `never_began` counts only a few days after the registration. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
-/** True for a state that needs action. */
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
   troubles.some((one) => one === state);
 

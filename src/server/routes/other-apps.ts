@@ -64,7 +64,6 @@ const queries: Partial<Record<AppId, Route['inQuery']>> = {
   },
 };
 
-/** The routes of the apps in `model/apps.ts`. */
 export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
   const { path, summary, token, answer } = phoneApps[id];
   return {
@@ -86,7 +85,6 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
   };
 });
 
-/** True if the query contains a position. */
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
 

@@ -230,12 +230,9 @@ export const documents = table('documents', {
   user: 'user',
 });
 
-/** A row of `people`. */
 export type PersonRow = RowOf<typeof people>;
 export type TokenRow = RowOf<typeof tokens>;
-/** A row of `accounts`. */
 export type AccountRow = RowOf<typeof accounts>;
-/** A row of `batches`. */
 export type BatchRow = RowOf<typeof batches>;
 export type FeedRow = RowOf<typeof feeds>;
 export type RejectedRow = RowOf<typeof errors>;

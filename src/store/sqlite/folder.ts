@@ -11,7 +11,6 @@ import { applicationId, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
 import { damagedFile, storeError } from './sqlite-errors.ts';
 
-/** The path of the database of a store. */
 export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
 
 /**
