@@ -57,7 +57,7 @@ describe('exit codes', () => {
       ['users', 'list', '--store', 'ftp://example.org/'],
       ['status', '--store', join(folder, 'nothing-here')],
       ['serve', '--port', '99999', '--store', folder],
-      ['simulate', '--server', 'not an address'],
+      ['simulate', '--users', 'many'],
     ];
     for (const args of lines) {
       const { code, stdout, stderr } = await run(args);

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { StudyRecord } from '../../model/study.ts';
 import { addDays, localDay } from '../../model/time.ts';
-import { type Push, pushThroughServer } from '../../simulate/push-through-server.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { simulateMember } from '../../simulate/simulate-study.ts';
 import { townFeed } from '../../simulate/town-feed.ts';
 import { everyUser } from '../../store/paging.ts';
+import type { Store } from '../../store/store.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
 import { refuseExisting } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
@@ -25,9 +25,9 @@ const flags = () =>
   mobility simulate --users 10 --days 7
   mobility simulate --study sunny --users 20 --days 30
   mobility simulate --study sunny --feed town.zip
-  mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
+  mobility simulate --users 3 --from 2024-03-11
 
-People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`)
+People are named sim-<seed>-1@example.org and so on.`)
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
@@ -35,29 +35,21 @@ People are named sim-<seed>-1@example.org and so on. With --server, they must be
     .addOption(
       new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
     )
-    .addOption(
-      new Option(
-        '--study <name>',
-        'as members of a study, in one town, with labels, answers and corrections; creates the study if there is none. ' +
-          'The last four people never began, are silent, are refused, and are without locations',
-      ).conflicts('server'),
+    .option(
+      '--study <name>',
+      'as members of a study, in one town, with labels, answers and corrections; creates the study if there is none. ' +
+        'The last four people never began, are silent, are refused, and are without locations',
     )
     .option('--feed <file>', 'with --study: write the buses and trains of the town to a new GTFS file')
-    .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .option('--among-others', 'allow a store that has people who are not simulated')
-    .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'));
-
-function serverUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
-  throw new InvalidArgumentError('Expected an address such as http://127.0.0.1:8080.');
-}
+    .option('--remove', 'remove all simulated people of the seed from the store');
 
 async function simulate(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
-  const { users, days, seed, server } = options;
+  const { users, days, seed } = options;
   if (options.remove) return removeSimulated(context, seed);
   const [now, zone] = [context.now(), context.zone];
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
-  const push = server === undefined ? await intoStore(context, options.amongOthers) : pushThroughServer(server);
+  const store = await simulatedStore(context, options.amongOthers);
   const study = options.study === undefined ? null : await studyOf(context, options.study);
   if (options.feed !== undefined) {
     if (study === null) throw usageError('expected --study NAME with --feed, found --feed alone');
@@ -75,13 +67,8 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
     const person = { seed: `${seed}-${i}`, platform } as const;
     const pushes =
       study === null
-        ? pushDays(simulateDays({ ...person, day: from }, days), (entries) => push(user_email, entries))
-        : simulateMember(
-            await context.store(),
-            study,
-            { ...person, number: i, of: users, name: user_email },
-            { from, days, now },
-          );
+        ? pushDays(context, store, user_email, simulateDays({ ...person, day: from }, days))
+        : simulateMember(store, study, { ...person, number: i, of: users, name: user_email }, { from, days, now });
     for await (const { entries, inserted } of pushes) {
       row.new += inserted;
       if (row.days === 0) rows.push(row);
@@ -108,8 +95,11 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   return { exitCode: 0 };
 }
 
-async function* pushDays(days: Iterable<Entry[]>, push: (entries: Entry[]) => Promise<number>) {
-  for (const entries of days) yield { entries: entries.length, inserted: await push(entries) };
+async function* pushDays({ now }: CommandContext, store: Store, name: string, days: Iterable<Entry[]>) {
+  const { user } = await store.users.register(name, { now: now() });
+  for (const entries of days) {
+    yield { entries: entries.length, inserted: (await putBatch(user.uuid, entries, { store, now })).inserted };
+  }
 }
 
 /** Creates the study if there is none by this name. */
@@ -127,17 +117,14 @@ const isSimulated = (name: string, seed?: string): boolean => {
   return found !== undefined && (seed === undefined || found === seed.toLowerCase());
 };
 
-async function intoStore(context: CommandContext, amongOthers = false): Promise<Push> {
+async function simulatedStore(context: CommandContext, amongOthers = false): Promise<Store> {
   const store = await context.store({ make: true });
   for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
     if (isSimulated(user_email)) continue;
     const next = 'name another store with --store, or add --among-others';
     throw usageError(`expected a store of simulated people only, found others in ${store.address}: ${next}`);
   }
-  return async (name, pushed) => {
-    const { user } = await store.users.register(name, { now: context.now() });
-    return (await putBatch(user.uuid, pushed, { store, now: context.now })).inserted;
-  };
+  return store;
 }
 
 async function removeSimulated(context: CommandContext, seed: string): Promise<Outcome> {
