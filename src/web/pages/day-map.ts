@@ -252,7 +252,6 @@ function drawPlaces(
       const [x, y] = project(position);
       const w = mark.length * 8 + 4;
       const sides = [
-        { x: x - w / 2, y: y - 22, anchor: 'middle', tx: x, ty: y - 12 },
         { x: x - w / 2, y: y + 9, anchor: 'middle', tx: x, ty: y + 22 },
         { x: x + 10, y: y - 8, anchor: 'start', tx: x + 11, ty: y + 5 },
         { x: x - 10 - w, y: y - 8, anchor: 'end', tx: x - 11, ty: y + 5 },
