@@ -154,8 +154,11 @@ describe('large bodies', () => {
     const { hold, share } = open();
     const first = await hold('ada', 600_000);
     first.isReceived = true;
+    const zoe = await hold('zoe', 20_000, 100_000);
     const waiting = share('bob', 500_000);
     const reading = waiting.hold(20_000);
+    void zoe.hold(30_000); // A large body that grows does not wait for others.
+    expect(zoe.bytes).toBe(30_000);
     for (const user of ['bob', 'eve', 'joe']) await hold(user, 10_000);
     expect(waiting.bytes).toBe(0);
     first.release();

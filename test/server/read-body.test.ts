@@ -1,4 +1,5 @@
 // The bytes of a request body: chunks, gzip, limits.
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type BodyShare, ByteBudget } from '../../src/server/byte-budget.ts';
@@ -43,6 +44,16 @@ describe('bytes of a body', () => {
       const bytes = await readBody(body([gzipSync('{"a":1}')], { encoding }), 1000, known());
       expect(bytes.toString()).toBe('{"a":1}');
     }
+  });
+
+  it.each([
+    ['1 MiB of zeros', 0, 1_048_576, 200],
+    ['more than 1 MiB of zeros', 0, 1_048_577, 413],
+    ['99.6 times its size', 18_000, 2_000_000, 200],
+    ['100.6 times its size', 17_800, 2_000_000, 413],
+  ])('gzip may become 1 MiB, or 100 times as large: %s', async (_, noise, zeros, status) => {
+    const sent = gzipSync(Buffer.concat([randomBytes(noise), Buffer.alloc(zeros)]));
+    expect(await statusOf(readBody(body([sent], { encoding: 'gzip' }), 1e7, known()))).toBe(status);
   });
 
   it('another encoding is refused with 415, and the answer names the accepted ones', async () => {
