@@ -169,6 +169,22 @@ it('a page of the chain does not read the links around later corrections', async
   expect(Math.max(...read)).toBeLessThan(at(3));
 });
 
+it('further corrections of a trip cost no further search for the trips around them', async () => {
+  const searchesWith = async (count: number) => {
+    const raw = readersOf(analysed);
+    let searches = 0;
+    const next: Trips['next'] = (...asked) => {
+      searches += 1;
+      return raw.next(...asked);
+    };
+    const corrections = stated(Array.from({ length: count }, (_, i) => ({ kind: 'split', ts: at(3) + i })));
+    const trips = correctedTrips({ trips: { ...raw, next }, timeseries: {} as never, corrections });
+    await trips.chain('ada', { from: at(5), limit: 1 });
+    return searches;
+  };
+  expect(await searchesWith(40)).toBe(await searchesWith(2));
+});
+
 it('briefs are corrected links if the user has corrections, and come from the store otherwise', async () => {
   const raw: Trips = { ...readersOf(analysed), briefs: async () => [] };
   const range = { from: at(2), to: at(5) };
