@@ -105,9 +105,8 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
   const report: ImportReport = { ...noCounts(), parts: [], users: [], interrupted: false };
   for (const part of parts) {
     if (options.signal?.aborted) break;
-    const one: PartReport = { source: part.name, format: part.format, ...noCounts(), problems: [] };
+    const one = await importPart(part, people, options);
     report.parts.push(one);
-    await importPart(part, one, people, options);
     for (const name of countNames) report[name] += one[name];
   }
   report.users = people.report();
@@ -115,7 +114,8 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
   return report;
 }
 
-async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
+async function importPart(part: Part, people: People, options: ImportOptions): Promise<PartReport> {
+  const report: PartReport = { source: part.name, format: part.format, ...noCounts(), problems: [] };
   const problem = (text: string): void => {
     if (options.signal?.aborted) return; // the part was not read to its end
     if (report.problems.length < maxProblems) report.problems.push(text);
@@ -177,6 +177,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
     problem(`expected recorded points, found ${others}`);
   }
   show();
+  return report;
 }
 
 type UserName = Pick<UserRecord, 'uuid' | 'user_email'>;
@@ -208,7 +209,7 @@ class People {
 
   /** The user who gets the data of `owner`; null if the import does not include this person. */
   find(owner: Owner, part: Part): Promise<Recipient | null> {
-    const key = `${part.names} ${owner?.uuid ?? ''}`;
+    const key = `${part.names} ${owner?.uuid}`;
     const found = this.#byOwner.get(key) ?? this.#resolve(owner, part);
     this.#byOwner.set(key, found);
     return found;
@@ -319,10 +320,7 @@ class People {
 const secondsOfDocument = 60; // until another process can get the lease if the import is killed
 
 function count(recipient: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
-  for (const name of countNames) {
-    report[name] += counts[name] ?? 0;
-    recipient.counts[name] += counts[name] ?? 0;
-  }
+  for (const name of countNames) for (const sums of [report, recipient.counts]) sums[name] += counts[name] ?? 0;
 }
 
 function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
