@@ -26,8 +26,8 @@ export async function backupStore(folder: string, target: string, signal?: Abort
     await checkEmpty(target);
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
-    await syncFolder(partial);
     const report = await compareSums(partial, folder, signal);
+    await syncFolder(partial);
     await rename(partial, target).catch(async (error) => {
       await checkEmpty(target); // another backup may have filled the folder meanwhile
       throw error;
