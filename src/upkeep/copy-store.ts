@@ -81,19 +81,19 @@ export async function copyBetween(
 }
 
 /**
- * Copies one user to a store that does not have this user, and creates the store if it does not exist. Throws
- * `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
+ * Copies one user and all feeds to a store that does not have this user, and creates the store if it does not exist.
+ * Throws `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   await onEngine(from, { make: false }, (source) =>
     onEngine(to, { make: true }, async (target) => {
-      await copyFeeds(source, target);
       const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, {});
       if (status !== 'copied')
         throw new MobilityError(
           'MOBILITY_LEASE_HELD',
           `expected a user whose data do not change: ${message}; try again later`,
         );
+      await copyFeeds(source, target);
     }),
   );
 }

@@ -10,7 +10,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { onEngine, openStore } from '../../src/store/open.ts';
 import { feedParts, feeds, profiles } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
-import { copyBetween, copyStore } from '../../src/upkeep/copy-store.ts';
+import { copyBetween, copyPerson, copyStore } from '../../src/upkeep/copy-store.ts';
 import { changeRow, contentOf, garbage, pushesOf, withStore } from '../faults/kit.ts';
 import { zip } from '../support/zip.ts';
 import { townFeed } from '../transit/town.ts';
@@ -68,7 +68,7 @@ describe('migrate', () => {
     });
   });
 
-  it('copies transit feeds, and a repetition leaves them as they are', async () => {
+  it('copies transit feeds, also with one person, and a repetition leaves them as they are', async () => {
     const { run, folder, address, target } = await withPeople();
     const tables = Object.entries(townFeed()).map(([table, text]) => {
       return { name: `${table}.txt`, content: Buffer.from(text as string) };
@@ -85,6 +85,10 @@ describe('migrate', () => {
       expect((await run(['migrate', '--to', target])).code).toBe(0);
       expect(await feedsAt(target)).toEqual(before);
     }
+    const [user] = await withStore(address, (store) => store.users.list({ limit: 1 }));
+    const copy = join(folder, 'copy');
+    await copyPerson(address, copy, user!.uuid);
+    expect([await feedsAt(copy), await everybodyAt(copy)]).toMatchObject([before, { length: 2 }]);
   });
 
   it('uses the store of the settings for the side that is not given', async () => {
