@@ -174,3 +174,12 @@ it('a user whom a run holds is refused', async () => {
   });
   if ('lease' in taken) await store.leases.release(taken.lease);
 });
+
+it('nothing is removed if the run before it fails', async () => {
+  const { store, call } = await open(linksWith());
+  const onStage = () => {
+    throw new Error('out of reach');
+  };
+  await expect(call(3.5 * day, 'both', { reanalyseFrom: 0, onStage })).rejects.toThrow('out of reach');
+  expect(await store.trips.chain(user, { limit: 9 })).toHaveLength(5);
+});
