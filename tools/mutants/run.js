@@ -2,6 +2,7 @@
 // sources in small ways, one at a time, and runs the tests of the room, or the tests that import the file. If no test
 // fails, a test is missing or the change has no effect. StrykerJS needs a newer Node than the project supports.
 import { fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -78,13 +79,15 @@ function endWorker() {
   worker = null;
 }
 
-/** `count` mutations, spread evenly over the files; the seed selects which. */
+/** One mutation of each of `count` equal parts. The seed selects which: neighbours are alike, so seeds must not step. */
 function chosen(mutations, count) {
-  if (mutations.length <= count) return mutations;
-  const step = mutations.length / count;
-  const shift = Number(values.seed) % Math.ceil(step);
-  return Array.from({ length: count }, (_, i) => mutations[Math.floor(i * step + shift) % mutations.length]);
+  const step = Math.max(1, mutations.length / count);
+  const size = Math.min(count, mutations.length);
+  return Array.from({ length: size }, (_, i) => mutations[Math.floor((i + fractionOf(i)) * step)]);
 }
+
+/** A number from 0 to below 1. */
+const fractionOf = (i) => createHash('sha256').update(`${values.seed} ${i}`).digest().readUInt32BE() / 2 ** 32;
 
 const copy = copyProject();
 process.on('exit', () => {
