@@ -138,6 +138,51 @@ it.each<[string, string, RequestInit, JsonObject[]]>([
     [fix],
   ],
   [
+    'GPSLogger, the body that guides of Dawarich and GeoPulse show: texts, and m/s',
+    '/pub',
+    {
+      headers: { ...json, ...basic },
+      body: `{"_type":"location","t":"u","acc":"10.0","alt":"240.0","batt":"57.0","bs":"true","lat":"38.57","lon":"-7.9","tst":"${ts}","vel":"3.5"}`,
+    },
+    [
+      { ...fix, altitude: 240, accuracy: 10, sensed_speed: 3.5 },
+      { ts, battery_level_pct: 57, battery_status: 2 },
+    ],
+  ],
+  [
+    'PhoneTrack, the parameters that the guide of Dawarich shows: m/s',
+    '/pub',
+    {
+      headers: { ...form, ...basic },
+      body: `_type=location&acc=12&alt=240&batt=85&bs=0&cog=90.5&lat=38.57&lon=-7.9&tst=${ts}&vel=3.5`,
+    },
+    [
+      { ...fix, altitude: 240, accuracy: 12, sensed_speed: 3.5, bearing: 90.5 },
+      { ts, battery_level_pct: 85 },
+    ],
+  ],
+  [
+    'a longitude near Greenwich, as Java writes it',
+    `/traccar?id=TOKEN&lat=51.5&lon=-4.5E-4&timestamp=${ts}`,
+    { method: 'GET' },
+    [{ ts, latitude: 51.5, longitude: -0.00045 }],
+  ],
+  [
+    'Home Assistant, a phone without a position',
+    '/traccar',
+    { headers: form, body: `id=TOKEN&lat=None&lon=None&accuracy=None&batt=85&charge=2&timestamp=${ts}` },
+    [{ ts, battery_level_pct: 85, battery_status: 0 }],
+  ],
+  [
+    'Home Assistant, as Overland, with percent',
+    '/overland?token=TOKEN',
+    {
+      headers: json,
+      body: `{"locations":[{"type":"Feature","geometry":null,"properties":{"timestamp":${ts},"battery_level":85,"battery_state":"Charging"}}]}`,
+    },
+    [{ ts, battery_level_pct: 85, battery_status: 2 }],
+  ],
+  [
     'OwnTracks, without a time',
     '/pub',
     { headers: { ...json, ...basic }, body: '{"_type":"location","lat":38.57,"lon":-7.9}' },
@@ -163,11 +208,13 @@ it.each<[string, string, RequestInit, JsonObject[]]>([
   expect([status, data]).toMatchObject([200, expected]);
 });
 
-it('rejects a text in an unknown format, and reads a truncated file up to its end', async () => {
+it('rejects a text in an unknown format without keeping it, and reads a truncated file up to its end', async () => {
   const { uuid } = await kit.user('eve');
   const send = (body: string) => kit.request('/traccar?id=eve', { method: 'POST', body });
   expect((await send('hello, server')).status).toBe(200);
-  expect(await kit.store.errors.list(uuid, { limit: 9 })).toMatchObject([{ reason: 'format_unknown' }]);
+  expect(await kit.store.errors.list(uuid, { limit: 9 })).toMatchObject([
+    { reason: 'format_unknown', entry: '13 characters' },
+  ]);
   expect((await send(gpx.slice(0, -20))).status).toBe(200);
   expect(await pendingEntries(kit.store, uuid)).toHaveLength(1);
 });

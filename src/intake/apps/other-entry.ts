@@ -71,9 +71,9 @@ export function motionEntry(ts: number, type: MotionType, origin: Origin, confid
   return otherEntry(keys.motionActivity, ts, { ts, type, ...(confidence !== undefined && { confidence }) }, origin);
 }
 
-/** The entry of a battery reading of another program. `level`: percent. */
+/** The entry of a battery reading of another program. `level`: percent, also with decimals. */
 export function batteryEntry(ts: number, level: number, status: BatteryStatus, origin: Origin): Entry {
-  return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
+  return otherEntry(keys.battery, ts, { ts, battery_level_pct: Math.round(level), battery_status: status }, origin);
 }
 
 /** An entry of the platform `other`. Within its second, only `data` decides its identity, see `writeTsOf`. */
@@ -144,13 +144,18 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
   });
 }
 
+/** A level of 0 to 1 as percent. Home Assistant sends percent in fields that have 0 to 1 from other apps. */
+export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
+
 /**
- * The number in a value: a number, or a text such as `"12.5"` or `"12,5"`. undefined: any other value, or a number
- * below `min`, since negative numbers mean "unknown" in some fields.
+ * The number in a value: a number, or a text such as `"12.5"`, `"12,5"` or `"-4.5E-4"`. undefined: any other value, or
+ * a number below `min`, since negative numbers mean "unknown" in some fields.
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =
-    typeof sent === 'string' && /^\s*-?\d+([.,]\d+)?\s*$/.test(sent) ? Number(sent.replace(',', '.')) : sent;
+    typeof sent === 'string' && /^\s*[-+]?\d+([.,]\d+)?(e[-+]?\d+)?\s*$/i.test(sent)
+      ? Number(sent.replace(',', '.'))
+      : sent;
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
 }
 

@@ -13,6 +13,7 @@ import {
   newMapped,
   numberFrom,
   otherEntry,
+  percentFrom,
   pickFields,
   timeFrom,
   unusable,
@@ -47,15 +48,16 @@ const motions: Readonly<Record<string, MotionType>> = {
   driving: motionTypes.IN_VEHICLE,
 };
 
-const batteryStates: Readonly<Record<string, BatteryStatus>> = {
-  unplugged: batteryStatuses.DISCHARGING,
-  charging: batteryStatuses.CHARGING,
-  full: batteryStatuses.FULL,
-};
+const batteryStates = new Map<string, BatteryStatus>([
+  ['unplugged', batteryStatuses.DISCHARGING],
+  ['not charging', batteryStatuses.DISCHARGING], // of Home Assistant
+  ['charging', batteryStatuses.CHARGING],
+  ['full', batteryStatuses.FULL],
+]);
 
 /**
  * Converts the features of a batch. A location becomes a location entry, with a motion and a battery reading if it has
- * them. Events and trips are stored as they are, under `overland/<name>`. The caller leaves out the fields `current`
+ * them; without a position, only the battery reading. Events and trips are stored as they are, under `overland/<name>`. The caller leaves out the fields `current`
  * and `trip` beside the batch, since the app sends their features again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
@@ -81,9 +83,10 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
       mapped.entries.push(otherEntry(`overland/${event}`, ts, data, origin));
       continue;
     }
-    mapped.entries.push(...entriesOf(feature, properties, ts));
-    // Every feature repeats the state of the battery. Only changes become readings.
     const reading = batteryOf(properties, ts);
+    const isState = reading !== null && !isJsonObject(feature.geometry);
+    if (!isState) mapped.entries.push(...entriesOf(feature, properties, ts));
+    // Every feature repeats the state of the battery. Only changes become readings.
     const state = JSON.stringify([properties.battery_level, properties.battery_state]);
     if (reading !== null && state !== battery) mapped.entries.push(reading);
     battery = state;
@@ -125,6 +128,6 @@ function entriesOf(feature: JsonObject, properties: JsonObject, ts: number): Ent
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;
-  const known = typeof state === 'string' && Object.hasOwn(batteryStates, state);
-  return batteryEntry(ts, Math.round(level * 100), known ? batteryStates[state]! : batteryStatuses.UNKNOWN, origin);
+  const status = batteryStates.get(String(state).toLowerCase()) ?? batteryStatuses.UNKNOWN;
+  return batteryEntry(ts, percentFrom(level), status, origin);
 }

@@ -37,6 +37,8 @@ const statuses = new Map<JsonValue | undefined, BatteryStatus>([
   [1, batteryStatuses.DISCHARGING],
   [2, batteryStatuses.CHARGING],
   [3, batteryStatuses.FULL],
+  ['false', batteryStatuses.DISCHARGING], // of GPSLogger
+  ['true', batteryStatuses.CHARGING],
 ]);
 
 /**
@@ -83,7 +85,11 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
  * a speed of 0 out.
  */
 function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
-  const isColota = message._type === undefined || message.bear !== undefined; // Colota sends speeds in m/s
+  // OwnTracks sends speeds in km/h, other apps in m/s: Colota, and GPSLogger and PhoneTrack, which send texts.
+  const isOther =
+    message._type === undefined ||
+    message.bear !== undefined ||
+    [message.vel, message.tst, message.batt].some((value) => typeof value === 'string');
   const speed = numberFrom(message.vel, 0);
   const location = {
     ts,
@@ -92,7 +98,7 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
     altitude: numberFrom(message.alt),
     accuracy: positive(message.acc),
     vaccuracy: positive(message.vac),
-    sensed_speed: speed === undefined || isColota ? speed : speed / 3.6,
+    sensed_speed: speed === undefined || isOther ? speed : speed / 3.6,
     bearing: numberFrom(message.cog ?? message.bear, 0),
   };
   // A ping (`t` is `p`) repeats the last location and its time. It still shows that the phone was on at `created_at`.
@@ -104,7 +110,9 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
   if (level !== undefined)
-    entries.push(batteryEntry(ts, level, statuses.get(message.bs) ?? batteryStatuses.UNKNOWN, origin));
+    entries.push(
+      batteryEntry(ts, level, statuses.get(numberFrom(message.bs) ?? message.bs) ?? batteryStatuses.UNKNOWN, origin),
+    );
   return entries;
 }
 

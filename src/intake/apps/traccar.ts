@@ -13,6 +13,7 @@ import {
   newMapped,
   numberFrom,
   type OtherLocation,
+  percentFrom,
   pickFields,
   timeFrom,
   unusable,
@@ -70,13 +71,17 @@ const reportedParameters = new Set(
 
 const knot = 1852 / 3600; // m/s
 
+/** Texts that templates of Home Assistant and others give in place of a value that is not known. */
+const noValue = /^(none|null|nan|unknown|unavailable)?$/i;
+
 /**
  * Converts one message in OsmAnd's protocol: the parameters of a query or form, with the speed in knots. PhoneTrack and
  * similar apps use the names `acc`, `alt` and `bat`, and send speeds in m/s. A message without a time gets the time
  * `arrived`, seconds since the epoch; if the app sends the message again, it becomes another location. A message
  * without a position becomes only a battery reading. Never throws.
  */
-export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: number): Mapped {
+export function fromOsmAnd(parameters: Readonly<Record<string, string>>, arrived: number): Mapped {
+  const query = Object.fromEntries(Object.entries(parameters).filter(([, value]) => !noValue.test(value)));
   const { timestamp = query.time, location = '', batt = query.bat ?? query.battery, charge } = query;
   const [north, east] = location.split(',');
   const { lat = north, lon = east } = query;
@@ -88,8 +93,7 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: num
   }
   const entries = lat || lon ? [locationEntry(locationOf({ ...query, lat, lon }, ts), origin, reported)] : [];
   const level = numberFrom(batt, 0);
-  const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
-  if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
+  if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(charge), origin));
   return newMapped({ entries, skipped: entries.length === 0 ? 1 : 0 });
 }
 
@@ -132,8 +136,7 @@ function batteryOf(location: JsonObject, ts: number): Mapped['entries'] {
   const battery = isJsonObject(location.battery) ? location.battery : {};
   const level = numberFrom(battery.level, 0);
   if (level === undefined) return [];
-  const percent = level <= 1 ? level * 100 : level; // Home Assistant sends percent
-  return [batteryEntry(ts, Math.round(percent), statusOf(battery), origin)];
+  return [batteryEntry(ts, percentFrom(level), statusOf(battery.is_charging), origin)];
 }
 
 function confidenceOf({ confidence }: JsonObject): number | undefined {
@@ -141,7 +144,7 @@ function confidenceOf({ confidence }: JsonObject): number | undefined {
   return percent === undefined ? undefined : Math.min(percent, 100);
 }
 
-function statusOf({ is_charging: charging }: JsonObject): BatteryStatus {
-  if (typeof charging !== 'boolean') return batteryStatuses.UNKNOWN;
-  return charging ? batteryStatuses.CHARGING : batteryStatuses.DISCHARGING;
+function statusOf(charging: JsonValue | undefined): BatteryStatus {
+  if (charging === true || charging === 'true') return batteryStatuses.CHARGING;
+  return charging === false || charging === 'false' ? batteryStatuses.DISCHARGING : batteryStatuses.UNKNOWN;
 }

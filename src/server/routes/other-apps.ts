@@ -78,7 +78,9 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
       // Rejects a body that is neither an object nor a file, because the app would send a refused body again for ever.
       else if (!(await putFile(call, unread))) {
-        await putMapped(call, notMapped(unread.slice(0, mostRejected), 'a JSON object or a file such as GPX as body'));
+        // Keeps nothing of the body, which may contain the token or names of networks.
+        const text = `${unread.length} characters`;
+        await putMapped(call, notMapped(text, 'a JSON object or a file such as GPX as body'));
       }
       return answer;
     },
@@ -87,9 +89,6 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
 
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
-
-/** characters that are kept of a rejected body */
-const mostRejected = 64 * 1024;
 
 /** Stores the entries of a file that an app sent. False if the file is in no known format. */
 async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> {
