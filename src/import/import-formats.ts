@@ -16,7 +16,7 @@ import { SourceBroken } from './source-error.ts';
 import { Spool } from './spool.ts';
 import { withSpeedCheck } from './stated-speeds.ts';
 import { isTar, tarEntries } from './tar.ts';
-import { csv } from './tracks/csv-tracks.ts';
+import { csv, isTable } from './tracks/csv-tracks.ts';
 import { geojson } from './tracks/geojson-tracks.ts';
 import { geolife } from './tracks/geolife.ts';
 import { kml } from './tracks/kml.ts';
@@ -82,7 +82,7 @@ export async function findParts(
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     const text =
-      `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
+      `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source, found, reading)}; ` +
       'see docs/import.md, or name the format with --format';
     if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
     found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources are still read
@@ -215,7 +215,7 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
     });
     return;
   }
-  found.skipped.push({ path: file.path, found: descriptionOf(file) });
+  found.skipped.push({ path: file.path, found: descriptionOf(file, reading) });
 }
 
 async function folderPart(folder: SourceFolder, { name: format, names = 'none', files, read }: FolderFormat) {
@@ -224,15 +224,18 @@ async function folderPart(folder: SourceFolder, { name: format, names = 'none', 
   return { name: folder.path, format, size, names, read: (options: SourceReadOptions) => read(folder, options) };
 }
 
-async function foundAt(path: string): Promise<string> {
+/** Describes a source without a part. `found`: with the files in it that were skipped. */
+async function foundAt(path: string, { skipped }: FoundParts, reading: FileReading): Promise<string> {
   const source = await openSource(path);
-  if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without one';
-  if (isTar(source.head) || isZip(source.head)) return 'an archive without one';
-  return descriptionOf(source);
+  const isFile = 'size' in source;
+  if (isFile && !isTar(source.head) && !isZip(source.head)) return descriptionOf(source, reading);
+  if (!isFile && source.names.length === 0) return 'an empty folder';
+  const [first] = skipped.filter((one) => one.path.startsWith(path));
+  return `${isFile ? 'an archive' : 'a folder'} without one${first === undefined ? '' : `, but ${first.found}`}`;
 }
 
 /** Describes a file in an unknown format for an error message, with a remedy if there is one. */
-function descriptionOf({ head, size }: SourceFile): string {
+function descriptionOf({ head, size }: SourceFile, reading: FileReading): string {
   if (size === 0) return 'an empty file';
   if (isZip(head)) return 'an archive in an archive (unpack it first)';
   if (head.length > 4 && head.readUInt32LE(0) === 0x8199e26d)
@@ -242,6 +245,7 @@ function descriptionOf({ head, size }: SourceFile): string {
   const text = head.toString('utf8');
   const naming = 'name them: --columns time=…,lat=…,lon=…';
   if (/"Feature/.test(text)) return `GeoJSON without a point or line that has a time (${naming})`;
+  if (isTable(head, reading)) return 'a table without a row whose time and coordinates can be read';
   const names = [...new Set([...text.slice(0, 2000).matchAll(/"([^"]{1,40})"\s*:/g)].map(([, name]) => name))];
   if (/^\s*[[{]/.test(text) && names.length > 0)
     return `JSON with the names ${names.slice(0, 12).join(', ')}, in which time, latitude or longitude is missing (${naming})`;

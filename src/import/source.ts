@@ -110,7 +110,7 @@ function encodingOf(first: Buffer): string | null {
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';
   if (/^(\xfe\xff|(\0[\t-~]){4})/.test(start)) return 'utf-16be';
   const lines = first.subarray(0, first.lastIndexOf('\n') + 1);
-  return isUtf8(lines) || lines.includes(0) ? null : 'windows-1252';
+  return isUtf8(lines) || first.includes(0) ? null : 'windows-1252';
 }
 
 /** Converts a text to UTF-8. */

@@ -320,7 +320,7 @@ it.each([
   expect(broken).toMatch(/everything before (it|that point) was read$/);
 });
 
-it.each([
+it.each<[string | Buffer, string]>([
   ['', 'an empty file'],
   ['PK\u0005\u0006'.padEnd(22, '\0'), 'an archive without one'],
   ['some text about 52.5, 13.4', 'something else'],
@@ -332,6 +332,8 @@ it.each([
     'name;city;street\n',
     'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)',
   ],
+  ['time,lat,lon\n05/04/2026 8:00,52.5,13.4\n', 'a table without a row whose time and coordinates can be read'],
+  [Buffer.from('\x0e\x10\x99\n\n\0\0\0.FIT', 'latin1'), 'a FIT file (convert it: gpsbabel -i garmin_fit'],
   ['<html><body>Log in</body></html>', 'something else'],
   // Near misses: files with the names of a format and none of its content.
   ['[{"startTime":"2024-03-12T08:00:00Z","activity":"lunch"}]', 'JSON with the names startTime, activity, in which'],

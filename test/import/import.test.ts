@@ -427,6 +427,7 @@ describe('a source', () => {
       /a trackpoint without a position/,
     ],
     ['empty.gpx', '<gpx><trk/></gpx>', /expected points of a track, found none/],
+    ['plan.gpx', '<gpx><rte><rtept lat="1" lon="2"/></rte></gpx>', /the points of a route only \(1\): a plan/],
     ['other.json', '[{"when_":1,"north":2}]', /JSON with the names when_, north.*--columns/],
   ])('that stores nothing fails with the reason: %s', async (name, content, reason) => {
     const { code, stderr } = await importFile(name, content);

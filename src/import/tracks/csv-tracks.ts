@@ -18,6 +18,9 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // that are searched for the header: some programs write `sep=;` or titles before it
 
+/** True if the columns for time and coordinates are known, even if no row can be read. */
+export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
+
 /** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
   const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);

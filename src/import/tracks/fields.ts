@@ -43,7 +43,11 @@ const table: readonly [field: Field, names: string, units?: Readonly<Record<stri
   ['end', 'endtime endedat finishedat endtimestamp stoptime end'],
   ['lat', 'latitude lat latitudens latns', degrees],
   ['lon', 'longitude lon lng long longitudeew lonew', degrees],
-  ['accuracy', 'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy precision uncertainty eph', lengths],
+  [
+    'accuracy',
+    'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy precision uncertainty errorradius eph',
+    lengths,
+  ],
   ['altitude', 'altitude alt elevation ele height', lengths],
   ['speed', 'speed velocity sensedspeed', speeds],
   ['speed', 'vel kmh', { '': kmh }],
@@ -195,7 +199,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   return (row, { person: [column] = [] }, where) => {
     const person = column && row[column.name];
     first ??= person;
-    if (person === first) return;
+    if ((person ?? first) === first) return; // Home Assistant names the person only in the first row
     throw new SourceBroken(
       `expected locations of one person, found a second person in ${JSON.stringify(column?.name)} at ${where}: ` +
         'split the file by person, and import each part with its own --user',

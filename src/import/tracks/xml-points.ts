@@ -18,16 +18,18 @@ export const tcx: FileFormat = {
 };
 
 async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
-  const counts = { points: 0, waypoints: 0 };
-  for await (const { element, point, where, creator } of pointsIn(file, onBytes, ['trkpt', 'wpt'])) {
-    counts[element === 'wpt' ? 'waypoints' : 'points'] += 1;
-    if (element === 'wpt') continue;
+  const counts: Record<string, number> = { trkpt: 0, wpt: 0, rtept: 0 };
+  for await (const { element, point, where, creator } of pointsIn(file, onBytes, Object.keys(counts))) {
+    counts[element]! += 1;
+    if (element !== 'trkpt') continue;
     const hdop = Number(point.hdop); // 0 to about 20 without a unit, so it is not an accuracy in metres
     const reported = Number.isFinite(hdop) ? { hdop } : {};
     yield locate(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
   }
-  if (counts.points > 0) return;
-  const found = counts.waypoints === 0 ? 'none' : `waypoints only (${counts.waypoints}): places that were saved`;
+  const { trkpt, wpt, rtept } = counts;
+  if (trkpt) return;
+  const route = rtept ? `the points of a route only (${rtept}): a plan` : 'none';
+  const found = wpt ? `waypoints only (${wpt}): places that were saved` : route;
   yield { warning: `expected points of a track, found ${found}` };
 }
 
