@@ -1,5 +1,5 @@
-// Measures puts of other people while strangers and one hostile caller send bombs and misuse connections, on a server with
-// a small heap; and reports processes that end.
+// Measures puts of other people while strangers and one hostile caller send bombs and misuse connections, on a server
+// with a small heap; and reports processes that end.
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
@@ -96,7 +96,8 @@ async function attackUntilStopped({ port }) {
         response.on('close', resolve);
       });
       call.on('error', resolve);
-      // A server that refuses a body closes the connection while the body is being sent; the error may come after the call.
+      // A server that refuses a body closes the connection while the body is being sent; the error may come after the
+      // call.
       call.on('socket', (socket) => socket.listenerCount('error') < 3 && socket.on('error', () => {}));
       call.setTimeout(patience, () => call.destroy());
       call.end(body);
@@ -141,8 +142,8 @@ function pipelines() {
 }
 
 /**
- * Opens hostile connections, and opens each again when it is closed: unread answers, slow uploads, calls sent ahead, and
- * silent connections.
+ * Opens hostile connections, and opens each again when it is closed: unread answers, slow uploads, calls sent ahead,
+ * and silent connections.
  */
 function connectionsOf(port, isOver) {
   const body = JSON.stringify({ user: 'mallory', start_time: 0, end_time: 4e9 });

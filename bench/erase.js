@@ -26,7 +26,10 @@ export async function erase({ days = 365 } = {}) {
   });
 }
 
-/** Stores the erased person first, so that the pages of the others come after theirs. The others have pending entries only. */
+/**
+ * Stores the erased person first, so that the pages of the others come after theirs. The others have pending entries
+ * only.
+ */
 async function fill(store, file, days) {
   const { user } = await store.users.register('ada', { now: 1 });
   for (const entries of simulateDays({ platform: 'android', day: '2023-01-01', seed: 'ada' }, days)) {

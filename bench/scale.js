@@ -1,6 +1,6 @@
-// Costs per person: CPU of hourly runs in new processes, bytes on disk per entry, CPU of a day with and without the models,
-// of a day in hourly parts, of a day after a long history, and of small pushes. With MOBILITY_BENCH_USERS: only `pipeline
-// --all` for that many users.
+// Costs per person: CPU of hourly runs in new processes, bytes on disk per entry, CPU of a day with and without the
+// models, of a day in hourly parts, of a day after a long history, and of small pushes. With MOBILITY_BENCH_USERS: only
+// `pipeline --all` for that many users.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -29,8 +29,8 @@ const dayOfEntries = 1_064; // mean of the recorded days
 
 /**
  * `folder`: recorded days, `*.put.json.gz` with the body of a put each; simulated days if undefined. They are copied to
- * `users` users; the first half of the runs is warm-up. `days`: length of the long history. `peer`: the folder of another
- * commit, built: compares a day of both builds only. `everybody`: runs the command for that many users only.
+ * `users` users; the first half of the runs is warm-up. `days`: length of the long history. `peer`: the folder of
+ * another commit, built: compares a day of both builds only. `everybody`: runs the command for that many users only.
  */
 export async function scale({ folder, users = 800, days = 365, peer, everybody } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
@@ -152,8 +152,9 @@ async function measureUsers(place, cases, users, segmenter) {
 }
 
 /**
- * Runs the same days by this build and by the one in `peer` in turns, each in its own process. The ratio can be compared
- * between machines, also busy ones; the times cannot. `segmenter` as above; both builds use the same plain one.
+ * Runs the same days by this build and by the one in `peer` in turns, each in its own process. The ratio can be
+ * compared between machines, also busy ones; the times cannot. `segmenter` as above; both builds use the same plain
+ * one.
  */
 async function compare(place, cases, users, peer, segmenter) {
   const sides = [];
@@ -255,8 +256,8 @@ function endedCpu() {
 }
 
 /**
- * Runs the command each hour in a new process, as a timer does, after each of `people` pushed the entries of an hour. The
- * CPU includes the start of the process. The first hours are not measured: they make a history.
+ * Runs the command each hour in a new process, as a timer does, after each of `people` pushed the entries of an hour.
+ * The CPU includes the start of the process. The first hours are not measured: they make a history.
  */
 async function measureCold(place, cases, people, hours = 8, history = 4) {
   const anHour = 57; // entries of a recorded day and hour, on average
@@ -279,7 +280,9 @@ async function measureCold(place, cases, people, hours = 8, history = 4) {
   line(`an hourly run of ${people} people, ${anHour} entries each: CPU a person`, ms(median(perPerson)));
 }
 
-/** Runs the command with two processes for a day of each of many users, then with new data of few users, then of none. */
+/**
+ * Runs the command with two processes for a day of each of many users, then with new data of few users, then of none.
+ */
 async function measureEverybody(place, cases, name, users) {
   console.log(`\nscale: ${name}, copied to ${users} users; CPU of all processes, from their start to their end`);
   const few = Math.ceil(users / 100);

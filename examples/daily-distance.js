@@ -1,4 +1,5 @@
-// Prints the distance of a person by day and mode, from the trips of a store. Without arguments, the store of `npm run demo`.
+// Prints the distance of a person by day and mode, from the trips of a store. Without arguments, the store of `npm run
+// demo`.
 //
 //   node examples/daily-distance.js [STORE [USER [FROM [TO]]]]
 import { existsSync } from 'node:fs';

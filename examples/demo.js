@@ -1,4 +1,5 @@
-// Shows the whole service in some seconds: two simulated phones push a day to a server, and the pipeline makes the diary.
+// Shows the whole service in some seconds: two simulated phones push a day to a server, and the pipeline makes the
+// diary.
 //
 //   npm run demo
 //   npm run demo -- --pages   makes a study of 12 people, and serves its pages until Ctrl-C

@@ -1,5 +1,5 @@
-// A store is an interface: any object that keeps its promises can be used. This one counts the calls that the pipeline makes
-// to another store.
+// A store is an interface: any object that keeps its promises can be used. This one counts the calls that the pipeline
+// makes to another store.
 //
 //   node examples/own-store.js
 import { mkdtemp, rm } from 'node:fs/promises';

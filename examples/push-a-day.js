@@ -1,4 +1,5 @@
-// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls the documents of the server.
+// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls the documents of the
+// server.
 //
 //   node examples/push-a-day.js http://127.0.0.1:8080 ada@example.org
 import { simulateDay } from 'mobility';

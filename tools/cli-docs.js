@@ -1,5 +1,5 @@
-// Writes the blocks of docs/cli.md from the commands: `npm run docs`. Text between the blocks is written by hand and is not
-// changed. `--check` changes nothing and fails if the page is out of date.
+// Writes the blocks of docs/cli.md from the commands: `npm run docs`. Text between the blocks is written by hand and is
+// not changed. `--check` changes nothing and fails if the page is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -33,7 +33,9 @@ function commandsIn(command, path = []) {
   return [{ name: own.join(' '), depth: own.length, command }, ...children.flatMap((child) => commandsIn(child, own))];
 }
 
-/** Heading, sentence and flags of a command. A flag that an earlier command explains with the same words is only named. */
+/**
+ * Heading, sentence and flags of a command. A flag that an earlier command explains with the same words is only named.
+ */
 function block({ name, depth, command }, explained) {
   const args = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join('');
   const all = command.options.filter((option) => !option.hidden);

@@ -43,8 +43,8 @@ function copyProject() {
 let worker = null;
 
 /**
- * Runs tests in the copy after `changed` was written. Returns the outcome (`survived`, `killed`, or `stopped` if it took
- * too long), its duration, and the test files that failed.
+ * Runs tests in the copy after `changed` was written. Returns the outcome (`survived`, `killed`, or `stopped` if it
+ * took too long), its duration, and the test files that failed.
  */
 async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}) {
   worker ??= fork(fileURLToPath(new URL('worker.js', import.meta.url)), [], {
@@ -79,7 +79,9 @@ function endWorker() {
   worker = null;
 }
 
-/** One mutation of each of `count` equal parts. The seed selects which: neighbours are alike, so seeds must not step. */
+/**
+ * One mutation of each of `count` equal parts. The seed selects which: neighbours are alike, so seeds must not step.
+ */
 function chosen(mutations, count) {
   const step = Math.max(1, mutations.length / count);
   const size = Math.min(count, mutations.length);

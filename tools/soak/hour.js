@@ -1,6 +1,6 @@
-// Mixed load, `npm run soak -- hour [minutes]`: phones push and read while commands of an operator run one after another.
-// At the end, every acknowledged entry must be stored once, and the server must not use more memory or file descriptors
-// than before.
+// Mixed load, `npm run soak -- hour [minutes]`: phones push and read while commands of an operator run one after
+// another. At the end, every acknowledged entry must be stored once, and the server must not use more memory or file
+// descriptors than before.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// Signed-in browsers that follow every link and send every form with wrong values, `npm run soak -- pages [number]`. Checks
-// that each call is answered, that no answer is a 5xx except the documented 503s, and that the server does not end.
+// Signed-in browsers that follow every link and send every form with wrong values, `npm run soak -- pages [number]`.
+// Checks that each call is answered, that no answer is a 5xx except the documented 503s, and that the server does not
+// end.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

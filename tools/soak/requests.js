@@ -1,6 +1,6 @@
-// Malformed requests and misused connections, `npm run soak -- requests [number]`, against a server with a small heap. Checks
-// that each request is answered, that no answer is a 5xx except the documented 503s, that no process ends, and that a
-// phone can push all the time.
+// Malformed requests and misused connections, `npm run soak -- requests [number]`, against a server with a small heap.
+// Checks that each request is answered, that no answer is a 5xx except the documented 503s, that no process ends, and
+// that a phone can push all the time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -191,7 +191,9 @@ function oneByOne(socket, texts, answers) {
   send();
 }
 
-/** Opens a connection, calls `write`, and reads until the server closes it. Returns the answers, and whether it closed. */
+/**
+ * Opens a connection, calls `write`, and reads until the server closes it. Returns the answers, and whether it closed.
+ */
 function exchange(port, calls, write, chunks = null) {
   const texts = calls.map((call, i) => textOf(call, i === calls.length - 1, chunks));
   const methods = calls.map(({ method }) => method);

@@ -57,8 +57,9 @@ const batteryStates = new Map<string, BatteryStatus>([
 
 /**
  * Converts the features of a batch. A location becomes a location entry, with a motion and a battery reading if it has
- * them; without a position, only the battery reading. Events and trips are stored as they are, under `overland/<name>`. The caller leaves out the fields `current`
- * and `trip` beside the batch, since the app sends their features again in a batch. Never throws.
+ * them; without a position, only the battery reading. Events and trips are stored as they are, under `overland/<name>`.
+ * The caller leaves out the fields `current` and `trip` beside the batch, since the app sends their features again in a
+ * batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
   const mapped = newMapped();
