@@ -1,8 +1,7 @@
 // Registers the people in a CSV file, line by line. An invalid line is reported; the others are registered.
 import { parse } from 'csv-parse/sync';
-import { isUuid } from '../model/ids.ts';
+import { checkedToken, isUuid } from '../model/ids.ts';
 import { errorText, isMobilityError, type MobilityError, usageError } from '../model/mobility-error.ts';
-import { checkedToken } from '../model/new-token.ts';
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 

@@ -3,6 +3,9 @@
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
+import { parseFileLine } from './line-format.ts';
+import { createLineLog, type Lines } from './line-log.ts';
+import type { Log } from './log.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
@@ -24,4 +27,30 @@ export class LineFold {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);
   }
+}
+
+interface Screen {
+  now: () => number;
+  zone: string;
+  writeErr: (text: string) => void;
+}
+
+/** Returns a log that writes to `log` and to standard error. There, `fold` decides which lines are shown. */
+export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
+  const emit = (lines: Lines): void => {
+    for (const text of lines.text().split('\n'))
+      if (fold.isNew(parseFileLine(text)?.message ?? text)) writeErr(`${text}\n`);
+  };
+  const screen = createLineLog({ level: 'debug', threadId: `p${process.pid}`, zone, now, emit });
+  return {
+    enabled: () => true,
+    write: (level, message) => {
+      log.write(level, message);
+      screen.write(level, message);
+    },
+    writeAll: (level, messages) => {
+      log.writeAll(level, messages);
+      screen.writeAll(level, messages);
+    },
+  };
 }

@@ -1,5 +1,6 @@
 // Ids are derived from the objects that they identify, so the same object has the same id in every run and store.
-import { hash, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { usageError } from './mobility-error.ts';
 
 /** An id of 24 hex characters, like an object id of MongoDB, from the parts that identify an object. */
 export function idOf(...parts: (string | number)[]): string {
@@ -17,4 +18,17 @@ export const isUuid = (text: string): boolean => uuidPattern.test(text);
 /** The id of a pushed entry, as clients see it. */
 export function entryId(userId: string, { key, write_ts }: { key: string; write_ts: number }): string {
   return idOf(userId, 'entry', key, write_ts);
+}
+
+/** Makes a token: 256 random bits after a prefix that scanners for leaked secrets can find. */
+export const newToken = (): string => `mob_${randomBytes(32).toString('base64url')}`;
+
+/** Returns the token. Throws `MOBILITY_USAGE` if it is not valid, or so short that it could be guessed. */
+export function checkedToken(token: string): string {
+  if (/^[\x21-\x7e]{16,8192}$/.test(token)) return token;
+  const isOfValidLength = token.length >= 16 && token.length <= 8192;
+  const found = isOfValidLength
+    ? 'a blank, a control character or a letter outside ASCII'
+    : `${token.length} characters`;
+  throw usageError(`expected a token of 16 to 8192 visible ASCII characters without blanks, found ${found}`);
 }

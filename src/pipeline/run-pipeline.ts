@@ -6,10 +6,15 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { codedText, errorText, isMobilityError } from '../model/mobility-error.ts';
 import type { Lease, Store } from '../store/store.ts';
+import { analyseTrips } from './analyse-trips.ts';
 import { type HeldLease, holdLease } from './lease.ts';
+import { moveToLongTerm } from './move-to-long-term.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
-import { stages } from './stages.ts';
 import { feedsDiffer, loadFeeds, type TransitFeeds } from './transit-feeds.ts';
+import { writeDocuments } from './write-documents.ts';
+
+/** In the order in which they run. */
+export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments];
 
 /** Options of a run. */
 export interface PipelineOptions {

@@ -1,7 +1,7 @@
 // Builds the app from its parts and routes, with the steps around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { networksOf } from '../model/networks.ts';
+import { isLoopback, networksOf } from '../model/networks.ts';
 import { pathForLog } from '../web/routes.ts';
 import { fixedAnswer, jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
@@ -11,7 +11,6 @@ import { createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
 import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failed-calls.ts';
-import { isLoopback } from './loopback.ts';
 import { openApi } from './openapi.ts';
 import { originFinder } from './origin.ts';
 import { forbidden, headersOf, methodNotAllowed, Problem } from './problem.ts';

@@ -9,9 +9,9 @@
 import { putBatch } from '../intake/put-batch.ts';
 import type { Correction } from '../model/correction.ts';
 import type { Entry } from '../model/entry.ts';
+import { newToken } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import { newToken } from '../model/new-token.ts';
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { addDays, startOfDay } from '../model/time.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { AppId } from '../model/apps.ts';
-import { newToken } from '../model/new-token.ts';
+import { newToken } from '../model/ids.ts';
 import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';

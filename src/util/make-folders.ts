@@ -1,6 +1,6 @@
-// Makes folders that only their owner may read.
-import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+// Makes folders that only their owner may read, and removes new ones after a failure.
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /**
  * Makes a folder and its missing parents. Throws what the file system throws. Node's own `recursive` never returns if a
@@ -20,4 +20,25 @@ export function makeFolders(path: string): void {
 /** False also for a file: then making the folder throws an error that says so. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Runs work that writes into a folder. If it fails, and the folder is new, removes the empty folders that it left. */
+export async function removeFolderOnFailure<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const existed = existsSync(folder);
+  try {
+    return await work();
+  } catch (error) {
+    if (!existed) removeEmpty(folder);
+    throw error;
+  }
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    for (const one of readdirSync(folder, { withFileTypes: true }))
+      if (one.isDirectory()) removeEmpty(join(folder, one.name));
+    rmdirSync(folder);
+  } catch {
+    // it does not exist, or is not empty
+  }
 }

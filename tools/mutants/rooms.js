@@ -163,7 +163,7 @@ export const rooms = {
     ],
   },
   bundle: {
-    sources: ['src/evaluate/bundle.ts', 'src/evaluate/find-case.ts', 'src/evaluate/rotate.ts'],
+    sources: ['src/evaluate/bundle.ts', 'src/evaluate/find-case.ts'],
     tests: ['test/evaluate/bundle.test.ts'],
   },
   backup: {

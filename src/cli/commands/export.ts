@@ -40,7 +40,7 @@ import { everyUser } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
-import { removeFolderOnFailure } from '../../util/remove-folder-on-failure.ts';
+import { removeFolderOnFailure } from '../../util/make-folders.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, repeated, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';

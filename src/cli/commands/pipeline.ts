@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
-import { LineFold } from '../../log/line-fold.ts';
-import { alsoOnScreen } from '../../log/screen-log.ts';
+import { alsoOnScreen, LineFold } from '../../log/line-fold.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';

@@ -1,9 +1,14 @@
 import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
+import { pipeline } from 'node:stream/promises';
 import { Option } from '@commander-js/extra-typings';
+import type { ArchiveRequest } from '../../export/study-archive.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import { archiveForParent, archiveFromProcess } from '../archive-process.ts';
 import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
+import { forkProgram, leaveSignalsToParent } from '../fork-program.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('serve')
@@ -48,4 +53,36 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
         return { exitCode: 0 };
       }),
     );
+}
+
+/**
+ * The bytes of an archive from a new process of low priority, so that the calls of phones do not wait for it. Ends the
+ * process when the reader stops.
+ */
+async function* archiveFromProcess(context: CommandContext, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
+  const child = forkProgram(context, ['serve', '--archive'], 'pipe');
+  // Set before the process starts threads: on Linux each thread has its own priority, taken from the one that made it.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  const exit = once(child, 'exit');
+  exit.catch(() => {}); // awaited after the last byte
+  child.send(request, () => {}); // if it cannot be sent, the process ends
+  try {
+    yield* child.stdout!;
+    const [code, signal] = await exit;
+    if (code !== 0) throw new Error(`the process of the archive ended with ${signal ?? `exit code ${code}`}`);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+/** Writes the archive that the parent process requests to standard output. Ends if the parent ends. */
+async function archiveForParent(context: CommandContext): Promise<void> {
+  if (process.send === undefined) throw usageError('expected a parent process for --archive');
+  leaveSignalsToParent();
+  const onParentEnd = (): never => process.exit(1);
+  process.once('disconnect', onParentEnd);
+  const [request] = (await once(process, 'message')) as [ArchiveRequest];
+  const { studyArchive } = await import('../../export/study-archive.ts'); // not loaded by the server
+  await pipeline(studyArchive(await context.store(), request), process.stdout, { end: false });
+  process.off('disconnect', onParentEnd).disconnect();
 }

@@ -9,10 +9,12 @@ import {
   isSubgroupName,
   joinNameOf,
   noMembers,
+  readStudyToken,
   type StudyRecord,
   type StudySettings,
 } from '../../model/study.ts';
 import { configFileName, configFlaws, studyConfig } from '../../model/study-config.ts';
+import { tokenHash } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
 import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
@@ -21,7 +23,6 @@ import type { CommandContext } from '../context.ts';
 import { counted, listing, table, withZone } from '../output.ts';
 import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
-import { readmitCommand, removeCommand } from './study-remove.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('study')
@@ -248,4 +249,37 @@ async function configure(context: CommandContext, name: string, options: Options
   await context.output.result(config, file ?? text);
   const change = config === study.config ? 'unchanged' : 'phones in the study get it with their next push';
   context.output.note(`version ${String(config.version)}, ${change}`);
+}
+
+const removeCommand = (context: CommandContext) =>
+  new DocumentedCommand('remove')
+    .description('remove a study without members, and its list of erased tokens')
+    .examples(`
+  mobility erase --study sunny
+  mobility study remove sunny`)
+    .argument('<name>', 'name of the study')
+    .action(context.run(remove));
+
+async function remove(context: CommandContext, name: string): Promise<void> {
+  await findStudy(context, name);
+  const members = await (await context.store()).studies.remove(name);
+  const first = `first erase them with \`mobility erase --study ${name}\``;
+  if (members > 0) throw usageError(`expected a study without members, found ${counted(members, 'member')}: ${first}`);
+  await context.output.result({ name, removed: true }, name);
+}
+
+const readmitCommand = (context: CommandContext) =>
+  new DocumentedCommand('readmit')
+    .description('let the study token of an erased person join its study again')
+    .examples('  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
+    .argument('<token>', 'study token, as the app shows it')
+    .action(context.run(readmit));
+
+async function readmit(context: CommandContext, token: string): Promise<void> {
+  const { studies } = await context.store();
+  const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
+  if (study === null) throw usageError('expected a token of a study of this store, found another text');
+  if (!(await studies.readmit(study.name, tokenHash(token))))
+    throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
+  await context.output.result({ study: study.name, readmitted: true }, study.name);
 }

@@ -1,8 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { appIds, phoneApps } from '../../model/apps.ts';
+import { checkedToken, newToken } from '../../model/ids.ts';
 import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
-import { checkedToken, newToken } from '../../model/new-token.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { day } from '../../model/time.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';

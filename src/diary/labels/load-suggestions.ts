@@ -1,15 +1,19 @@
 // Loads suggestions for the trips of a time range, from the user's labelled trips.
-import type { TimeRange } from '../../model/time.ts';
-import type { Labels } from './load-labels.ts';
-import { habitsReader, labelsIn } from './read-habits.ts';
-import type { LabelStore } from './read-inputs.ts';
+import { day, type TimeRange } from '../../model/time.ts';
+import { correctedTrips } from '../corrections/corrected-trips.ts';
+import { type Labels, matchInputs, spansAround } from './load-labels.ts';
+import { type LabelStore, readLastLabels } from './read-inputs.ts';
+import { withoutSplit } from './split-labels.ts';
 import {
   isAsked,
   type LabelledTraits,
+  type LabelSet,
   type Suggestion,
   type SuggestionSettings,
   suggest,
+  suggestedLabels,
   type TraitSource,
+  type TripTraits,
   toTraits,
 } from './suggest.ts';
 import type { UserInput } from './user-labels.ts';
@@ -43,4 +47,49 @@ function rangeOf(trips: readonly TimedTraitSource[]): TimeRange {
     range.to = Math.max(range.to, end_ts);
   }
   return range;
+}
+
+/** Labelled trips this long before and after a trip are used (by hand: habits change). */
+const reach = { before: 90 * day, after: 30 * day };
+
+/** Only the newest labelled trips and the newest labels are used, at most these numbers (by hand). */
+const mostHabits = 100;
+const mostLabels = 400;
+
+/**
+ * Makes a reader of habits, the labelled trips that suggestions are derived from, for consecutive time ranges. It does
+ * not read trips of the previous range again.
+ */
+function habitsReader(store: LabelStore, userId: string) {
+  let known = new Map<number, TripTraits>();
+  return async function habitsAround({ from, to }: TimeRange): Promise<LabelledTraits[]> {
+    const range = { from: from - reach.before, to: to + reach.after };
+    const inputs = await readLastLabels(store, userId, range, mostLabels);
+    if (inputs.length === 0) return [];
+    const spans = await spansAround(store, userId, inputs);
+    const labels = matchInputs(await withoutSplit(store, userId, inputs), spans);
+    const labelled = spans
+      .flatMap(({ chain_ts, start_ts }) => {
+        const given = labelsIn(labels.ofTrip(start_ts).user_input);
+        return given === null ? [] : [{ chain_ts, given }];
+      })
+      .slice(-mostHabits);
+    const missing = labelled.flatMap(({ chain_ts }) => (known.has(chain_ts) ? [] : [chain_ts]));
+    const read = missing.length === 0 ? [] : await correctedTrips(store).outlines(userId, missing);
+    const traits = new Map([...known, ...read.map((trip) => [trip.chain_ts, toTraits(trip)] as const)]);
+    const habits = labelled.flatMap(({ chain_ts, given }) => {
+      const trait = traits.get(chain_ts);
+      return trait === undefined ? [] : [{ chain_ts, ...trait, labels: given }];
+    });
+    known = new Map(habits.map(({ chain_ts, labels: _, ...trait }) => [chain_ts, trait]));
+    return habits;
+  };
+}
+
+function labelsIn(given: Readonly<Record<string, unknown>>): LabelSet | null {
+  const labels = suggestedLabels.flatMap((name) => {
+    const label = given[name];
+    return typeof label === 'string' ? [[name, label] as const] : [];
+  });
+  return labels.length === 0 ? null : Object.fromEntries(labels);
 }

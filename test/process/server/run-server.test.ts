@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../../src/log/line-format.ts';
-import { isLoopback } from '../../../src/server/loopback.ts';
+import { isLoopback } from '../../../src/model/networks.ts';
 import { urlOf } from '../../../src/server/run-server.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { freshProgram } from '../../cli/kit.ts';
