@@ -122,11 +122,19 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
     const ts = walkedSince(decoded.cells, found.ts, earliest);
     if (ts < found.ts) found = { ts, rule: 'walking readings' };
   }
-  // After a move that was not recorded, the trip begins at its first location, unless the phone reported a geofence
-  // exit.
+  // After a move that was not recorded, and at the beginning of a recording, the trip begins at its first location,
+  // unless the phone reported a geofence exit.
   const notBefore =
-    isUnseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
+    (isUnseen || (stay === null && beginsRecording(decoded, first))) && exitedTs === null
+      ? first.ts
+      : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
   return { ...(found.ts > notBefore ? found : { ts: notBefore, rule: 'trip before' }), lead };
+}
+
+/** True for the first location of a file or of an app without motion readings: it comes when the recording begins. */
+function beginsRecording({ locations, motions, events }: DecodedGroup, { ts }: Location): boolean {
+  const isSilent = (list: readonly { ts: number }[]): boolean => !someWithin(list, ts - lookAround, ts - 1);
+  return motions.length === 0 && isSilent(locations) && isSilent(events);
 }
 
 /** Start of the walk that ends at `from`, by an iPhone's readings of walking. */
@@ -199,7 +207,7 @@ function departureTs(decoded: DecodedGroup, { first, last, stay, isUnseen }: Jou
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const rested = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
-  const earliest = Math.max(rested, first.ts - longestLead(decoded, stay, first));
+  const earliest = Math.max(rested, first.ts - longestLead(decoded, first));
   return Math.max(first.ts - distance(stay.location, track.positionAt(first.ts)) / speed, earliest);
 }
 
@@ -268,8 +276,7 @@ type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
  * - the location is near the stay;
  * - the phone was on, and noticed the move late;
  * - readings show movement for long enough;
- * - the gap before the location is as short as gaps within a trip;
- * - only a plane or a high-speed train gets there in the time since the stay began.
+ * - the gap before the location is as short as gaps within a trip.
  */
 export function unseenFrom(
   stay: Stay,
@@ -286,8 +293,7 @@ export function unseenFrom(
     late ||
     metres <= unseenLimits.distance ||
     metres <= unseenLimits.fastest * (first.ts - movingSince(motions, first.ts)) ||
-    first.ts - lastBefore(locations, first.ts) <= candidateLimits.longestGap ||
-    metres > candidateLimits.air * (first.ts - stay.enter_ts);
+    first.ts - lastBefore(locations, first.ts) <= candidateLimits.longestGap;
   const restarted = late
     ? someWithin(events, stay.enter_ts, first.ts, isRestart)
     : restartedBetween(events, stay.enter_ts, first.ts);
@@ -307,9 +313,7 @@ function lastBefore(locations: readonly Location[], ts: number): number {
 }
 
 /** s; the longest time that the path from the stay to the first location may have taken */
-function longestLead({ locations, motions }: DecodedGroup, stay: Stay, first: Location): number {
-  if (distance(stay.location, first) > candidateLimits.air * (first.ts - stay.enter_ts))
-    return Number.POSITIVE_INFINITY;
+function longestLead({ locations, motions }: DecodedGroup, first: Location): number {
   const gap = first.ts - lastBefore(locations, first.ts);
   const short = gap <= candidateLimits.longestGap ? gap : 0;
   return Math.max(unseenLimits.lead, first.ts - movingSince(motions, first.ts), short);

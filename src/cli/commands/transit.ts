@@ -58,6 +58,7 @@ The next pipeline run derives again the days of people who were near the stops o
 
 async function add(context: CommandContext, paths: string[], { dryRun }: { dryRun?: true }): Promise<void> {
   const store = await context.store();
+  const known = new Set((await listFeeds(context)).map(({ id }) => id));
   const added: ListedFeed[] = [];
   // Read all files before storing the first, so that an invalid file means that none is stored.
   const feeds = [];
@@ -67,7 +68,9 @@ async function add(context: CommandContext, paths: string[], { dryRun }: { dryRu
     added.push({ id, ...facts });
   }
   await context.output.result({ feeds: added }, () => added.map(feedText).join('\n'));
-  context.output.note(`${counted(added.length, 'feed')} ${dryRun ? 'would be added' : 'added'}`);
+  const fresh = added.filter(({ id }) => !known.has(id)).length;
+  const others = fresh < added.length ? `, ${added.length - fresh} known` : '';
+  context.output.note(`${counted(fresh, 'feed')} ${dryRun ? 'would be added' : 'added'}${others}`);
 }
 
 async function list(context: CommandContext): Promise<void> {

@@ -129,6 +129,23 @@ describe('an iPhone', () => {
   });
 });
 
+describe('a recording without motion readings', () => {
+  const flown = 4 * hour;
+
+  it('begins at its first location, although the user already moves', () => {
+    const [trip] = tripsOf({ locations: ride(0, 0) });
+    expect(since(trip!.start_ts)).toBe(0);
+    expect(trip!.distance).toBeLessThan(9500);
+  });
+
+  it('that was off on a flight has a ride before and after it, and no way between them', () => {
+    const trips = tripsOf({ locations: [...ride(0, 0), ...ride(flown, 2_000_000)] });
+    expect(trips).toHaveLength(2);
+    expect(since(trips[1]!.start_ts)).toBe(flown);
+    for (const { distance } of trips) expect(distance).toBeLessThan(9500);
+  });
+});
+
 describe('between two legs in vehicles', () => {
   const silence = { from: 900, to: 900 + 70 * minute };
   const parted = [
