@@ -49,7 +49,6 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     sumFigures(call),
   ]);
   const { number } = t;
-  const backup = found.find(({ name }) => name === 'backup');
   const size = (n: number): string => `${number(n / gibibyte, 1)} GiB`;
   const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
   const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
@@ -57,7 +56,6 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
     [words.version, version ?? '–'],
-    ...(backup?.ok ? [[words.backup, backup.text] as [string, string]] : []),
     [words.people, number(sum.people)],
     ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
     [words.waiting, number(sum.waiting)],
@@ -74,15 +72,15 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     .slice(0, mostNamed)
     .map(({ name, code, since }) => markup`<li class="stated">${words.away[code](name, ago(since ?? 0))}</li>`);
   const wrong = found.filter(({ ok }) => !ok);
-  const cards = wrong.map(
-    ({ name, text, next }) =>
-      markup`<section class="note bad"><h2>${ownValue<string>(words.checks, name) ?? name}</h2><p lang="en"><code>${name}: ${text}</code></p>${next !== undefined && markup`<p lang="en"><code>${next}</code></p>`}</section>`,
-  );
+  const cards = wrong.map(({ name }) => {
+    const [title, remedy] = ownValue(words.checks, name) ?? [name, words.more];
+    return markup`<section class="note bad"><h2>${title}</h2><p>${withCommands(remedy)}</p></section>`;
+  });
   const isFine = works && wrong.length === 0;
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
 <p class="lead"><b>${isFine ? words.works : works ? words.needsYou(wrong.length) : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
 ${cards}${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
-${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${words.doctor}</p>`}<p class="soft small">${words.more}</p>`;
+${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${withCommands(words.doctor)}</p>`}<p class="soft small">${withCommands(words.more)}</p>`;
   const links = [
     { href: '/operator', words: words.title, isCurrent: true },
     { href: '/study', words: t.study.studies },
@@ -90,6 +88,10 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
   const signOut = formButton(call, '/sign-out/study', t.signOut);
   return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
 }
+
+/** A text whose commands are in backticks. */
+const withCommands = (text: string): MarkupValue =>
+  text.split('`').map((part, i) => (i % 2 === 0 ? part : markup`<code>${part}</code>`));
 
 export const operatorRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/operator', who: 'operator', answer: show },
