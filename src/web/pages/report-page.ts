@@ -47,6 +47,12 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 
 const barWidth = 120;
 
+/** km, the end of the scale of bars: 1, 2 or 5 times a power of ten. */
+function scaleEnd(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= most)!;
+}
+
 /**
  * The table of a month, in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of
  * the report. Modes, zones and areas are sorted by kilometres; hours and weekdays keep their order.
@@ -58,19 +64,22 @@ export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | 
   const isSum = ({ cell }: Shown): boolean => cell === 'all' || cell === 'rest';
   const inside = shown.filter((one) => !isSum(one));
   if (by === 'mode' || by === 'zone' || by === 'cell') inside.sort((a, b) => b.km - a.km);
-  const longest = Math.max(1, ...inside.map(({ km }) => km));
+  const end = scaleEnd(Math.max(1, ...inside.map((one) => rangeOf(one)?.[1] ?? one.km)));
+  const scale = new Markup(
+    `<svg width="${barWidth}" height="16" aria-hidden="true"><text class="t2" y="12">0</text><text class="t2" x="${barWidth}" y="12" text-anchor="end">${t.roundLength(end * 1000)}</text></svg>`,
+  );
   const { range, ...others } = words.columns;
   const heads = Object.values(exact === null ? others : { ...others, range });
   const whole = shown.find(({ cell }) => cell === 'all');
   const rows = [...inside, ...shown.filter(isSum)].map((one) => {
-    const { cell, km } = one;
+    const { cell } = one;
     const numbers = numbersOf(one, whole, exact !== null, t).map(
       (text, i) => markup`<td role="cell" class="n"><span class="lab">${heads[i]}</span> ${text}</td>`,
     );
-    return markup`<tr role="row"><th scope="row" role="rowheader">${words.cell(by, cell)}</th>${numbers}<td role="cell">${cell !== 'all' && barOf(by === 'mode' ? cell : 'car', km / longest)}</td></tr>`;
+    return markup`<tr role="row"><th scope="row" role="rowheader">${words.cell(by, cell)}</th>${numbers}<td role="cell">${cell !== 'all' && barOf(by === 'mode' ? cell : 'car', one, end)}</td></tr>`;
   });
   return markup`<div class="wide" role="region" aria-label="${words.table(t.month(`${month}-01`))}" tabindex="0"><table role="table" class="figures">
-<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" role="columnheader" class="n">${name}</th>`)}<th scope="col" role="columnheader">${words.bar}</th></tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
+<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" role="columnheader" class="n">${name}</th>`)}<th scope="col" role="columnheader"><span class="vh">${words.bar}</span>${scale}</th></tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 
 /** The cells of a row, in the order of `figures.columns` of the texts. */
@@ -85,10 +94,17 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
   return texts;
 }
 
-function barOf(mode: string, part: number): Markup {
+/** The range of the kilometres, from the range per day. */
+const rangeOf = ({ km, km_per_day: rate, range }: Shown): [from: number, to: number] | null =>
+  range === null || !rate ? null : [(km * range[0]) / rate, (km * range[1]) / rate];
+
+/** The bar of a row, and across its end the line of its range. `end`: km at the end of the scale. */
+function barOf(mode: string, one: Shown, end: number): Markup {
   const look = modeLook(mode);
-  const width = Math.round(Math.min(1, part) * barWidth * 10) / 10;
+  const x = (km: number): number => Math.round(Math.min(1, km / end) * barWidth * 10) / 10;
+  const [from, to] = rangeOf(one)?.map(x) ?? [];
+  const line = from === undefined ? '' : `M${from} 1v10M${from} 6H${to}M${to} 1v10`;
   return new Markup(
-    `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look.name}" fill="${modeFill(look)}" width="${width}" height="12"/></svg>`,
+    `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look.name}" fill="${modeFill(look)}" width="${x(one.km)}" height="12"/><path class="case" d="${line}"/><path class="scale" d="${line}"/></svg>`,
   );
 }
