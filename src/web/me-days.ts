@@ -10,7 +10,8 @@ import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import type { DayStore } from '../diary/read-days.ts';
-import { addDays, daysOfMonth, daysOfWeek, localDay, type TimeRange } from '../model/time.ts';
+import { studyTexts } from '../model/study-texts.ts';
+import { addDays, daysOfMonth, daysOfWeek, localDay, monthBeside, type TimeRange } from '../model/time.ts';
 import type { Position, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyEntry } from '../store/paging.ts';
@@ -62,10 +63,11 @@ export async function mePage(
     isCurrent: name === current,
   }));
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
+  const brand = study === null ? t.service : studyTexts(study, call.preferred).name;
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
   // A page that answers a form has no links to other languages: a link could not send the form again.
   const query = call.form.kind === undefined ? {} : null;
-  return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, query, body }));
+  return answerOf(shell({ t, title, brand, links, signOut, foot, query, body }));
 }
 
 /** The bounds of the days that a page can show: `first` has the first trip, `last` the last data. */
@@ -201,17 +203,23 @@ ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { 
 const preview = (call: PersonCall): Promise<WebAnswer> =>
   showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 
+const lastDays = 30;
+
 async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
+  const { month } = params;
+  if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t);
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
-  const month = params.month ?? last.slice(0, 7);
-  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
-  const { from, to: end } = daysOfMonth(month);
+  const latest = last < addDays(today, -lastDays) ? last : today;
+  const { from, to: end } =
+    month === undefined ? { from: addDays(latest, 1 - lastDays), to: latest } : daysOfMonth(month);
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));
-  const steps = monthSteps(month, '/me/month', (first ?? today).slice(0, 7), today.slice(0, 7), t);
-  const title = t.month(from);
+  const [earliest, newest] = [(first ?? today).slice(0, 7), today.slice(0, 7)];
+  const before = addDays(from, -1).slice(0, 7);
+  const steps = monthSteps(monthBeside(before, 31), '/me/month', earliest, month === undefined ? before : newest, t);
+  const title = month === undefined ? t.me.lastDays(lastDays) : t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
 ${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.future)}`;
   return mePage(call, title, 'month', body);

@@ -32,7 +32,9 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
       const text = wide > Math.max(8, name.length * letter) ? name : mark;
-      // In a row of a month, the legend explains the colours.
+      // In a row of a month, the legend explains the colours of shorter stays.
+      const all = t.me.atAllDay(name);
+      if (isRow && items.length === 1 && wide > all.length * rowLetter) names.push(nameAt(left + wide / 2, all));
       if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));
     }
     if (item.kind !== 'trip') continue;
@@ -42,10 +44,11 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       if (end > begin) trips.push(tripBar(`class="on ${style.name}" fill="${modeFill(style)}"`, begin, end));
     }
   }
-  const last = items.at(-1)?.to ?? from;
-  const settled = Math.min(settledUntil(day), last);
-  if (settled < last) trips.push(tripBar('fill="url(#draft)"', x(settled), x(last)));
-  const drawn = `${bands.join('')}${trips.join('')}${names.join('')}`;
+  const settled = settledUntil(day);
+  const drafts = items
+    .filter(({ kind, to }) => kind !== 'gap' && to > settled)
+    .map((item) => tripBar('fill="url(#draft)"', x(Math.max(settled, item.from)), x(item.to)));
+  const drawn = [...bands, ...trips, ...drafts, ...names].join('');
   if (isRow) return new Markup(`<svg width="100%" height="36" aria-hidden="true">${drawn}</svg>`);
   return new Markup(
     `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${drawn}${hours(day, x)}</svg>`,

@@ -103,13 +103,14 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   const duration = trips.reduce((total, trip) => total + trip.duration, 0);
   const words = t.me.summary(t.trips(trips.length), t.length(sum(({ metres }) => metres)), t.span(duration));
   const share = past > 0 && t.me.recorded(t.span(recorded), t.span(past), t.share(recorded / past));
-  const key = (look: string, name: string): Markup =>
-    markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/></svg>${name}</li>`;
+  const key = (look: string, name: string, over: MarkupValue = null): Markup =>
+    markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/>${over}</svg>${name}</li>`;
   const kinds = [
     key('band home', t.me.home),
     key('band work', t.me.workKind),
     key('band place', t.me.placeKind),
     key('hole', t.me.inBar.not),
+    key('band work', t.me.draftMark, markup`<path fill="url(#draft)" d="M0 0h34v10H0z"/>`),
   ];
   return markup`<p class="lead"><b>${words}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }

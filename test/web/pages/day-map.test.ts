@@ -382,7 +382,7 @@ it('the bar of a day has its parts, hours and texts at their times', () => {
     'band home 10% 10.00%, hole 20% 4.00%, band home 24% 6.00%',
     'on car 0% 4.00%, on walking 4%',
   ];
-  expect(rectsOf(svg).join(', ')).toBe(`${bands}, ${trips} 6.00%, url(#draft) 20% 80.00%`);
+  expect(rectsOf(svg).join(', ')).toBe(`${bands}, ${trips} 6.00%, url(#draft) 24% 6.00%`);
   const texts = [...svg.matchAll(/<text x="([^"]+)" y="22" text-anchor="middle">(.*?)<\/text>/g)];
   const named = texts.map(([, x, name]) => `${x} ${name}`).join(', ');
   expect(named).toBe(`15.00% Home, 27.00% H, 65.00% ${t.me.inBar.outside['before joining']}`);
@@ -410,7 +410,8 @@ it('a gap is named in the bar if it takes more than half of the day, a place if 
   const place = (name: string) => ({ kind: 'stay', place: { name, mark: 'M', look: 'place' } });
   expect([400, 401, 800, 801].map((to) => namesOf(place('abc'), to))).toEqual(['', 'M', 'M', 'abc']);
   expect([1000, 1001].map((to) => namesOf(place('abcde'), to))).toEqual(['M', 'abcde']);
-  expect(namesOf(place('abc'), 9000, true)).toBe('');
+  // In a row of a month only the stay of a whole day is named.
+  expect([4000, 9000].map((to) => namesOf(place('abc'), to, true))).toEqual(['', 'abc all day.']);
   // The mark of home is its name.
   const home = { kind: 'stay', place: { name: 'Zu Hause', mark: 'Zu Hause', look: 'home' } };
   expect([1600, 1601].map((to) => namesOf(home, to))).toEqual(['', 'Zu Hause']);

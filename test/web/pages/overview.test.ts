@@ -136,6 +136,7 @@ it('a month has the sums of its days, and a legend of bars', () => {
   const names = [t.me.home, t.me.workKind, t.me.placeKind, 'not recorded'];
   const looks = ['band home', 'band work', 'band place', 'hole'];
   expect(text).toContain(looks.map((look, i) => key(look, names[i]!)).join(''));
+  expect(text).toMatch(/fill="url\(#draft\)"[^<]*\/><\/svg>draft<\/li>/);
   expect(text.indexOf('9.0 km')).toBeLessThan(text.indexOf('1.5 km'));
   const empty = monthSummary([], t).text;
   expect(empty).toContain('<p class="small soft"> </p>');
