@@ -95,7 +95,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   ];
   const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
-<section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, valid)}</section>
+<section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, valid, status.chain.called.ts)}</section>
 <section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
 ${await importSection(call)}
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${hasOthers && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
@@ -109,15 +109,17 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
-/** The phones and programs that send data, each with a button to stop it. */
-function devices(call: PersonCall, valid: readonly TokenRecord[]): MarkupValue {
+/** The phones and programs that send data, each with a button to stop it. `called`: the last call of any. */
+function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
+  // The store keeps the last use of a token to the hour, and the last call of all phones exactly.
+  const exactly = (used: number): number => (called !== null && called - used < 3600 ? Math.max(called, used) : used);
   const items = valid
     .filter((token) => !isForPages(token))
     .map(({ kind, created_ts, used_ts, hash }) => {
       const name = kind === 'made' || kind === 'imported' ? words.program : (appOfToken(kind)?.name ?? 'e-mission');
-      const last = used_ts === undefined ? words.noContact : words.lastContact(t.lately(used_ts, now, zone));
+      const last = used_ts === undefined ? words.noContact : words.lastContact(t.lately(exactly(used_ts), now, zone));
       const block = markup`<p>${words.lostText}</p><button class="danger">${words.lostDo}</button>`;
       const lost = formOf(call, '/me/lost', { token: tokenId(hash) }, block);
       return markup`<li class="stated"><span>${words.device(name, t.date(created_ts, zone))} ${last}</span><details><summary><span>${words.lost}<span class="vh">: ${name}</span></span></summary>${lost}</details></li>`;

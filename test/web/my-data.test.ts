@@ -77,6 +77,19 @@ it('a gap becomes a stay at the place before it, and its undo restores the gap w
   expect(await text(undone.headers.get('location')!)).toMatch(/role="status">Undone\..*Location was switched off/s);
 });
 
+it('shows the last 30 days, and leads to the months before', async () => {
+  const html = await text('/me/month');
+  expect(html).toContain('<h1>The last 30 days</h1>');
+  expect(html.match(/<li><a href="\/me\/day\//g)).toHaveLength(30);
+  const [, earlier] = /rel="prev" href="(\/me\/month\/[\d-]+)"/.exec(html) ?? [];
+  expect(await text(earlier!)).toContain('June 2024');
+});
+
+it('names the same last contact for the phone and for its token', async () => {
+  const [first, ...others] = [...(await text('/me/data')).matchAll(/Last contact: ([^.<]+)/g)].map((one) => one[1]);
+  expect(others).toEqual([first]);
+});
+
 it('counts the recorded share of a month from the first location on, and shows when the person joined', async () => {
   expect(await text('/me/month/2024-06')).toMatch(/Recorded: [^(]*\(9\d %\)/);
   expect(await text('/me/data')).toMatch(/<dt>Joined<\/dt><dd>\d+ June 2024/);
