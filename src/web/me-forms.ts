@@ -18,7 +18,9 @@ import {
   zoneOfDay,
 } from './pages/day-items.ts';
 import type { ItemOf } from './pages/day-view.ts';
+import { icon } from './pages/icons.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { styleOf } from './pages/mode-styles.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { tripReasons } from './pages/trip-reasons.ts';
 import { formButton, formOf, type PersonCall } from './web.ts';
@@ -80,10 +82,10 @@ function modeQuestion(
   const isListed = modes.some(({ value }) => value === known);
   const words = given === undefined ? t.me.section(sensed_mode) : (ownValue(t.labelModes, given) ?? given);
   const options = [...(isListed ? [] : [{ value: known, words }]), ...modes];
-  const tiles = options.map(
-    ({ value, words }) =>
-      markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && CHECKED}><span>${words}</span></label>`,
-  );
+  const tiles = options.map(({ value, words }) => {
+    const look = value === '' ? sensed_mode : (modeOf(value) ?? '');
+    return markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && CHECKED}>${icon(styleOf(look).name)}<span>${words}</span></label>`;
+  });
   return markup`<fieldset><legend>${question}</legend><div class="tiles">${tiles}</div></fieldset>`;
 }
 

@@ -109,6 +109,8 @@ it('the forms of a trip mark the present answers, and list an answer that is not
     const shown = { observed: { day }, labels: { ofTrip: () => ({ user_input }) } } as unknown as ShownDay;
     const found = tripForms(call, tripAt(midnight + 36_000, lengths), null, shown, choices);
     expect(answers(found).join(' ')).toBe(expected);
+    const icons = [...found.text.matchAll(/value="walk"[^>]*><svg class="ic (\w+)"/g)].map(([, name]) => name);
+    expect(new Set(icons)).toEqual(new Set(['walking']));
     const fields = new Set([...found.text.matchAll(/type="radio" name="(\w+)"/g)].map(([, name]) => name));
     expect([...fields]).toEqual(lengths.length === 1 ? ['mode'] : ['mode_0', 'mode_1']);
     expect(found.text.includes('<span>ski</span>')).toBe(expected.includes('ski'));
