@@ -46,7 +46,7 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
   const { from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
   const corrections = standings.flatMap(({ effect, correction }) =>
-    effect !== 'undone' && correction.kind !== 'undo' && isOf(concernedTime(correction))
+    effect !== 'undone' && correction.kind !== 'undo' && isOf(concernedTime(correction)) && holds(correction, shown, t)
       ? [{ id: String(correction.write_ts), words: correctionText(correction, shown, t) }]
       : [],
   );
@@ -63,12 +63,22 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
 
 function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
-  const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
-  const place = stay?.kind === 'stay' ? stay.place.name : '';
-  const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : place;
-  const words = name?.toLowerCase() === 'home' ? t.me.home : name;
+  const place = 'name' in correction ? nameInWords(correction.name, t) : placeAt(ts, shown);
+  const words = correction.kind === 'mode' ? t.me.mode(correction.mode) : place;
   return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), words);
 }
+
+const nameInWords = (name: string, t: Texts): string => (name.toLowerCase() === 'home' ? t.me.home : name);
+
+/** The name of the place of a stay; empty: no stay is shown at this time. */
+function placeAt(ts: number, shown: ShownDay): string {
+  const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
+  return stay?.kind === 'stay' ? stay.place.name : '';
+}
+
+/** False for the name of a place that has a newer name. */
+const holds = (one: Correction, shown: ShownDay, t: Texts): boolean =>
+  one.kind !== 'place_name' || ['', nameInWords(one.name, t)].includes(placeAt(one.ts, shown));
 
 export function statedList(call: PersonCall, stated: readonly Stated[], day: string): MarkupValue {
   const { t } = call;

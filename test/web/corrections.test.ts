@@ -292,6 +292,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
     expect(await page(`/me/day/${day}`)).toContain(`<h3>${name}</h3>`);
   }
   expect(await page(`/me/day/${day}`)).toContain('value="Café"');
+  expect((await page(`/me/day/${day}`)).match(/this place is [^<]+/g)).toEqual(['this place is Café']);
   // The undo of the second name lets the first one count again.
   const { location } = await state('/me/correct', formWith(await page(saved), 'Undo'));
   expect(await page(location)).toMatch(/role="status">Undone\..*<h3>Gym<\/h3>/s);
