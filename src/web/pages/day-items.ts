@@ -35,6 +35,8 @@ export interface ShownDay {
   labels: Labels;
   flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
+  /** Time of the last location; a silent phone that sends other data later sent no location. */
+  locatedUntil?: number | undefined;
   /** Seconds since the epoch; later time is not shown. */
   now: number;
   /** Lines of the person's other trips, for the map of their own page. */
@@ -66,7 +68,7 @@ export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outs
 /** The id of a stay or gap in addresses. */
 export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
-export function dayItems({ observed, trips, before, after, placeAt, now }: ShownDay): DayItem[] {
+export function dayItems({ observed, trips, before, after, placeAt, now, locatedUntil }: ShownDay): DayItem[] {
   const around = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
   const lastBefore = (ts: number): Trip | undefined => around.findLast((trip) => trip.end_ts <= ts + 1);
   const place = (from: number): ShownPlace | null => {
@@ -95,8 +97,9 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
       const there = next === undefined ? null : placeAt(next.start_loc);
+      const why = reason === 'silent' && from >= (locatedUntil ?? Infinity) ? 'no location' : reason!;
       if (!isWithin && cut - from >= shortest)
-        items.push({ kind: 'gap', from, to: cut, reason: reason!, here: place(from), there, parts: 1 });
+        items.push({ kind: 'gap', from, to: cut, reason: why, here: place(from), there, parts: 1 });
     }
     if (kind !== 'staying') continue;
     // A stay that a correction states may reach from one place to the next.

@@ -18,7 +18,8 @@ export async function* shownDays(
   { t, now, isOwn = false }: { t: Texts; now: number; isOwn?: boolean },
   beyond = true,
 ): AsyncGenerator<ShownDay, undefined> {
-  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const { complete_until: completeUntil, observed: known } = await store.pipeline.get(user.uuid);
+  const locatedUntil = known?.seen.at_ts;
   const record = user.study === undefined ? null : await store.studies?.byName(user.study);
   const lists = studyLabels(record?.config, t.language);
   const own = new Map([...(lists?.modes ?? []), ...(lists?.purposes ?? [])].map(({ value, words }) => [value, words]));
@@ -39,6 +40,8 @@ export async function* shownDays(
     const reaches = earlier !== null && earlier.end_ts > observed.from;
     const before = reaches ? await previous(earlier.start_ts) : earlier;
     const trips = reaches ? [labels.stated(earlier), ...began] : began;
-    yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now, labelWords };
+    const neighbours = { before, after: later };
+    const read = { completeUntil, locatedUntil, placeAt, now, labelWords };
+    yield { observed, trips, began, ...neighbours, labels, flagged, ...read };
   }
 }

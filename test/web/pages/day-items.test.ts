@@ -32,7 +32,7 @@ const moving = (begin: number, end: number) => ({ kind: 'moving', from: begin, t
 /** `kind from-to where`, and what else is known. */
 function listed(
   spans: object[],
-  day: { trips?: object[]; before?: object; after?: object; now?: number } = {},
+  day: { trips?: object[]; before?: object; after?: object; now?: number; locatedUntil?: number } = {},
 ): string[] {
   const placeAt = ([east]: Position) => ({ name: `${east}` });
   const rest = { trips: [], before: null, after: null, now: 5e9, ...day };
@@ -67,6 +67,12 @@ it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
     [off(from, 20_000), stay(20_000, to)],
     { before },
     [`gap ${from}-20000 silent 1 - 1`, `stay 20000-${to} 1`],
+  ],
+  [
+    'with a gap before, and one after the last location',
+    [off(from, 20_000), stay(20_000, 30_000), off(30_000, to)],
+    { locatedUntil: 30_000 },
+    ['gap 10000-20000 silent - - 1', `gap 30000-${to} no location - - 1`],
   ],
   ['up to now', [stay(from, to)], { before, now: 30_000 }, ['stay 10000-30000 1 since 5000']],
   ['that has not begun', [stay(from, to)], { before, now: from }, []],
