@@ -1,6 +1,7 @@
 // Builds the app from its parts and routes, with the steps around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
+import { phoneApps } from '../model/apps.ts';
 import { isLoopback, networksOf } from '../model/networks.ts';
 import { pathForLog } from '../web/routes.ts';
 import { fixedAnswer, jsonAnswer } from './answer.ts';
@@ -138,13 +139,13 @@ function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | nul
     c.get('call').refuse = refusal;
     await guard?.(c, async () => {});
     if (hasPosition) return answer(c);
-    const text = 'expected an address that ends in /pub (OwnTracks), /overland or /traccar, found no path';
+    const paths = Object.values(phoneApps).map(({ name, path }) => `${path} (${name})`);
+    const text = `expected an address that ends in ${paths.join(' or ')}, found no path`;
     throw new Problem(405, text, { headers: { Allow: 'GET, HEAD' } });
   };
 }
 
-/** The route that accepts positions in the query: `/traccar`. */
-const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
+const positionRoute = routes.find(({ path }) => path === phoneApps.traccar.path)!;
 
 /**
  * Refuses calls of web pages in a browser of this machine, from another site or with a host name that resolves to this

@@ -116,7 +116,7 @@ async function putMapped({ put, log }: RouteCall, { entries, unusable: others, s
 }
 
 /**
- * Answers a failure with a 5xx: all three apps then keep their data and send them again. After a 4xx, OwnTracks on an
+ * Answers a failure with a 5xx: the apps then keep their data and send them again. After a 4xx, OwnTracks on an
  * iPhone deletes its oldest point. Overland can be configured to treat any 2xx as "received". Overland shows the text
  * in `error`.
  */
