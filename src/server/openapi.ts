@@ -1,5 +1,5 @@
 // Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
-import { examples } from './routes/examples.ts';
+import { type CallExample, examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, phoneTokens, type Route } from './routes/route.ts';
 import { type AnswerSchema, objectOf } from './schemas.ts';
 
@@ -56,6 +56,12 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
   };
 }
 
+function exampleOf({ path }: Route | OpenRoute): CallExample {
+  const example = examples[path];
+  if (example === undefined) throw new Error(`expected an example of ${path} in server/routes/examples.ts, found none`);
+  return example;
+}
+
 /** Converts `/timeline/getTrips/:date` to `/timeline/getTrips/{date}`. */
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
@@ -73,7 +79,7 @@ const operationId = (path: string): string =>
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   const { dialect, answers, inQuery = {} } = route;
   const { tokenField } = dialect ?? phoneTokens;
-  const example = examples[route.path]!;
+  const example = exampleOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, example.path));
   const asked = Object.entries(inQuery).map(([name, description]) =>
     parameter('query', name, example.query?.[name], description),
@@ -102,7 +108,7 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
 }
 
 function openCallOf(route: OpenRoute): object {
-  const example = examples[route.path]!;
+  const example = exampleOf(route);
   const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) =>
     parameter('path', name, example.path, description),
   );

@@ -39,8 +39,7 @@ describe('the manual of the server', () => {
     for (const { path } of routes) {
       const shown = path.replace(':date', '<date>');
       const section = api.split(/^### /m).find((part) => part.startsWith(`POST ${shown}\n`));
-      expect(section, shown).toBeDefined();
-      expect(section, shown).toContain('curl');
+      expect(section ?? '', `the section "### POST ${shown}" of docs/api.md`).toContain('curl');
       expect(section, shown).toContain(path.split(':')[0]);
     }
   });

@@ -127,7 +127,8 @@ it('every route is listed here, as one that stores entries or one that does not'
   const forms = webRoutes.filter(({ method }) => method === 'POST');
   const paths = [...routes, ...forms].map(({ path }) => path);
   const known = [...Object.keys(pushes), '/me/import', ...others, ...otherForms];
-  expect(paths.filter((path) => !known.includes(path))).toEqual([]);
+  const missing = paths.filter((path) => !known.includes(path));
+  expect(missing, 'add them to `pushes` if they store entries, else to `others` or `otherForms`').toEqual([]);
 });
 
 describe('on SQLite', () => limitsHold(() => null));
