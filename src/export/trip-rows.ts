@@ -1,6 +1,6 @@
 import { activeCorrections, concernedTime, readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type Flagged, flagNames } from '../diary/flags.ts';
-import { modeClass, plainMode } from '../model/modes.ts';
+import { type ModeClass, type ModeName, modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, Section, TransitLine } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
@@ -96,13 +96,13 @@ function longestMode({ sections }: ShownTrip): string | null {
 }
 
 /** Classes and names of modes, the highest rank first. */
-const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
+const hierarchy: (ModeClass | ModeName)[] = ['rail', 'bus', 'ferry', 'air', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
 /** The mode of the section with the highest rank in `hierarchy`; of equal ranks, the longest section counts. */
 function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   const rank = ({ sensed_mode }: Section): number => {
-    const at = [plainMode(sensed_mode), modeClass(sensed_mode)].map((name) => hierarchy.indexOf(name));
-    return at.find((one) => one >= 0) ?? hierarchy.length;
+    const at = hierarchy.findIndex((one) => one === plainMode(sensed_mode) || one === modeClass(sensed_mode));
+    return at < 0 ? hierarchy.length : at;
   };
   const [first] = sections.toSorted((a, b) => rank(a) - rank(b) || b.distance - a.distance);
   return first === undefined ? null : plainMode(first.sensed_mode);

@@ -9,6 +9,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, expect, it } from 'vitest';
 import { tables } from '../../src/export/columns.ts';
 import { csvWriter } from '../../src/export/formats/csv.ts';
+import { formats } from '../../src/export/formats/export-formats.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
@@ -19,6 +20,7 @@ import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/modes.ts';
 import { openStore } from '../../src/store/open.ts';
 import { refuse, run, succeed } from '../cli/kit.ts';
+import { madeTrip, storeTrips } from '../server/trips.ts';
 import { tempFolder } from '../support/clean-up.ts';
 import { leaseOn, newUser } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
@@ -124,6 +126,28 @@ it('a trip that crosses a time zone has the local time of each end, and `to` kee
   expect([started_local, finished_local]).toEqual([local(started_at), local((finished_at as number) - 5 * 3600)]);
 });
 
+it('the main mode of a trip has the highest rank, not the greatest length', async () => {
+  const store = await openStore(out('ranks'));
+  const uuid = await newUser(store);
+  const modes = [
+    ['CAR', 'AIR_OR_HSR', 'WALKING'],
+    ['AIR_OR_HSR', 'BUS'],
+    ['CAR', 'FERRY'],
+    ['WALKING', 'BICYCLING'],
+  ];
+  const trips = modes.map((own, day) => {
+    const sections = own.map((mode, i) => ({ mode, distance: 90_000 - i }));
+    return madeTrip(1_720_000_000 + day * 86_400, sections);
+  });
+  await storeTrips(store, uuid, trips);
+  const person = { uuid, id: uuid, name: 'ada', subgroup: null };
+  const found: unknown[] = [];
+  for await (const [, row] of rowsOf(['trips'], { store, person, days: {}, now: 1_730_000_000 }))
+    found.push(row.main_mode);
+  await store.close();
+  expect(found).toEqual(['air', 'bus', 'ferry', 'bicycling']);
+});
+
 it('every file is described by the manifest: columns, rows, checksum', async () => {
   const manifest = JSON.parse(await readFile(out('csv/datapackage.json'), 'utf8'));
   expect(manifest.resources.map(({ name }: { name: string }) => name)).toEqual(
@@ -138,9 +162,9 @@ it('every file is described by the manifest: columns, rows, checksum', async () 
   }
 });
 
-it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', async (format) => {
+it.each(Object.keys(formats))('%s holds the same points', async (format) => {
   const result = await succeed(
-    ['export', '--all', '--format', format, '--kind', 'points', '--out', out(format), '--json'],
+    ['export', '--all', '--format', format, '--kind', 'points', '--out', out(`points-${format}`), '--json'],
     { env },
   );
   expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
