@@ -1,4 +1,5 @@
 // The table of travel modes, and the names under which clients, labels and phones know them.
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import {
   distanceColumn,
@@ -53,7 +54,7 @@ it('labels of the usual sets have a class', () => {
   expect(labels.map(modeClass)).toEqual(['bike', 'car', 'rail', 'bus', 'scooter', 'rail']);
 });
 
-it('corrections state modes in a fixed order', () => {
-  const names = 'walking bicycling car bus tram light_rail subway train ferry air_or_hsr unknown';
-  expect(statedModes).toEqual(names.split(' '));
+it('docs/corrections.md lists the modes that corrections can state, in order', () => {
+  const page = readFileSync(new URL('../../docs/corrections.md', import.meta.url), 'utf8');
+  expect(page).toContain(`Modes: ${statedModes.map((mode) => `\`${mode}\``).join(', ')}.`);
 });
