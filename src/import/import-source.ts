@@ -102,16 +102,15 @@ const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);
-  const report: ImportReport = { ...noCounts(), parts: [], users: [], interrupted: false };
+  const sums = noCounts();
+  const reports: PartReport[] = [];
   for (const part of parts) {
     if (options.signal?.aborted) break;
     const one = await importPart(part, people, options);
-    report.parts.push(one);
-    for (const name of countNames) report[name] += one[name];
+    reports.push(one);
+    for (const name of countNames) sums[name] += one[name];
   }
-  report.users = people.report();
-  report.interrupted = options.signal?.aborted === true;
-  return report;
+  return { ...sums, parts: reports, users: people.report(), interrupted: options.signal?.aborted === true };
 }
 
 async function importPart(part: Part, people: People, options: ImportOptions): Promise<PartReport> {

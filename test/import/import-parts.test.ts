@@ -6,7 +6,7 @@ import { SourceBroken } from '../../src/import/source-error.ts';
 import { isEntry, type Taken } from '../../src/intake/check-entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import type { UserRecord } from '../../src/model/user.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { ErrorRow, Store } from '../../src/store/store.ts';
 import { newStore } from '../support/store.ts';
 
 const now = 2_000_000_000;
@@ -53,8 +53,8 @@ async function imported(found: Iterable<Found>, more: Partial<Part> = {}, option
 const list = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 it.each([
-  ['5,000 entries', 5001, 0, [5000, 1]],
-  ['1 MiB of characters', 3, 512 * 1024, [2, 1]],
+  ['5,000 entries', 25_001, 0, [5000, 5000, 5000, 5000, 5000, 1]],
+  ['1 MiB of characters', 11, 512 * 1024, [2, 2, 2, 2, 2, 1]],
   ['nearly 1 MiB', 3, 512 * 1024 - 1, [3]],
 ])('entries of one person are stored at %s', async (_, count, length, expected) => {
   const { batches, report } = await imported(list(count, (i) => of(i, null, length)));
@@ -187,6 +187,21 @@ it('a reader that fails ends its part only, and errors of the store end the impo
     [['the program failed on this source: x is no function'], []],
   ]);
   await expect(run(new MobilityError('MOBILITY_STORE_FULL', 'full'))).rejects.toThrow('full');
+});
+
+it.each<Found>([
+  { owner: null, profile: {} },
+  { owner: null, document: { key: 'analysis/made', write_ts: 5, data: {} } },
+  { owner: null, error: { identity: null } as ErrorRow },
+])('an import ends if the store fails on %o', async (found) => {
+  const fail = async () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'full'));
+  const store = {
+    profiles: { merge: fail },
+    documents: { keys: async () => [], apply: fail },
+    leases: { acquire: async () => ({ lease: {} }) },
+    errors: { list: async () => [], put: fail },
+  } as unknown as Store;
+  await expect(imported([found], {}, { store })).rejects.toThrow('full');
 });
 
 it('an import that is ended before a part or within it reads no further, and is interrupted', async () => {
