@@ -19,11 +19,10 @@ picture = sys.argv[2]
 sections = pd.read_parquet(study / 'sections.parquet')
 trips = pd.read_parquet(study / 'trips.parquet')
 
-# %% What the participant named outranks what the phone sensed; `mode` of a trip is that of its longest part.
-trips['said_or_sensed'] = trips.mode_confirmed.fillna(trips['mode'])
+# %% `mode` of a trip is that of its longest part. A label of the participant replaces the mode that was sensed.
 split = pd.DataFrame(
     {
-        'trips': trips.said_or_sensed.value_counts(),
+        'trips': trips['mode'].value_counts(),
         'km': sections.groupby('mode').distance_m.sum() / 1000,
         'hours': sections.groupby('mode').duration_s.sum() / 3600,
     }

@@ -43,7 +43,7 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
         'Self-hosted mobility data service: phones push what they sensed and pull a diary of trips. See docs/api.md.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: '.' }], // relative to the document, which may be below a path
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries([...forCallers, ...forAll]),
     components: {

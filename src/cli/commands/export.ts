@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
@@ -357,7 +358,7 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
 const shortestKey = 16;
 
 async function pseudonymKeyIn(path: string): Promise<string> {
-  const key = (await fileText(path)).trim();
+  const key = existsSync(path) ? (await fileText(path)).trim() : '';
   if (key.length >= shortestKey) return key;
   throw usageError(
     `expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: make one with \`openssl rand -hex 32\``,
