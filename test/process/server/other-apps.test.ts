@@ -180,7 +180,7 @@ describe.each(all)('%s', (name, app) => {
     const locations = entries.filter(({ metadata }) => metadata.key === 'background/location');
     expect(locations).toHaveLength(1);
     expect(locations[0]!.metadata).toMatchObject({ platform: 'other', origin: { program: name } });
-    expect(locations[0]!.data).toMatchObject({ ts: here.ts, latitude: here.latitude, accuracy: 12, sensed_speed: 5 });
+    expect(locations[0]!.data).toMatchObject({ ts: here.ts, latitude: here.latitude, accuracy: 12 });
     expect(JSON.stringify(entries)).not.toContain(token);
   });
 
