@@ -4,7 +4,7 @@
 //   days       Monday                 | Tuesday              | Wednesday
 //   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h      h moving, staying and unobserved
 import { plainMode } from '../model/modes.ts';
-import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, allTime, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
@@ -26,8 +26,6 @@ export interface Day<Link extends BriefRecord = BriefRecord> {
   labels: Labels;
   flagged: Flagged[];
 }
-
-const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
@@ -85,7 +83,7 @@ async function* daysWith<Link extends BriefRecord>(
     pipeline: { ...source.pipeline, get: async () => state },
   };
   const trips = correctedTrips(store);
-  const all = isShort ? await linksOf(trips)(user.uuid, everything) : null;
+  const all = isShort ? await linksOf(trips)(user.uuid, allTime) : null;
   const readLinks: ReadLinks<Link> = all === null ? linksOf(trips) : async (_, range) => linksAround(all, range);
   const known = await readKnownRange(store, user.uuid, now, all);
   const within = known && {
@@ -192,8 +190,8 @@ async function readKnownRange(
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
   const chain = correctedTrips(store);
   const isFinal = ({ kind }: BriefRecord): boolean => kind === 'trip';
-  const first = all === null ? await chain.next(userId, everything.from) : all.find(isFinal);
-  const last = all === null ? await chain.previous(userId, everything.to) : all.findLast(isFinal);
+  const first = all === null ? await chain.next(userId, allTime.from) : all.find(isFinal);
+  const last = all === null ? await chain.previous(userId, allTime.to) : all.findLast(isFinal);
   const draft = all === null ? (await chain.drafts(userId))[0] : all.find(({ kind }) => kind === 'draft');
   const zones = first ? null : await store.timeseries.zonesAround(userId, begin);
   const zone = (first ?? draft)?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';

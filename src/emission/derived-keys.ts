@@ -17,7 +17,6 @@ import {
 
 export interface DerivedKey {
   key: string;
-  from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
   labels?: true; // true if it contains user inputs
   suggests?: true; // true if it contains suggested labels
   /** Makes the entries of one element of the timeline, in order of time. */
@@ -38,43 +37,37 @@ const ofStays =
 
 const untracked = (key: string, labels?: true): DerivedKey => ({
   key,
-  from: 'untracked time',
   ...(labels && { labels }),
   make: (element, context) => (element.kind === 'untracked' ? [untrackedTime(key, element, context)] : []),
 });
 
 const plain = (key: string): DerivedKey => ({
   key,
-  from: 'trip',
   make: ofTrips((element, context) => [plainTrip(key, element, context)]),
 });
 
 /** All derived keys, sorted. */
 export const derivedKeys: readonly DerivedKey[] = [
-  { key: 'analysis/cleaned_place', from: 'stay', make: ofStays(cleanedPlace) },
+  { key: 'analysis/cleaned_place', make: ofStays(cleanedPlace) },
   {
     key: 'analysis/cleaned_section',
-    from: 'section',
     make: ofTrips((element, context) => element.trip.sections.map((_, i) => cleanedSection(element, context, i))),
   },
   {
     key: 'analysis/cleaned_stop',
-    from: 'stop',
     make: ofTrips((element, context) => element.trip.stops.map((stop) => cleanedStop(element, context, stop))),
   },
   plain('analysis/cleaned_trip'),
   untracked('analysis/cleaned_untracked'),
   {
     key: 'analysis/composite_trip',
-    from: 'trip or untracked time',
     labels: true,
     suggests: true,
     make: (element, context) => [compositeTrip(element, context)],
   },
-  { key: 'analysis/confirmed_place', from: 'stay', labels: true, make: ofStays(confirmedPlace) },
+  { key: 'analysis/confirmed_place', labels: true, make: ofStays(confirmedPlace) },
   {
     key: 'analysis/confirmed_trip',
-    from: 'trip',
     labels: true,
     suggests: true,
     make: ofTrips((element, context) => [confirmedTrip(element, context)]),
@@ -82,10 +75,9 @@ export const derivedKeys: readonly DerivedKey[] = [
   untracked('analysis/confirmed_untracked', true),
   {
     key: 'analysis/inferred_section',
-    from: 'section',
     make: ofTrips((element, context) => element.trip.sections.map((_, i) => inferredSection(element, context, i))),
   },
-  { key: 'analysis/recreated_location', from: 'vertex of a line', make: ofTrips(recreatedLocations) },
+  { key: 'analysis/recreated_location', make: ofTrips(recreatedLocations) },
   plain('segmentation/raw_trip'),
 ];
 

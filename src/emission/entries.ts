@@ -1,8 +1,7 @@
 // Makes entries of derived keys from elements of the timeline. Pure.
-import { inputFields } from '../diary/labels/label-fields.ts';
+import { inputFields, suggestionFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
 import type { Suggestions } from '../diary/labels/load-suggestions.ts';
-import { suggestionFields } from '../diary/labels/suggestion-fields.ts';
 import type { Entry, Metadata } from '../model/entry.ts';
 import { oid, point, timeFields } from '../model/extended-json.ts';
 import { distance } from '../model/geo/distance.ts';

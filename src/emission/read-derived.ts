@@ -6,8 +6,9 @@ import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { readStated } from '../diary/observed-time.ts';
 import type { JsonValue } from '../model/json.ts';
-import { day, justAfter, type TimeRange } from '../model/time.ts';
+import { allTime, day, justAfter, type TimeRange } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import type { DerivedKey } from './derived-keys.ts';
 import { type Element, elementsAt, everyElement } from './elements.ts';
 import type { DerivedEntry } from './entries.ts';
@@ -32,7 +33,7 @@ export async function* derivedEntries(
     settings !== null && keys.some(({ suggests }) => suggests) ? suggestionsReader(store, userId, settings) : null;
   const withLabels = keys.some(({ labels }) => labels);
   const source = time === 'write_ts' ? byWriting(store, userId, range) : byTime(store, userId, range);
-  for await (const batch of batches(source)) {
+  for await (const batch of readInParts(source, batchSize)) {
     const labels = withLabels ? await labelsAround(store, userId, batch) : noLabels;
     const trips = batch.flatMap(({ element }) => (element.kind === 'trip' ? [element.trip] : []));
     const suggestions = (await suggestionsFor?.(trips, labels)) ?? null;
@@ -85,8 +86,7 @@ async function writingTimes(
 
 /** Elements in order of writing. A rewritten trip has the later time. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
-  const spans = (await correctedTrips(store).spans(userId, everything))
+  const spans = (await correctedTrips(store).spans(userId, allTime))
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))
     .filter(({ writtenTs }) => writtenTs >= from && writtenTs <= to)
     .sort((a, b) => a.writtenTs - b.writtenTs || a.chain_ts - b.chain_ts);
@@ -94,17 +94,6 @@ async function* byWriting(store: DerivedStore, userId: string, { from, to }: Tim
   for (const { chain_ts, writtenTs } of spans) {
     for (const element of await elementsAt(store, userId, chain_ts, stated)) yield { element, writtenTs };
   }
-}
-
-async function* batches(source: AsyncIterable<Written>): AsyncGenerator<Written[]> {
-  let batch: Written[] = [];
-  for await (const one of source) {
-    batch.push(one);
-    if (batch.length < batchSize) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 async function labelsAround(store: DerivedStore, userId: string, batch: readonly Written[]): Promise<Labels> {

@@ -18,8 +18,7 @@ const coarse: Partial<Record<ModeClass, string>> = {
 export interface FoundTrip extends Interval {
   /** m */
   distance: number;
-  /** `confidence`: 0 to 1, if known */
-  sections: (ModeSpan & { confidence?: number })[];
+  sections: ModeSpan[];
 }
 
 type ModeSpan = Interval & { mode: ModeClass };

@@ -23,6 +23,8 @@ export interface TimeRange {
   to: number;
 }
 
+export const allTime: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+
 /** s since the epoch, the first second of the year 1 in UTC: earlier times cannot be written as dates */
 export const minTime = -62_135_596_800;
 /** s since the epoch, the last second of the year 9999 in UTC */

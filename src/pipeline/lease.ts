@@ -11,6 +11,13 @@ export interface HeldLease {
   end(how?: 'released'): Promise<void>;
 }
 
+export interface LeaseOptions {
+  /** The owner of the lease, which other processes see. Default: a random name. */
+  owner?: string;
+  /** The term: seconds after which the lease expires unless it is renewed. Default 60. */
+  leaseSeconds?: number;
+}
+
 /**
  * Acquires the lease on a user, and renews it three times per term until `end` is called. If the lease is lost, the
  * store refuses the next write. `heldBy`: another process has the lease.
@@ -18,8 +25,7 @@ export interface HeldLease {
 export async function holdLease(
   store: Store,
   userId: string,
-  owner: string,
-  seconds: number,
+  { owner = randomUUID(), leaseSeconds: seconds = 60 }: LeaseOptions,
 ): Promise<{ held: HeldLease } | { heldBy: Lease }> {
   const taken = await store.leases.acquire(userId, owner, seconds);
   if ('heldBy' in taken) return taken;
@@ -47,21 +53,14 @@ export async function holdLease(
   };
 }
 
-export interface LeaseOptions {
-  /** The owner of the lease, which other processes see. Default: a random name. */
-  owner?: string;
-  /** The term: seconds after which the lease expires unless it is renewed. Default 60. */
-  leaseSeconds?: number;
-}
-
 /** Runs `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` if another process has it. */
 export async function withLease<T>(
   store: Store,
   userId: string,
-  { owner = randomUUID(), leaseSeconds = 60 }: LeaseOptions,
+  options: LeaseOptions,
   work: (held: HeldLease) => Promise<T>,
 ): Promise<T> {
-  const taken = await holdLease(store, userId, owner, leaseSeconds);
+  const taken = await holdLease(store, userId, options);
   if ('heldBy' in taken) {
     throw new MobilityError(
       'MOBILITY_LEASE_HELD',

@@ -8,6 +8,7 @@ import { clockSlack } from '../model/pipeline-state.ts';
 import { idleLife } from '../model/study.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 import type { StageReport } from './stage.ts';
 import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
@@ -194,13 +195,8 @@ async function* usersWithWork(
 }
 
 async function* userPages(store: Store): AsyncGenerator<string[]> {
-  let ids: string[] = [];
-  for await (const { uuid } of everyUser(store, { limit: pageSize })) {
-    if (ids.push(uuid) < pageSize) continue;
-    yield ids;
-    ids = [];
-  }
-  if (ids.length > 0) yield ids;
+  const users = readInParts(everyUser(store, { limit: pageSize }), pageSize);
+  for await (const page of users) yield page.map(({ uuid }) => uuid);
 }
 
 /**

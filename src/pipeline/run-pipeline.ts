@@ -1,5 +1,4 @@
 // Runs the pipeline for one user: acquires the lease, runs every stage, and reports the result.
-import { randomUUID } from 'node:crypto';
 import { shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
@@ -7,7 +6,7 @@ import { line } from '../log/messages.ts';
 import { codedText, errorText, isMobilityError } from '../model/mobility-error.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { analyseTrips } from './analyse-trips.ts';
-import { type HeldLease, holdLease } from './lease.ts';
+import { type HeldLease, holdLease, type LeaseOptions } from './lease.ts';
 import { moveToLongTerm } from './move-to-long-term.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { feedsDiffer, loadFeeds, type TransitFeeds } from './transit-feeds.ts';
@@ -17,14 +16,10 @@ import { writeDocuments } from './write-documents.ts';
 export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments];
 
 /** Options of a run. */
-export interface PipelineOptions {
+export interface PipelineOptions extends LeaseOptions {
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
-  /** The owner of the lease, which other processes see. Default: a random name. */
-  owner?: string;
-  /** Seconds after which the lease of a killed run expires. Default 60. */
-  leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
   /** Data since this data time are analysed again. Default: only changed data. */
@@ -53,8 +48,6 @@ export interface UserReport {
   busy_until?: number;
 }
 
-const defaultLeaseSeconds = 60;
-
 /** Runs the pipeline for one user. A failure that concerns only this user is reported, not thrown. */
 export async function runPipeline(store: Store, userId: string, options: PipelineOptions): Promise<UserReport> {
   const started = options.now();
@@ -63,8 +56,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     const feeds = options.feeds === undefined ? await loadFeeds(store) : options.feeds;
     if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started, options.segmenter, feeds)))
       return report;
-    const owner = options.owner ?? randomUUID();
-    const taken = await holdLease(store, userId, owner, options.leaseSeconds ?? defaultLeaseSeconds);
+    const taken = await holdLease(store, userId, options);
     if ('heldBy' in taken) {
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;

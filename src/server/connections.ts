@@ -1,21 +1,18 @@
 // Manages the connections of a server: runs the calls of a connection one after another, and closes idle connections if
 // there are too many.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { BlockList, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { privateNetworks } from '../model/networks.ts';
 
 const mostAhead = 8; // calls before the first call is answered; phones and proxies wait for each answer
 
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
-interface ConnectionLimits {
-  /** In total. Beyond 90 % of this number, each new connection closes the oldest connection without a call. */
-  most: number;
-  /** From one address that is not in `proxies`. */
-  mostPerAddress: number;
-  proxies: BlockList;
-}
-
+/**
+ * At most `most` connections, and a tenth of them from one address outside this machine and private networks. Beyond 90
+ * % of `most`, each new connection closes the oldest connection without a call.
+ */
 export class Connections {
   /**
    * Connections with an unanswered call. `waiting`: functions that start the calls sent ahead of its answer. `ahead`:
@@ -26,12 +23,12 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   readonly #perAddress = new Map<string, number>();
   readonly #server: Server;
-  readonly #limits: ConnectionLimits;
+  readonly #most: number;
 
-  constructor(server: Server, limits: ConnectionLimits) {
+  constructor(server: Server, most: number) {
     this.#server = server;
-    this.#limits = limits;
-    server.maxConnections = limits.most;
+    this.#most = most;
+    server.maxConnections = most;
     server.on('connection', (socket: Socket) => this.#open(socket));
     this.#setTimeout();
   }
@@ -60,9 +57,9 @@ export class Connections {
 
   #open(socket: Socket): void {
     const { remoteAddress: address = '', remoteFamily } = socket;
-    const isProxy = address === '' || this.#limits.proxies.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+    const isProxy = address === '' || privateNetworks.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
     const count = this.#perAddress.get(address) ?? 0;
-    if (!isProxy && count >= this.#limits.mostPerAddress) {
+    if (!isProxy && count >= this.#most / 10) {
       socket.destroy();
       return;
     }
@@ -70,7 +67,7 @@ export class Connections {
     this.#idle.add(socket);
     socket.on('close', () => this.#close(socket, address));
     this.#setTimeout();
-    if (this.#size() <= this.#limits.most * 0.9) return;
+    if (this.#size() <= this.#most * 0.9) return;
     for (const oldest of this.#idle) {
       if (oldest !== socket) oldest.destroy();
       return;
@@ -91,7 +88,7 @@ export class Connections {
   }
 
   #setTimeout(): void {
-    this.#server.headersTimeout = headersTimeout[this.#size() > this.#limits.most / 2 ? 'crowded' : 'usual'];
+    this.#server.headersTimeout = headersTimeout[this.#size() > this.#most / 2 ? 'crowded' : 'usual'];
   }
 
   #next(socket: Socket): void {

@@ -1,10 +1,9 @@
 // Binds an app to a port with limits on time, headers and connections. Closes without cutting off running calls.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, type BlockList, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/mobility-error.ts';
-import { privateNetworks } from '../model/networks.ts';
 import type { ServerEnv } from './call.ts';
 import { Connections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
@@ -23,12 +22,8 @@ export interface ServeOptions {
   port: number;
   /** Seconds that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
-  /** The maximum number of open connections; idle ones are closed first. Default 5,000, which take about 100 MiB. */
+  /** The maximum number of open connections; see `Connections`. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
-  /** The maximum number of open connections from an address not in `proxies`. Default: a tenth of `maxConnections`. */
-  maxPerAddress?: number;
-  /** Addresses of proxies. Default: this machine and private networks. */
-  proxies?: BlockList;
   /** Seconds after which an answer is ended if its caller does not read it. Default 60. */
   stallSeconds?: number;
 }
@@ -42,7 +37,6 @@ export interface Serving {
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, drainSeconds, maxConnections: most = 5_000, stallSeconds = 60 } = options;
-  const { maxPerAddress: mostPerAddress = Math.ceil(most / 10), proxies = privateNetworks } = options;
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
@@ -57,7 +51,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     closeGently(incoming);
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  const connections = new Connections(server, { most, mostPerAddress, proxies });
+  const connections = new Connections(server, most);
   // A socket without progress for this time is closed: its answer is not read, or it is idle. While a call is being
   // processed, the socket stays open.
   server.setTimeout(stallSeconds * 1000, (socket) => {

@@ -1,8 +1,12 @@
 // Rows are copied unchanged, since all engines store the same bytes under the same keys.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { withoutCredentials } from '../model/address.ts';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { NoStore } from '../model/store-errors.ts';
-import { onEngine } from '../store/open.ts';
+import { onEngine, openStore } from '../store/open.ts';
 import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
@@ -19,6 +23,7 @@ import {
   userTables,
 } from '../store/rows/tables.ts';
 import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
+import type { Store } from '../store/store.ts';
 import { partsOf } from '../util/parts-of.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { type MissingOptions, settleMissing } from './missing-people.ts';
@@ -258,5 +263,17 @@ async function copyRows(from: Engine, to: Engine, user: string, { table, write, 
     await to.write(user, async (rows) => {
       for (const key of keys) await rows.remove(table, key);
     });
+  }
+}
+
+/** Runs `work` on a temporary store that contains only this user, and removes the store afterwards. */
+export async function onCopyOf<T>(address: string, userId: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-')); // readable by this account only
+  try {
+    await copyPerson(address, folder, userId);
+    const store = await openStore(folder, { make: false });
+    return await work(store).finally(() => store.close());
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }

@@ -31,26 +31,25 @@ export interface ErrorGroup {
   id: string;
 }
 
-/** The groups of rejected entries of several people. */
-export class ErrorGroups {
-  readonly #groups = new Map<string, ErrorGroup>();
-
-  async addUser(store: Store, uuid: string, filter: ErrorFilter): Promise<void> {
+/** Groups the rejected entries of users: faults of the program first, then by size, the largest first. */
+export async function groupErrors(
+  store: Store,
+  users: AsyncIterable<{ uuid: string }>,
+  filter: ErrorFilter,
+): Promise<ErrorGroup[]> {
+  const groups = new Map<string, ErrorGroup>();
+  for await (const { uuid } of users) {
     const figures = await figuresWithErrors(store, uuid, filter);
-    if (figures === null) return;
+    if (figures === null) continue;
     const { key, reason, platform } = filter;
     const version = appVersionOf(figures);
     const own = new Set<ErrorGroup>();
     for await (const row of everyError(store, uuid, { key, reason })) {
-      if (platform === undefined || platformOf(row) === platform) own.add(addRow(this.#groups, row, version));
+      if (platform === undefined || platformOf(row) === platform) own.add(addRow(groups, row, version));
     }
     for (const group of own) group.people += 1;
   }
-
-  /** Returns the groups: faults of the program first, then by size, the largest first. */
-  sorted(): ErrorGroup[] {
-    return [...this.#groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
-  }
+  return [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
 }
 
 function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string | null): ErrorGroup {

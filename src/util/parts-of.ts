@@ -4,3 +4,14 @@ export function partsOf<T>(list: readonly T[], size: number): T[][] {
   for (let i = 0; i < list.length; i += size) parts.push(list.slice(i, i + size));
   return parts;
 }
+
+/** The same for a source that is read meanwhile. */
+export async function* readInParts<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let part: T[] = [];
+  for await (const one of source) {
+    if (part.push(one) < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}

@@ -12,7 +12,7 @@ const store = useStore({ now: () => clock });
 const term = 0.15; // s; renewed every 50 ms of the real clock, by the store's
 
 async function hold(user: string) {
-  const taken = await holdLease(store, user, 'worker', term);
+  const taken = await holdLease(store, user, { owner: 'worker', leaseSeconds: term });
   if (!('held' in taken)) throw new Error('expected the lease');
   return taken.held;
 }
@@ -32,7 +32,9 @@ it('a lease outlives its term while it is held', async () => {
 it('the second owner gets the name of the holder', async () => {
   const user = await newUser(store);
   const held = await hold(user);
-  expect(await holdLease(store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });
+  expect(await holdLease(store, user, { owner: 'second', leaseSeconds: term })).toMatchObject({
+    heldBy: { owner: 'worker' },
+  });
   await held.end();
 });
 
@@ -42,7 +44,7 @@ it('a lease is renewed three times in its term', async () => {
   const lease = { user_id: 'u', owner: 'worker', fence: 1, expires_ts: 60, seconds: 60 };
   const renew = vi.fn(async () => lease);
   const leases = { acquire: async () => ({ lease }), renew, release: async () => {} };
-  const taken = await holdLease({ leases } as unknown as Store, 'u', 'worker', 60);
+  const taken = await holdLease({ leases } as unknown as Store, 'u', { owner: 'worker' });
   for (const seconds of [20, 40, 60]) {
     await vi.advanceTimersByTimeAsync(20_000);
     expect(renew).toHaveBeenCalledTimes(seconds / 20);
@@ -59,7 +61,7 @@ it('a renewal that finds the lease lost is the last, and one that fails otherwis
   const failures = [new Error('the network'), new MobilityError('MOBILITY_LEASE_LOST', 'another owner')];
   const renew = vi.fn(async () => Promise.reject(failures.shift()));
   const leases = { acquire: async () => ({ lease }), renew, release: async () => {} };
-  await holdLease({ leases } as unknown as Store, 'u', 'worker', 60);
+  await holdLease({ leases } as unknown as Store, 'u', { owner: 'worker' });
   for (let i = 0; i < 5; i++) await vi.advanceTimersByTimeAsync(20_000);
   expect(renew).toHaveBeenCalledTimes(2);
 });

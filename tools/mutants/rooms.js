@@ -63,7 +63,7 @@ export const rooms = {
     sources: [
       'src/pipeline/analyse-trips.ts',
       'src/pipeline/write-documents.ts',
-      'src/pipeline/document-window.ts',
+      'src/pipeline/obsolete-keys.ts',
       'src/pipeline/read-stretch.ts',
     ],
     tests: [
@@ -118,12 +118,7 @@ export const rooms = {
     tests: ['test/diary/observed-time.test.ts', 'test/diary/flags.test.ts'],
   },
   status: {
-    sources: [
-      'src/diary/status/all-statuses.ts',
-      'src/diary/status/person-status.ts',
-      'src/diary/status/remedies.ts',
-      'src/diary/status/status-json.ts',
-    ],
+    sources: ['src/diary/status/all-statuses.ts', 'src/diary/status/person-status.ts', 'src/diary/status/remedies.ts'],
     tests: ['test/diary/status', 'test/cli/users.test.ts'],
   },
   pages: {

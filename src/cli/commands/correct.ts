@@ -15,8 +15,8 @@ import { formatForPeople, startOfDay, timeOnClocks } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
+import { onCopyOf } from '../../upkeep/copy-store.ts';
 import { correctionId, readCorrectionEffects, readZoneOn } from '../../upkeep/correction-effects.ts';
-import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { packageVersion } from '../../util/program-version.ts';
 import {
   clockArgument,

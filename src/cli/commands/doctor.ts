@@ -1,6 +1,5 @@
 import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
-import { toStatusJson } from '../../diary/status/status-json.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,7 +9,7 @@ import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts'
 import { type DayAsked, DocumentedCommand, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { table, withZone } from '../output.ts';
-import { stepRows } from '../status-text.ts';
+import { stepRows, toStatusJson } from '../status-text.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(examine));
 

@@ -10,8 +10,8 @@ import type { ErrorRow } from '../../store/store.ts';
 import {
   type ErrorFilter,
   type ErrorGroup,
-  ErrorGroups,
   figuresWithErrors,
+  groupErrors,
   withoutValues,
 } from '../../upkeep/error-groups.ts';
 import { DocumentedCommand } from '../arguments.ts';
@@ -47,18 +47,15 @@ Exit code 3: a converter of the program failed.`)
 
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  const groups = new ErrorGroups();
-  for await (const user of usersOf(context, options)) await groups.addUser(store, user.uuid, options);
-  const sorted = groups.sorted();
-  await context.output.result({ errors: sorted }, () =>
-    withZone(sorted.map((one) => groupText(one, context)).join('\n'), context.zone),
+  const groups = await groupErrors(store, usersOf(context, options), options);
+  await context.output.result({ errors: groups }, () =>
+    withZone(groups.map((one) => groupText(one, context)).join('\n'), context.zone),
   );
-  const faults = sorted.filter(({ fault }) => fault);
-  const total = sorted.reduce((sum, { entries }) => sum + entries, 0);
+  const total = groups.reduce((sum, { entries }) => sum + entries, 0);
   const next =
     'to see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
   context.output.note(total === 0 ? noErrorsText(options) : `${counted(total, 'entry', 'entries')}; ${next}`);
-  return faults.length > 0 ? { exitCode: 3 } : {};
+  return groups.some(({ fault }) => fault) ? { exitCode: 3 } : {};
 }
 
 /** The users that the flags choose; without such flags all users. */

@@ -4,7 +4,6 @@ import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';
 import { type PersonStatus, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
-import { toStatusJson } from '../../diary/status/status-json.ts';
 import { checkedName, importUsers, uuidError } from '../../import/register-people.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -14,7 +13,7 @@ import { fileText, streamText } from '../../util/file-access.ts';
 import { DocumentedCommand, type OptionsOf, timeArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table, withZone } from '../output.ts';
-import { personStates } from '../status-text.ts';
+import { personStates, toStatusJson } from '../status-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 

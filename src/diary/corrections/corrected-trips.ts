@@ -4,7 +4,7 @@
 //   correction          split C        affects B to E: the second trip that begins before and after the split
 //   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]      only these links are read and changed
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
-import { day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
+import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
@@ -35,8 +35,6 @@ export interface ChainStore
     Partial<Pick<Store, 'usercache'>>,
     Pick<CorrectionStore, 'corrections'> {}
 
-const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
-
 /** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
@@ -57,11 +55,11 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       return withOverlay(found, await overlay(around(days, found)), isOn, (link) => link);
     });
   const trips: CorrectedTrips = {
-    corrections: async (userId, range = everything) =>
+    corrections: async (userId, range = allTime) =>
       readStandings(raw, userId, await readCorrections(store, userId), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
-        const { from = everything.from, to = everything.to, limit } = range;
+        const { from = allTime.from, to = allTime.to, limit } = range;
         const last = page.length < limit ? to : justAfter(page.at(-1)!.chain_ts);
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
@@ -69,7 +67,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     // A draft that overlaps a corrected trip is left out.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
-        const overlays = await overlay({ from: found[0]?.start_ts ?? everything.to, to: everything.to });
+        const overlays = await overlay({ from: found[0]?.start_ts ?? allTime.to, to: allTime.to });
         const trips = overlays.flatMap(({ links }) => links.filter(isTrip));
         return found.filter((draft) => !trips.some(({ end_ts }) => end_ts > draft.start_ts));
       }),
@@ -87,7 +85,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     previous: (userId, chainTs) =>
       corrected(userId, raw.previous(userId, chainTs), async (found) => {
         for (let [to, before] = [chainTs, found]; ; before = await raw.previous(userId, to)) {
-          const from = before?.chain_ts ?? everything.from;
+          const from = before?.chain_ts ?? allTime.from;
           let last: TripRecord | null = null;
           for await (const link of everyLink({ trips }, userId, { from, to })) if (isTrip(link)) last = link;
           if (last !== null || before === null) return last;
@@ -97,10 +95,10 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     summary: (userId) =>
       corrected(userId, raw.summary(userId), async ({ count }, overlay) => {
         const tripsIn = (links: readonly TripRecord[]): number => links.filter(isTrip).length;
-        const overlays = await overlay(everything);
+        const overlays = await overlay(allTime);
         const added = overlays.reduce((sum, { links, analysed }) => sum + tripsIn(links) - tripsIn(analysed), 0);
-        const first = await trips.next(userId, everything.from);
-        const last = await trips.previous(userId, everything.to);
+        const first = await trips.next(userId, allTime.from);
+        const last = await trips.previous(userId, allTime.to);
         return { count: count + added, start_ts: first?.start_ts ?? null, end_ts: last?.end_ts ?? null };
       }),
     spans: (userId, { from, to }) =>
@@ -168,7 +166,7 @@ export async function* everyLinkAndDraft(
   range: { from?: number; to?: number } = {},
 ): AsyncGenerator<TripRecord, undefined> {
   yield* everyCorrectedLink(store, userId, range);
-  const { from = everything.from, to = everything.to } = range;
+  const { from = allTime.from, to = allTime.to } = range;
   for (const draft of await correctedTrips(store).drafts(userId))
     if (draft.chain_ts >= from && draft.chain_ts < to) yield draft;
 }
@@ -215,7 +213,7 @@ async function readOverlays(
   const overlays: Overlay[] = [];
   for (const { touching, from, to } of await findTouching(raw, userId, stated, range)) {
     const analysed: TripRecord[] = [];
-    const bounds = { from, ...(to < everything.to && { to: justAfter(to) }), limit: linksAtOnce };
+    const bounds = { from, ...(to < allTime.to && { to: justAfter(to) }), limit: linksAtOnce };
     for await (const link of everyLink({ trips: raw }, userId, bounds)) analysed.push(link);
     const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
     overlays.push({ analysed, ...applyCorrections(userId, analysed, touching), range: { from, to }, received_ts });
@@ -315,8 +313,8 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   const after = await raw.next(userId, ts);
   const last = after && (await raw.next(userId, after.chain_ts));
   const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
-  const [from, to] = isGap ? [before?.chain_ts ?? everything.from, after?.chain_ts ?? everything.to] : [ts, ts];
-  const ends = { first: first?.chain_ts ?? everything.from, last: last?.chain_ts ?? everything.to };
+  const [from, to] = isGap ? [before?.chain_ts ?? allTime.from, after?.chain_ts ?? allTime.to] : [ts, ts];
+  const ends = { first: first?.chain_ts ?? allTime.from, last: last?.chain_ts ?? allTime.to };
   return { from, to, ...ends, before, after };
 }
 
@@ -335,7 +333,7 @@ async function readStandings(
 ): Promise<CorrectionStanding[]> {
   const isConcerned = (one: Stated): boolean => {
     const { from, to } = concernedTime(one);
-    return range === everything || (from <= range.to && to >= range.from);
+    return range === allTime || (from <= range.to && to >= range.from);
   };
   const undone = undoneTimes(all);
   const active = activeCorrections(all);

@@ -1,12 +1,11 @@
 // Adds labels to the trips that phones read. Stored documents have no labels.
 import { withFields } from '../../model/with-fields.ts';
 import type { TripFeatureCollection } from '../trip-features.ts';
-import { inputFields } from './label-fields.ts';
+import { inputFields, suggestionFields } from './label-fields.ts';
 import { type Labels, readLabels } from './load-labels.ts';
 import { suggestionsReader, type TimedTraitSource } from './load-suggestions.ts';
 import type { LabelStore } from './read-inputs.ts';
 import type { SuggestionSettings } from './suggest.ts';
-import { suggestionFields } from './suggestion-fields.ts';
 
 /** Adds user input to trips and places; with `settings`, also suggested labels. `isBounded`: see `readInputs`. */
 export async function withLabels(

@@ -5,11 +5,10 @@ import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { allTime } from '../../model/time.ts';
 import { badRequest, tooLarge } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
-
-const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** Fields that only the server writes. An update cannot change them. */
 const serverFields: ReadonlySet<string> = new Set(
@@ -62,7 +61,7 @@ async function create({ caller, store, now }: RouteCall): Promise<JsonObject> {
 async function get({ caller, store }: RouteCall): Promise<object> {
   const { update_ts: updated = caller.update_ts, ...fields } = (await store.profiles.get(caller.uuid)) ?? {};
   const { count, start_ts, end_ts } = await correctedTrips(store).summary(caller.uuid);
-  const labels = count === 0 ? noLabels : await readLabels(store, caller.uuid, everything);
+  const labels = count === 0 ? noLabels : await readLabels(store, caller.uuid, allTime);
   return {
     ...fields,
     pipeline_range: { start_ts, end_ts },

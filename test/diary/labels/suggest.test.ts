@@ -1,6 +1,7 @@
 // Labels suggested from the user's own labelled trips: their probabilities are correct on random histories.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { suggestionFields } from '../../../src/diary/labels/label-fields.ts';
 import {
   type LabelledTraits,
   type LabelSet,
@@ -8,7 +9,6 @@ import {
   suggest,
   suggestedLabels,
 } from '../../../src/diary/labels/suggest.ts';
-import { suggestionFields } from '../../../src/diary/labels/suggestion-fields.ts';
 import { inventedLife } from '../../support/habits.ts';
 
 const textOf = (labels: LabelSet): string => JSON.stringify(suggestedLabels.map((name) => labels[name] ?? null));

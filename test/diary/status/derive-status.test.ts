@@ -1,9 +1,9 @@
 // The status that follows from stored figures: each breakage, the times at which it begins, and what helps.
 import { expect, it } from 'vitest';
+import { toStatusJson } from '../../../src/cli/status-text.ts';
 import { type BreakageCode, breakages } from '../../../src/diary/status/breakages.ts';
 import { deriveStatus, isTrouble, troubles } from '../../../src/diary/status/person-status.ts';
 import { findRemedy, quotedName } from '../../../src/diary/status/remedies.ts';
-import { toStatusJson } from '../../../src/diary/status/status-json.ts';
 import { faultReason } from '../../../src/model/error-summary.ts';
 import { initialPipelineState } from '../../../src/model/pipeline-state.ts';
 import { believedAhead } from '../../../src/model/time.ts';
