@@ -1,14 +1,13 @@
 // Reads a CSV table with a weight for each person. A column names the person by UUID, name or pseudonym.
 import { parse } from 'csv-parse/sync';
 import { usageError } from '../model/mobility-error.ts';
+import { tableOptions } from './register-people.ts';
 
 const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
 
 /** Weights by the name of the person. Throws `MOBILITY_USAGE` for a text without such columns or with a bad weight. */
 export function readWeights(csv: string): Map<string, number> {
-  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ',';
-  const options = { bom: true, columns: true, delimiter, trim: true, skip_empty_lines: true } as const;
-  const rows = parse<Record<string, string>>(csv, options);
+  const rows = parse<Record<string, string>>(csv, { ...tableOptions(csv), columns: true });
   const names = Object.keys(rows[0] ?? {});
   const column = naming.find((name) => names.includes(name));
   if (column === undefined || !names.includes('weight'))

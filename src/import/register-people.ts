@@ -46,14 +46,23 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
+/**
+ * How a table of people is parsed. Excel writes semicolons in many countries, tabs as "Unicode text", and some programs
+ * a first line `sep=;` for it.
+ */
+export function tableOptions(csv: string) {
+  const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
+  const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';
+  return { bom: true, delimiter, from_line: stated === undefined ? 1 : 2, skip_empty_lines: true, trim: true };
+}
+
 /** The rows before the first invalid CSV, which is reported: after it, the start of the next record is unknown. */
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
-  const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
-  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ','; // Excel writes semicolons in many countries
   const parsed = parse(csv, {
-    ...options,
-    delimiter,
+    ...tableOptions(csv),
+    info: true,
+    relax_column_count: true,
     skip_records_with_error: true,
     on_skip: (error) => {
       mistake ??= error;

@@ -11,9 +11,11 @@ import { makeFolders } from './make-folders.ts';
 
 /** Reads a file that the command line names. Throws `MOBILITY_USAGE` if it cannot be read. */
 export async function fileText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error) => {
+  const bytes = await readFile(path).catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
+  const isUtf16 = bytes.length > 1 && bytes.readUInt16LE(0) === 0xfeff; // as "Unicode text" of Excel is
+  return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');
 }
 
 /** Reads a stream as UTF-8. */

@@ -79,7 +79,7 @@ describe('a pseudonym of the pages', () => {
 });
 
 describe('users import', () => {
-  const imported = async (csv: string) => {
+  const imported = async (csv: string | Buffer) => {
     const { run, folder, withStore } = await freshProgram();
     const file = join(folder, 'people.csv');
     await writeFile(file, csv);
@@ -132,8 +132,12 @@ describe('users import', () => {
     expect((await imported('user_email,uuid\nada,1\n')).result.code).toBe(2);
   });
 
-  it('reads semicolons between columns, as Excel writes them in many countries', async () => {
-    const { result, names } = await imported(`user_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`);
+  it.each([
+    ['semicolons between columns, as in many countries', `user_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`],
+    ['a first line sep=', `sep=;\r\nuser_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`],
+    ['"Unicode text"', Buffer.from(`\ufeffuser_email\tuuid\r\nada\t${uuid}\r\n"ben, jr"\t\r\n`, 'utf16le')],
+  ])('reads what Excel writes: %s', async (_, csv) => {
+    const { result, names } = await imported(csv);
     expect([result.json().failed, names]).toEqual([[], ['ada', 'ben, jr']]);
   });
 
