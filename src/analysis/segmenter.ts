@@ -103,7 +103,7 @@ export interface Segmenter {
 }
 
 /** Increase it whenever the same entries and models would give other trips than before. */
-const codeVersion = 20;
+const codeVersion = 21;
 
 /** Names of the models that come with the package. They are known here without loading the models. */
 export const shippedNames = {

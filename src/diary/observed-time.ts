@@ -183,8 +183,8 @@ function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 }
 
 interface Known {
-  /** Trips. `added`: a correction added the trip. */
-  moves: readonly (TimeRange & { added: boolean })[];
+  /** Trips. `added`: a correction added the trip. `unseen`: the move to its start was not recorded. */
+  moves: readonly (TimeRange & { added: boolean; unseen: boolean })[];
   gaps: readonly Unobserved[];
   inferred: readonly TimeRange[]; // gaps that were probably stays
   causes: readonly Unobserved[];
@@ -198,12 +198,18 @@ function collectKnown({
   exclusions = [],
   ...source
 }: Omit<ObservedSource, 'zone'>): Known {
-  const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
+  const moves = source.links.flatMap(({ trip, untracked }) => {
+    if (trip === null) return [];
+    return [{ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip), unseen: untracked !== null }];
+  });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
   // The length of a trip includes the movement in each gap that the trip covers to the end of the gap. A trip that ends
-  // within a gap was over before the user moved, unless a person added it: then it states the movement.
+  // within a gap was over before the user moved, unless a person added it: then it states the movement. A trip after
+  // untracked time begins where the user turned up, although its start may be inferred to lie in the gap.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
-    moves.some((move) => move.from < to && (move.added ? move.to > from : move.to >= to));
+    moves.some(
+      (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),
+    );
   const gaps = collectGaps(source).map((one) =>
     one.reason === 'moved' && isInTrip(one) ? { from: one.from, to: one.to, reason: 'silent' as const } : one,
   );

@@ -232,6 +232,7 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
     ...estimatedField(section.estimated),
     ...(before && { start_stop: oid(before.id) }),
     ...(after && { end_stop: oid(after.id) }),
+    ...(section.transit && { transit: { ...section.transit } }),
     source: section.source,
   };
 }
@@ -268,7 +269,6 @@ export function cleanedSection(element: OfTrip, context: EntryContext, index: nu
       sensed_mode_str: name,
       speeds: section.speeds,
       distances: section.distances,
-      ...(section.transit && { transit: { ...section.transit } }),
     },
   };
 }

@@ -417,10 +417,16 @@ function findLines(ride: TransitRide, scored: readonly Scored[], localTime: Loca
   const routes = bestOfRoutes(named);
   if (routes.length === 0) return [];
   const sum = logSum([0, ...routes.map(({ score }) => score)]);
-  return routes
-    .map(({ pattern, from, to, score }): LineFound => {
-      const { feed, line, stops } = pattern;
-      return {
+  const lines = new Map<string, LineFound>();
+  for (const { pattern, from, to, score } of routes) {
+    const { feed, line, stops } = pattern;
+    const probability = Math.exp(score - sum);
+    // Agencies publish one line as several routes, such as of each season. A person knows it by its name.
+    const key = JSON.stringify([line.agency, line.kind, line.short_name || line.long_name || line.id]);
+    const known = lines.get(key);
+    if (known !== undefined) known.probability += probability;
+    else {
+      lines.set(key, {
         kind: line.kind,
         feed: feed.id,
         agency: line.agency,
@@ -429,11 +435,13 @@ function findLines(ride: TransitRide, scored: readonly Scored[], localTime: Loca
         long_name: line.long_name,
         from_stop: stops[from]!.name,
         to_stop: stops[to]!.name,
-        probability: Math.exp(score - sum),
+        probability,
         feed_age_days: feedAge(feed, localTime(feed.zone).day),
-      };
-    })
-    .filter(({ probability }) => probability >= 0.02);
+      });
+    }
+  }
+  const found = [...lines.values()].filter(({ probability }) => probability >= 0.02);
+  return found.sort((a, b) => b.probability - a.probability);
 }
 
 /** Score of halts at stops: buses halt at most of them, cars do not. Used only to choose the line. */

@@ -10,7 +10,15 @@ const seen = { phone: 'waits', at: null, reports: 0, stay: null } as const;
 /** A link with the parts that days are made of. */
 function link(start_ts: number, end_ts: number, zones: [string, string], silences: Silence[] = []): TripRecord {
   const trip = { start_ts, end_ts, start_zone: zones[0], end_zone: zones[1] };
-  return { kind: 'trip', chain_ts: start_ts, start_ts, end_ts, trip, silences } as unknown as TripRecord;
+  return {
+    kind: 'trip',
+    chain_ts: start_ts,
+    start_ts,
+    end_ts,
+    trip,
+    untracked: null,
+    silences,
+  } as unknown as TripRecord;
 }
 
 const noon = startOfDay('2024-03-12', 'Europe/Berlin') + 12 * 3600;
@@ -72,6 +80,10 @@ describe('a day', () => {
     expect(metres([0, 3800], [18_000, 19_000])).toEqual([90_000, 'moved']);
     expect(metres([0, 3500], [17_000, 19_000])).toEqual([0, 'silent']);
     expect(metres([0, 19_000])).toEqual([0, 'silent']);
+    const trips = [link(noon, noon + 3500, zones), link(noon + 17_900, noon + 19_000, zones)];
+    const links = [trips[0]!, { ...trips[1]!, untracked: { start_ts: noon + 3600 } }];
+    const [day] = observedDays({ links, observed, zone: 'UTC' }, '2024-03-12', '2024-03-12');
+    expect(day!.moved_unobserved_m, 'the start of a trip was inferred after untracked time').toBe(90_000);
   });
 
   it('is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {

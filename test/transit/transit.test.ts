@@ -118,6 +118,30 @@ it('a line that does not run at this hour is less likely than no line', async ()
   ).toBeLessThan(0.5);
 });
 
+it('several routes of one name are one line, with the sum of their probabilities', async () => {
+  const { routes, trips, frequencies, stop_times } = townFeed();
+  const again = (rows: string, from: string, to: string): string => {
+    const copies = rows.split('\n').filter((row) => row.startsWith(from));
+    return [rows.trim(), ...copies.map((row) => row.replace(from, to))].join('\n');
+  };
+  const changes = {
+    routes: again(routes!, '1,T,', 'winter,T,'),
+    trips: again(trips!, '1,all,one', 'winter,all,later'),
+    frequencies: again(frequencies!, 'one,', 'later,'),
+    stop_times: again(stop_times!, 'one,', 'later,'),
+  };
+  const ride = rideAlong(
+    [
+      [0, 20],
+      [4000, 20],
+    ],
+    5,
+  );
+  const { lines } = matchRide(ride, new TransitNetwork([await indexOf('a', changes)]), noon);
+  expect(lines.map(({ short_name }) => short_name)).toEqual(['1']);
+  expect(lines[0]!.probability).toBeGreaterThan(0.9);
+});
+
 it('the order in which feeds were added changes nothing', async () => {
   const feeds = [
     await indexOf('a'),

@@ -12,7 +12,11 @@ import type { Route } from './route.ts';
 
 const trip = objectOf({
   type: { const: 'FeatureCollection' },
-  features: { type: 'array', items: { type: 'object' }, description: 'places, stops and sections; see docs/phones.md' },
+  features: {
+    type: 'array',
+    items: { type: 'object' },
+    description: 'places, stops and sections (`transit`: line and stops, see docs/transit.md); see docs/phones.md',
+  },
   properties: { type: 'object' },
 });
 
