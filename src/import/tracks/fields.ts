@@ -70,6 +70,7 @@ const allFields = [...new Set(table.map(([field]) => field))];
  */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
+  { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },
   { names: ['sourcetype', 'velocity'], speed: kmh }, // GeoPulse
   { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
 ];
@@ -235,7 +236,7 @@ const clock = /^(?:T| +|, *)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? *(z|utc
  */
 export function instantIn(value: JsonValue | undefined, zone?: string): number | null {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
-  if (/^\d+(?:\.\d+)?$/.test(text)) {
+  if (/^\d+(?:\.\d+)?(?:e\+?\d+)?$/i.test(text)) {
     let ts = Number(text);
     if (ts === Infinity) return null; // 309 digits or more
     while (ts >= 1e11) ts /= 1000; // 1e11 s are in the year 5138
