@@ -1,5 +1,4 @@
-// The phone apps, besides e-mission's, that push to this server. To add one, add its row here, its format in
-// `intake/apps/`, one line in `server/routes/other-apps.ts`, its texts and its tests.
+// The phone apps, besides e-mission's, that push to this server. CONTRIBUTING.md says how to add one.
 
 /** How an app is set up for one user. */
 interface AppSetup {

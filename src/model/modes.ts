@@ -1,5 +1,4 @@
-// The travel modes. To add one, add a row here, its texts (`web/pages/texts/`), its drawing (`web/pages/icons.ts`)
-// unless it shares one, and its tests.
+// The travel modes. CONTRIBUTING.md says how to add one.
 import { motionTypes } from './payloads.ts';
 
 /** The class of a mode. Evaluations and flags do not distinguish modes of one class. */
@@ -36,7 +35,10 @@ interface ModeRow {
   fastest?: number;
   /** False if a correction cannot state the mode. A mode without a name in `wire` cannot be stated either. */
   isStated?: false;
-  /** Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it. */
+  /**
+   * Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it.
+   * Default: UNKNOWN.
+   */
   app?: Readonly<Record<string, number>>;
   /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;

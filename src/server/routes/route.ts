@@ -79,7 +79,7 @@ export interface Route {
   answers: AnswerSchema;
   /** For apps other than e-mission's. */
   dialect?: Dialect;
-  /** Parameters that some apps send in the query instead of a body, also with GET. */
+  /** Parameters that some apps send in the query instead of a body, also with GET. Empty: a GET without parameters. */
   inQuery?: Readonly<Record<string, string>>;
   /** Returns the answer. Throws a `Problem` to refuse the call. */
   answer(call: RouteCall): Promise<Answer>;
