@@ -45,6 +45,7 @@ export async function requests(count) {
   try {
     const { paths } = await (await fetch(`${server.url}/openapi.json`)).json();
     const { webRoutes } = await import('../../dist/web/routes.js');
+    run.otherApps = Object.keys(paths).filter((path) => paths[path].post?.tags.includes('other apps'));
     const calls = Object.keys(paths).map((path) => path.replace(/\{(\w+)\}/g, ':$1'));
     run.paths = [...calls, ...webRoutes.map(({ path }) => path)];
     const silence = openSilent(run);
@@ -129,9 +130,9 @@ function count({ statuses }, status) {
 }
 
 /** True for the address of the server without a path, such as `/configs/%2e%2e`: other apps send there, too. */
-function isOfOtherApp(path) {
+function isOfOtherApp(path, otherApps) {
   const { pathname } = new URL(path.replace(/^\/+/, '/'), 'http://localhost');
-  return pathname === '/' || /^\/(?:pub|overland|traccar)\b/.test(pathname);
+  return pathname === '/' || otherApps.some((one) => pathname === one || pathname.startsWith(`${one}/`));
 }
 
 /** The problem with the answers to complete requests; undefined if there is none. */
@@ -139,7 +140,7 @@ function judge(run, calls, { ended, answers }) {
   for (const { status } of answers) count(run, status);
   const describe = (i) =>
     `${calls[i].method} ${calls[i].path} ${JSON.stringify(calls[i].body?.toString())} ${answers[i]?.status} ${answers[i]?.text}`;
-  const bad = answers.findIndex((answer, i) => !isRefusal(answer, isOfOtherApp(calls[i].path)));
+  const bad = answers.findIndex((answer, i) => !isRefusal(answer, isOfOtherApp(calls[i].path, run.otherApps)));
   if (bad !== -1) return describe(bad);
   if (!ended) return `no answer after ${patience} s: ${describe(answers.length)}`;
   const mayEnd = answers.at(-1)?.isLast === true || calls.length > mostAhead;
