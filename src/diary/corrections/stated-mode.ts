@@ -3,6 +3,7 @@
 //   walk 300 m, bus 4 km, walk 200 m    label "car"    -> the bus becomes a car: it is the only ride
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
 //   bus 4 km                            label "other"  -> unchanged: it is not a mode
+//   walk 300 m, walk 400 m              label "bike"   -> both are by bicycle: a trip on foot is one ride
 //   walk 300 m, bus 4 km                label "car" of the time of the walk, given before the two trips were joined
 //                                                      -> the walk becomes a car
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
@@ -31,8 +32,8 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
 }
 
 /**
- * Changes the only ride of a trip in the time of its label to the mode of the label. A correction takes precedence over
- * a label. `label`: default: the whole trip; null: open.
+ * Changes the only ride of a trip in the time of its label to the mode of the label; all walks if there is no ride. A
+ * correction takes precedence over a label. `label`: default: the whole trip; null: open.
  */
 export function inLabelledMode<T extends WithSections>(
   trip: T,
@@ -41,7 +42,10 @@ export function inLabelledMode<T extends WithSections>(
 ): T {
   const isLabelled = ({ start_ts, end_ts }: BriefSection): boolean =>
     (label.end === null || start_ts < label.end) && (label.start === null || end_ts > label.start);
-  const [ride, ...others] = ridesOf(trip.sections.filter(isLabelled));
-  if (mode === null || ride === undefined || others.length > 0 || ride.source === 'correction') return trip;
-  return plainMode(ride.sensed_mode) === mode ? trip : inStatedMode(trip, ride, mode, 'label');
+  const labelled = trip.sections.filter(isLabelled);
+  const [ride, ...others] = ridesOf(labelled);
+  if (mode === null || ride === undefined || others.length > 0 || plainMode(ride.sensed_mode) === mode) return trip;
+  const changed = plainMode(ride.sensed_mode) === 'walking' ? labelled : [ride];
+  const free = changed.filter(({ source }) => source !== 'correction');
+  return free.reduce((one, section) => inStatedMode(one, section, mode, 'label'), trip);
 }

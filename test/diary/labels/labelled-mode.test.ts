@@ -39,7 +39,7 @@ it('texts of the lists are in the requested language, else in English, else from
   );
 });
 
-it('a label sets the mode of the only section of a trip in a vehicle, not of walks or of trips with two such sections', () => {
+it('a label sets the mode of the only ride of a trip, or of a whole trip on foot, not of trips with two rides', () => {
   const trip = (...modes: string[]) => ({
     sections: modes.map((mode, i) => ({ sensed_mode: `PredictedModeTypes.${mode}`, distance: 100 + i }) as Section),
   });
@@ -47,7 +47,7 @@ it('a label sets the mode of the only section of a trip in a vehicle, not of wal
     inLabelledMode(trip(...modes), mode).sections.map(({ sensed_mode }) => sensed_mode.split('.')[1]!);
   expect(modesAfter('car', 'WALKING', 'BUS', 'WALKING')).toEqual(['WALKING', 'CAR', 'WALKING']);
   expect(modesAfter('walking', 'BUS')).toEqual(['WALKING']);
-  expect(modesAfter('bicycling', 'WALKING', 'WALKING')).toEqual(['WALKING', 'BICYCLING']);
+  expect(modesAfter('bicycling', 'WALKING', 'WALKING')).toEqual(['BICYCLING', 'BICYCLING']);
   expect(modesAfter('car', 'BUS', 'TRAIN')).toEqual(['BUS', 'TRAIN']);
   expect(modesAfter(null, 'BUS')).toEqual(['BUS']);
   expect(modesAfter('car')).toEqual([]);
