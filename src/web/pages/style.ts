@@ -130,7 +130,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 @media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.cards{grid-template-columns:repeat(3,1fr)}}
-@media print{nav,.btn,button,.fold,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
-.yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
+@media print{nav,.btn,button,.fold,details,form,.skip,.step,.bottom{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
+.yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.rows{zoom:.75}.rows li{min-height:0}.rows a>svg{margin:-4px 0}.rows h2{margin:.25rem 0 0}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
 ${modeRules()}
 `.trimStart();

@@ -223,4 +223,11 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
     await page.send('Emulation.setEmulatedMedia', { media: '' });
   });
+
+  it('30 days print on one sheet of A4', async () => {
+    await page.open(`${address}/me/month`);
+    const { data } = await page.send<{ data: string }>('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
+    const text = Buffer.from(data, 'base64').toString('latin1');
+    expect(text.match(/\/Type \/Page\b/g)).toHaveLength(1);
+  });
 });
