@@ -7,20 +7,21 @@ import { usualLeast } from '../figures/disclose.ts';
 import {
   exactCells,
   isSettled,
+  type MonthFigures,
   monthFigures,
   monthReport,
   type PersonMonth,
   readPersonMonth,
 } from '../figures/month-report.ts';
 import { idOf } from '../model/ids.ts';
-import { addDays, localDay, monthBeside } from '../model/time.ts';
+import { addDays, daysOfMonth, localDay, monthBeside, startOfDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import { startSlices } from '../util/slices.ts';
 import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { pageLinks, readPeople, takePage } from './study-people.ts';
+import { pageLinks, readPeople, type StudyPerson, takePage } from './study-people.ts';
 import {
   banner,
   csvType,
@@ -72,12 +73,26 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const content =
     all === undefined
       ? banner(words.nothing)
-      : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people))}</b></p>
+      : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people), t.share(recordedShare(read, people, now)))}</b></p>
 ${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLeast)}</p>${figuresTable(report, null, t)}<p><a href="${here}?csv=published">${words.csv}</a></p>` : !isDue && banner(words.notYet)}
 ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
 <h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a> <span class="soft small">${words.rangeText}</span></p>`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
   return studyPage(call, title, body, 'figures');
+}
+
+/** The recorded share of the month, of people of whom something was recorded, from their registration to `now`. */
+function recordedShare({ month, observed }: MonthFigures, people: readonly StudyPerson[], now: number): number {
+  const { from, to } = daysOfMonth(month);
+  const [start, end] = [startOfDay(from, 'UTC'), Math.min(now, startOfDay(addDays(to, 1), 'UTC'))];
+  let [recorded, possible] = [0, 0];
+  for (const { user, figures } of people) {
+    const own = observed.get(user.uuid)?.get('all') ?? 0;
+    recorded += own;
+    // Imported data may be older than the registration.
+    possible += own === 0 ? 0 : Math.max(own, end - Math.max(start, figures.registered_ts));
+  }
+  return possible === 0 ? 0 : recorded / possible;
 }
 
 const daysBack = 7; // the page of days with flags shows today and this many days before

@@ -65,6 +65,7 @@ it('has a text for a person who can repair the phone, with the last calls of the
 it('has the modal split of a month as a file, sorted by kilometres, with ranges', async () => {
   const html = await text('/study/sunny/figures');
   expect(html).toContain('July 2024 by mode');
+  expect(html).toMatch(/ people, \d\d % of their time recorded\./);
   const km = [...html.matchAll(/role="rowheader">([\w ]+)<\/th>.*?<span class="lab">km<\/span> ([\d.,]+)/g)];
   const values = km.slice(0, -1).map(([, , value]) => Number(value!.replaceAll(',', '')));
   expect(values.length).toBeGreaterThan(2);

@@ -431,7 +431,8 @@ export const de: Texts = {
       'Pro Tag: pro beobachtetem Tag einer Person. Der Bereich, auch als Linie am Ende des Balkens, zeigt, wie weit der Wert abweichen könnte, wenn andere Personen teilgenommen hätten.',
     toPublish: 'Zum Veröffentlichen',
     internal: 'Intern',
-    lead: (length, hours, people) => `${length} in ${hours} Stunden: ${people}.`,
+    lead: (length, hours, people, seen) =>
+      `${length} in ${hours} Stunden: ${people}, ${seen} ihrer Zeit aufgezeichnet.`,
     notYet:
       'Telefone können noch Daten dieses Monats schicken: Die Zahlen zum Veröffentlichen erscheinen hier eine Woche nach seinem Ende.',
     notToPass: 'Geben Sie die internen Zahlen nicht weiter: Sie können verraten, was einzelne Personen getan haben.',

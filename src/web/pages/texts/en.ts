@@ -436,7 +436,8 @@ export const en = {
       'Per day: per observed day of a person. The range, which is also the line across the end of a bar, shows how far the figure could differ if other people had taken part.',
     toPublish: 'To publish',
     internal: 'Internal',
-    lead: (length: string, hours: string, people: string): string => `${length} in ${hours} hours: ${people}.`,
+    lead: (length: string, hours: string, people: string, seen: string): string =>
+      `${length} in ${hours} hours: ${people}, ${seen} of their time recorded.`,
     notYet: 'Phones may still send what belongs to this month: figures to publish appear here a week after it ends.',
     notToPass: 'Do not pass on the internal figures: they can reveal what individual people did.',
     nothing: 'There were no trips in this month.',

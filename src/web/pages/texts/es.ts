@@ -433,7 +433,7 @@ export const es: Texts = {
       'Por día: por día observado de una persona. El intervalo, también trazado al final de la barra, muestra cuánto podría variar la cifra si hubieran participado otras personas.',
     toPublish: 'Para publicar',
     internal: 'Interno',
-    lead: (length, hours, people) => `${length} en ${hours} horas: ${people}.`,
+    lead: (length, hours, people, seen) => `${length} en ${hours} horas: ${people}, ${seen} de su tiempo registrado.`,
     notYet:
       'Los teléfonos aún pueden enviar datos de este mes: las cifras para publicar aparecen aquí una semana después de que termine.',
     notToPass: 'No difunda las cifras internas: pueden revelar lo que hicieron personas concretas.',

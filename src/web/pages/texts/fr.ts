@@ -445,7 +445,8 @@ export const fr: Texts = {
       'Par jour : par jour observé d’une personne. L’intervalle, aussi tracé au bout de la barre, montre de combien le chiffre pourrait différer si d’autres personnes avaient participé.',
     toPublish: 'À publier',
     internal: 'Interne',
-    lead: (length, hours, people) => `${length} en ${hours} heures : ${people}.`,
+    lead: (length, hours, people, seen) =>
+      `${length} en ${hours} heures : ${people}, ${seen} de leur temps enregistré.`,
     notYet:
       'Les téléphones peuvent encore envoyer des données de ce mois : les chiffres à publier paraissent ici une semaine après sa fin.',
     notToPass: 'Ne transmettez pas les chiffres internes : ils peuvent révéler ce que certaines personnes ont fait.',
