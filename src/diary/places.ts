@@ -171,10 +171,8 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const bands = bandsOf(spots.map(({ at }) => at));
   for (const { key, at } of spots) {
     const around = indexesAround(bands, at).filter((i) => isNear(at, spots[i]!.at, limits.reach / 2));
-    weights.set(
-      key,
-      around.reduce((sum, i) => sum + spots[i]!.own.length, 0),
-    );
+    const weight = around.reduce((sum, i) => sum + spots[i]!.own.length, 0);
+    weights.set(key, weight);
     yield;
   }
   spots.sort((a, b) => weights.get(b.key)! - weights.get(a.key)! || (a.key < b.key ? -1 : 1));

@@ -100,10 +100,8 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
   const of = (...wanted: string[]): Entry[] => entries.filter(({ metadata }) => wanted.includes(metadata.key));
   const filtered = of(keys.filteredLocation);
   const located = filtered.length > 0 ? filtered : of(keys.location);
-  const locations = cleanLocations(
-    located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
-    zoneAt,
-  );
+  const observed = located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []);
+  const locations = cleanLocations(observed, zoneAt);
   const motions = cleanMotions(of(keys.activity, keys.motionActivity).flatMap((entry) => toMotion(entry) ?? []));
   const pings = located.flatMap((entry) => toPing(entry) ?? []);
   const rests = restOfPings(pings, { locations, motions, loadedUntil: Number.POSITIVE_INFINITY });

@@ -230,7 +230,7 @@ export function summarise(scores: readonly CaseScore[]): Summary {
   const split = total((s) => s.splitMatched + s.splitExtra + s.splitTrue);
   const [motion, covered] = [total((s) => s.motion), total((s) => s.covered)];
   const [falsely, still] = [total((s) => s.falseSeconds), total((s) => s.stillSeconds)];
-  const distances = all((s) => s.distanceErrors);
+  const distances = all((s) => s.distanceErrors).map((error) => error * 100);
   const seconds = (truth: ModeClass, found: ModeClass | 'none'): number =>
     total((s) => s.seconds.get(truth)?.get(found) ?? 0);
   const agreeing = (agree: (truth: ModeClass, found: ModeClass | 'none') => boolean): number =>
@@ -267,9 +267,6 @@ export function summarise(scores: readonly CaseScore[]): Summary {
     coarse: share(rightCoarse, motion),
     macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length,
     false_s_per_hour: share(falsely, still / 3600),
-    distance: figure(
-      distances.map((error) => error * 100),
-      0.5,
-    ),
+    distance: figure(distances, 0.5),
   };
 }

@@ -1,4 +1,3 @@
-// Runs work under a lease: acquires the lease before, renews it meanwhile and releases it afterwards.
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';

@@ -63,16 +63,12 @@ function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
 
 function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]): void {
   if (failed.length === 0) return;
-  log.writeAll(
-    'WARNING',
-    failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason)),
-  );
+  const reasons = failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason));
+  log.writeAll('WARNING', reasons);
   // One line per fault. Each entry has its own line above.
   const faults = failed.filter(({ reason }) => reason === faultReason);
   for (const text of new Set(faults.map(({ key, message }) => `a converter of ${quoted(key)} failed: ${message}`)))
     log.write('ERROR', line.aboutUser(userId, text));
-  log.writeAll(
-    'DEBUG',
-    failed.map((f) => line.insertingError(userId, f.key, f.write_ts)),
-  );
+  const inserted = failed.map((f) => line.insertingError(userId, f.key, f.write_ts));
+  log.writeAll('DEBUG', inserted);
 }

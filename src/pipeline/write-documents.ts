@@ -47,7 +47,8 @@ export const writeDocuments: Stage = {
       ...endOfRun(context),
       last_error: null,
     };
-    const { results } = await store.documents.apply(userId, { put, remove: obsolete.map(({ key }) => key) }, lease(), {
+    const remove = obsolete.map(({ key }) => key);
+    const { results } = await store.documents.apply(userId, { put, remove }, lease(), {
       state: ended,
       release: true,
     });
@@ -59,17 +60,10 @@ export const writeDocuments: Stage = {
       written += 1;
       log.write('INFO', line.documentUpdated(userId, key, result));
     }
-    if (obsolete.length > 0)
-      log.write(
-        'INFO',
-        line.obsoleteKeys(
-          userId,
-          obsolete.map(({ key }) => key),
-        ),
-      );
-    for (const { key } of obsolete) log.write('INFO', line.documentRemoved(userId, key, 'removed'));
-    const idle = !state.documents_due && obsolete.length === 0;
-    const counts = { days: days.length, written, unchanged: days.length - written, removed: obsolete.length };
+    if (remove.length > 0) log.write('INFO', line.obsoleteKeys(userId, remove));
+    for (const key of remove) log.write('INFO', line.documentRemoved(userId, key, 'removed'));
+    const idle = !state.documents_due && remove.length === 0;
+    const counts = { days: days.length, written, unchanged: days.length - written, removed: remove.length };
     return { counts: idle ? {} : counts };
   },
 };

@@ -1,4 +1,3 @@
-// Finds the network of a caller, also behind a proxy that the operator trusts.
 import { type BlockList, isIP } from 'node:net';
 import { expandIPv6 } from 'hono/utils/ipaddr';
 import { privateNetworks } from '../model/networks.ts';

@@ -5,7 +5,6 @@
 //     worker 1    ++++++++++++++++++++   +: heartbeat
 //     worker 2    ++------------------   silent for 30 s, used 27 s of CPU: replaced at 32 s
 //     worker 3    ++------------------   silent, used no CPU (suspended, or in a debugger): not replaced
-
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 

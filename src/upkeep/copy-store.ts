@@ -1,5 +1,4 @@
 // Rows are copied unchanged, since all engines store the same bytes under the same keys.
-
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

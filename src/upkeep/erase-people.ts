@@ -2,8 +2,8 @@ import type { Log } from '../log/log.ts';
 import { type ScrubReceipt, scrubLogs } from '../log/scrub.ts';
 import { counted } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
-import { type Collection, collections, type Store } from '../store/store.ts';
-import { eraseUser, totalOf, wipeTraces } from './erase-user.ts';
+import { withLease } from '../pipeline/lease.ts';
+import { type Collection, collections, type Erasure, type Store } from '../store/store.ts';
 
 /** A person to erase. A field is null if the store does not have it: an unregistered name has no UUID. */
 export interface PersonToErase {
@@ -106,4 +106,31 @@ function notReached({ address }: Store): readonly string[] {
     'backups and exports made before',
     ...(isMongo ? ["bytes in the MongoDB server's own files until it overwrites them"] : []),
   ];
+}
+
+/** All erasures have the same owner. So an erasure can take the lease of a killed erasure, and continues it at once. */
+const lease = { owner: 'erase', leaseSeconds: 300 } as const;
+
+/**
+ * Removes all data of a user, or continues an interrupted erasure. Returns how many rows were removed from each
+ * collection. Throws `MOBILITY_LEASE_HELD` if a run holds the user. `how`: see `Store.erase`.
+ */
+export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Record<Collection, number>> {
+  try {
+    return await withLease(store, uuid, lease, () => store.erase(uuid, how));
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
+    // No account: the store refuses every write about this user, so no lease is needed to remove the remaining rows.
+    return store.erase(uuid, how);
+  }
+}
+
+/** The sum of the counts of all collections. */
+export function totalOf(counts: Record<Collection, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Overwrites traces of removed rows in the files of the store, also after a killed erasure. */
+export async function wipeTraces(store: Store): Promise<void> {
+  await store.erase('00000000-0000-0000-0000-000000000000'); // no user has this UUID
 }

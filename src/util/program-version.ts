@@ -1,4 +1,3 @@
-// The version of this package, read from its package.json.
 import { readFileSync } from 'node:fs';
 
 /** The `version` in package.json, which is two folders above both `src/util` and `dist/util`. */

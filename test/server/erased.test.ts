@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import type { Store } from '../../src/store/store.ts';
-import { eraseUser } from '../../src/upkeep/erase-user.ts';
+import { eraseUser } from '../../src/upkeep/erase-people.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { describeOnServers, newStoreOn } from '../store/servers.ts';
 import { newStore } from '../support/store.ts';

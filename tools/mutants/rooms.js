@@ -79,12 +79,7 @@ export const rooms = {
     tests: ['test/pipeline', 'test/store/sqlite.test.ts', 'test/faults/stale-run.test.ts'],
   },
   erase: {
-    sources: [
-      'src/store/rules/erase-rows.ts',
-      'src/upkeep/erase-user.ts',
-      'src/log/scrub.ts',
-      'src/cli/commands/erase.ts',
-    ],
+    sources: ['src/store/rules/erase-rows.ts', 'src/log/scrub.ts', 'src/cli/commands/erase.ts'],
     first: ['test/cli/erase.test.ts'],
     tests: [
       'test/store/sqlite.test.ts',

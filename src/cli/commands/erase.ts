@@ -4,8 +4,7 @@ import { isMobilityError, MobilityError, usageError } from '../../model/mobility
 import { userNameOf } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
 import { collections, type Store } from '../../store/store.ts';
-import { type ErasedUser, erasePeople, type PersonToErase, type Receipt } from '../../upkeep/erase-people.ts';
-import { totalOf } from '../../upkeep/erase-user.ts';
+import { type ErasedUser, erasePeople, type PersonToErase, type Receipt, totalOf } from '../../upkeep/erase-people.ts';
 import { fileText } from '../../util/file-access.ts';
 import { DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

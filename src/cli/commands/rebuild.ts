@@ -13,9 +13,10 @@ import {
   dayChanges,
   emptySummary,
   modesOf,
+  previewRebuild,
   type RebuildSummary,
-} from '../../upkeep/rebuild-summary.ts';
-import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
+  rebuild,
+} from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

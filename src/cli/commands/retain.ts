@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import { onCopyOf } from '../../upkeep/copy-store.ts';
-import { wipeTraces } from '../../upkeep/erase-user.ts';
+import { wipeTraces } from '../../upkeep/erase-people.ts';
 import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.ts';
 import { ageArgument, DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

@@ -10,7 +10,7 @@ import { simulateMember } from '../../simulate/simulate-study.ts';
 import { townFeed } from '../../simulate/town-feed.ts';
 import { everyUser } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
-import { eraseUser } from '../../upkeep/erase-user.ts';
+import { eraseUser } from '../../upkeep/erase-people.ts';
 import { refuseExisting } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

@@ -4,10 +4,8 @@ import type { Section } from '../../model/trip.ts';
 /** Cuts a section at the first vertex at or after `ts`. The second part gets the id. null: a part would last 0 s. */
 export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
   const { times, speeds, distances } = section;
-  const at = Math.min(
-    times.findIndex((time) => time >= ts),
-    times.length - 2,
-  );
+  const vertex = times.findIndex((time) => time >= ts);
+  const at = Math.min(vertex, times.length - 2);
   if (at < 1) return null;
   const first = { speeds: speeds.slice(0, at + 1), distances: distances.slice(0, at + 1) };
   const second = { speeds: [0, ...speeds.slice(at + 1)], distances: [0, ...distances.slice(at + 1)] };

@@ -1,5 +1,4 @@
 // The caller's entries by key and time, as pushed or as converted.
-
 import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
 import { daysBetween } from '../../emission/local-dates.ts';

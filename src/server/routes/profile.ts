@@ -1,5 +1,4 @@
 // The profile: what the app reports about itself. Also creates accounts.
-
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';

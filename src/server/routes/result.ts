@@ -1,5 +1,4 @@
 // The caller's own metrics: distance, duration, speed and number of sections, by period and mode.
-
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
 import { daysBetween } from '../../emission/local-dates.ts';

@@ -1,5 +1,4 @@
 // Routes that store what phones push, and return the documents they pull.
-
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { takeEntry } from '../../intake/check-entry.ts';

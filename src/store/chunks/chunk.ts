@@ -6,7 +6,6 @@
 //     May 1 18:00, May 1 17:59
 //     May 1 20:00, March 3 12:00     May 1: 20:00, its data time lies in another span of 30 days
 //     May 2 07:00, May 2 07:00       May 2: 07:00
-
 import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
