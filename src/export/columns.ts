@@ -86,7 +86,7 @@ const flags: Column = column('flags', 'text', `flags, separated by blanks: ${fla
 
 const labelNote = 'a label replaces the mode of the only ride';
 const modes: Column[] = [
-  column('mode', 'text', `mode in plain words: walking, car, bus, …; ${labelNote}`),
+  mode('mode', `mode in plain words: walking, car, bus, …; ${labelNote}`),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
   column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
   column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
@@ -105,7 +105,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('start_inferred_s', 'number', 'seconds to the first location; 0 for `start_rule` `location` or empty', 's'),
     ...figures,
     mode('mode', `mode with the greatest distance in the trip, in plain words; ${labelNote}`),
-    column('analysed_mode', 'text', 'the same without labels'),
+    mode('analysed_mode', 'the same without labels'),
     mode('main_mode', 'main mode by rank: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
     column('access_m', 'number', 'metres in any mode before the first public transport; empty without it', 'm'),
     column('egress_m', 'number', 'metres in any mode after the last public transport; empty without it', 'm'),

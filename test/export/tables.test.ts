@@ -553,6 +553,8 @@ it('people, stops, locations and the codebook describe the same study', async ()
     .find(({ name }: { name: string }) => name === 'trips')
     .schema.fields.find(({ name }: { name: string }) => name === 'mode');
   expect(mode.categories).toContain('walking');
+  for (const { name, values } of Object.values(tables).flat())
+    if (/^(mode|main_mode|analysed_mode)$/.test(name)) expect(values).toContain('walking');
 });
 
 it('answers of a survey are rows, a row for each chosen answer', async () => {
