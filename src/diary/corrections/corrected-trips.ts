@@ -64,10 +64,10 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    // A draft that overlaps a corrected trip is left out.
+    // A draft that overlaps a corrected trip is left out. Only corrections after the last links reach into drafts.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
-        const overlays = await overlay({ from: found[0]?.start_ts ?? allTime.to, to: allTime.to });
+        const overlays = await overlay({ from: allTime.to, to: allTime.to });
         const trips = overlays.flatMap(({ links }) => links.filter(isTrip));
         return found.filter((draft) => !trips.some(({ end_ts }) => end_ts > draft.start_ts));
       }),
