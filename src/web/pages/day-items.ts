@@ -93,7 +93,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
     }
     if (kind === 'unobserved') {
       // A gap may reach into a trip. That part belongs to the trip.
-      const cut = trips.find((trip) => trip.start_ts > from && trip.start_ts < to && trip.end_ts > to)?.start_ts ?? to;
+      const cut = Math.min(to, trips.find((trip) => trip.start_ts > from && trip.end_ts > to)?.start_ts ?? to);
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
       const there = next === undefined ? null : placeAt(next.start_loc);

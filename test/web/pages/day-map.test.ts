@@ -9,6 +9,7 @@ import { dayRow } from '../../../src/web/pages/overview.ts';
 import { shownDays } from '../../../src/web/pages/shown-days.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { madeTrip, storeTrips } from '../../server/trips.ts';
+import { metresPerDegree } from '../../support/equator-trips.ts';
 import { runs } from '../../support/lives.ts';
 import { newStore } from '../../support/store.ts';
 
@@ -307,22 +308,53 @@ it.each([
   expect(/class="pn".*?text-anchor="(\w+)"/.exec(svg)![1]).toBe(anchor);
 });
 
-/** The label of the place at 200, 100.5 fills 194 to 206 and 109.5 to 125.5 units; a place, 8 units to each side. */
-it.each<[string, number, number, string]>([
-  ['line', 194, 117, 'free'],
-  ['line', 206, 117, 'free'],
-  ['line', 200, 109.5, 'free'],
-  ['line', 200, 125.5, 'free'],
-  ['line', 194.1, 117, 'hidden'],
-  ['place', 186, 117.5, 'free'],
-  ['place', 214, 117.5, 'free'],
-  ['place', 200, 133.5, 'free'],
-  ['place', 200, 133.4, 'hidden'],
-])('the name of a place beside a %s at %d, %d is %s', (what, x, y, expected) => {
-  const trip = tripAlong([corners, ...(what === 'line' ? [sectionOf('CAR', 0, 1, [onMap(x, y)])] : [])]);
-  const places = placesAt([0, 0], ...(what === 'place' ? [onMap(x, y)] : []));
-  const label = /class="pn" x="[\d.]+" y="([\d.]+)"/.exec(dayMap([trip], places, words))![1];
+/** The labels of one letter beside the place at 200, 100.5: left and upper edge of 12 x 16 units, and their text. */
+const labels = [
+  [194, 109.5, '200 122.5 middle'],
+  [210, 92.5, '211 105.5 start'],
+  [178, 92.5, '189 105.5 end'],
+  [208, 74.5, '209 87.5 start'],
+  [208, 110.5, '209 123.5 start'],
+  [180, 74.5, '191 87.5 end'],
+  [180, 110.5, '191 123.5 end'],
+] as const;
+
+it.each(labels)('the name of a place at %d, %d does not hide a line, unless all other sides do', (left, top, text) => {
+  const others = labels.filter((one) => one[2] !== text).map(([x, y]) => onMap(x + 6, y + 8));
+  const labelWith = (x: number, y: number) => {
+    const trip = tripAlong([corners, sectionOf('CAR', 0, 1, [...others, onMap(x, y), onMap(x, y)])]);
+    const label = /class="pn" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/.exec(
+      dayMap([trip], placesAt([0, 0]), words),
+    );
+    return label!.slice(1).join(' ');
+  };
+  const edges = [left, left + 12].map((x) => [x, top + 8] as const);
+  edges.push(...[top, top + 16].map((y) => [left + 6, y] as const));
+  expect(edges.map(([x, y]) => labelWith(x, y))).toEqual(Array(4).fill(text));
+  const inside = edges.map(([x, y]) => labelWith(x + Math.sign(left + 6 - x) / 10, y + Math.sign(top + 8 - y) / 10));
+  expect(inside).not.toContain(text);
+});
+
+/** The label below a place at 200, 100.5 fills 194 to 206 and 109.5 to 125.5 units; a place, 8 units to each side. */
+it.each([
+  [186, 117.5, 'free'],
+  [214, 117.5, 'free'],
+  [200, 133.5, 'free'],
+  [200, 133.4, 'hidden'],
+])('the name of a place beside a place at %d, %d is %s', (x, y, expected) => {
+  const places = placesAt([0, 0], onMap(x, y));
+  const label = /class="pn" x="[\d.]+" y="([\d.]+)"/.exec(dayMap([tripAlong([corners])], places, words))![1];
   expect(label === '122.5' ? 'free' : 'hidden').toBe(expected);
+});
+
+it.each([
+  [29.5, 1],
+  [30.5, 2],
+])('a bend of another trip after %d m is left out below 30 m', (metres, lines) => {
+  const bend = onMap(100 + (metres * 33_200) / metresPerDegree, 100);
+  const others = [[onMap(100, 100), bend, onMap(300, 150)]];
+  const path = /class="others" d="(.*?)"/.exec(dayMap([tripAlong([corners])], [], words, null, { others }))![1]!;
+  expect(path.split('L')).toHaveLength(lines + 1);
 });
 
 it('another trip is drawn if a part of it is inside of the map', () => {
