@@ -7,6 +7,7 @@ import type { UserInput } from '../../diary/labels/user-labels.ts';
 import type { ObservedDay, UnobservedReason } from '../../diary/observed-time.ts';
 import type { Places } from '../../diary/places.ts';
 import type { Entry } from '../../model/entry.ts';
+import { distance } from '../../model/geo/distance.ts';
 import type { Position, Trip } from '../../model/trip.ts';
 import { ownValue, type Texts } from './texts/texts.ts';
 
@@ -50,9 +51,27 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `here` and `there`: where the person was before and after. `parts`: number of gaps shown as one. */
-  | { kind: 'gap'; reason: UnobservedReason; here: ShownPlace | null; there: ShownPlace | null; parts: number }
+  | GapItem
 );
+
+interface GapItem {
+  kind: 'gap';
+  reason: UnobservedReason;
+  here: ShownPlace | null; // where the person was before
+  there: ShownPlace | null; // where the person was after
+  parts: number; // number of gaps shown as one
+  /** True if only a plane can have covered the distance. */
+  byAir?: boolean;
+}
+
+const airSpeed = 200 / 3.6; // m/s; only a plane or a high-speed train has a higher average
+
+/** True if the move from one trip to the next, in a straight line, was faster than `airSpeed`. */
+function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
+  if (last === undefined || next === undefined) return false;
+  const place = ([longitude, latitude]: Position) => ({ longitude, latitude });
+  return distance(place(last.end_loc), place(next.start_loc)) > airSpeed * (next.start_ts - last.end_ts);
+}
 
 /** Reasons that concern the study or the future, not the phone. Pages show only the reason. */
 const outside: ReadonlySet<UnobservedReason> = new Set([
@@ -99,7 +118,10 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
       const there = next === undefined ? null : placeAt(next.start_loc);
       const why = reason === 'silent' && from >= (locatedUntil ?? Infinity) ? 'no location' : reason!;
       if (!isWithin && cut - from >= shortest)
-        items.push({ kind: 'gap', from, to: cut, reason: why, here: place(from), there, parts: 1 });
+        items.push({
+          ...{ kind: 'gap', from, to: cut, reason: why, here: place(from), there, parts: 1 },
+          ...(why === 'moved' && isByAir(lastBefore(from), next) && { byAir: true }),
+        });
     }
     if (kind !== 'staying') continue;
     // A stay that a correction states may reach from one place to the next.

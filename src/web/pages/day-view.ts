@@ -175,11 +175,11 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
 }
 
 function gapItem(day: ShownDay, item: ItemOf<'gap'>, t: Texts, actions: DayActions): Markup {
-  const { from, to, reason, here, there, parts } = item;
+  const { from, to, reason, here, there, parts, byAir } = item;
   const isBare = here === null || there === null || reason === 'nothing received' || isOutside(item);
   const before = isBare ? '' : ` ${t.me.between(here.name, there.name)}`;
   const long = parts === 1 ? t.span(to - from) : t.me.inParts(t.span(to - from), parts);
-  const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${long}</span><p class="small">${t.me.reasons[reason]}${before}</p>${actions.ofGap?.(item)}`;
+  const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${long}</span><p class="small">${t.me.reasons[reason]}${before}${byAir && ` ${t.me.flew}`}</p>${actions.ofGap?.(item)}`;
   return markup`<li id="${itemId(item)}">${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
 }
 

@@ -43,6 +43,17 @@ function listed(
     return `${at} ${item.reason} ${item.here?.name ?? '-'} ${item.there?.name ?? '-'} ${item.parts}`;
   });
 }
+it.each([
+  [20, true], // 2,000 km in 24 h: slower than a train
+  [60, false],
+])('a move by %d degrees of longitude in a day', (degrees, isSlow) => {
+  const [last, next] = [trip(1000, 10_000, 0, 1), trip(96_400, 97_000, 1 + degrees, 2 + degrees, 96_400)];
+  const observed = { from, to, spans: [off(from, to, 'moved')] };
+  const placeAt = () => ({ name: 'A' });
+  const day = { observed, placeAt, trips: [], before: last, after: next, now: 5e9 } as unknown as ShownDay;
+  expect(dayItems(day).map((item) => item.kind === 'gap' && item.byAir !== true)).toEqual([isSlow]);
+});
+
 const before = trip(1000, 5000, 0, 1);
 const after = trip(200_000, 200_600, 1, 2);
 

@@ -496,6 +496,7 @@ export const de: Texts = {
     beganOn: (when) => `Begonnen: ${when}`,
     yourLabel: (words) => `Ihre Angabe: ${words}`,
     notRecorded: 'Nicht aufgezeichnet',
+    flew: 'So schnell ist nur ein Flugzeug. Sind Sie geflogen? Dann tragen Sie den Weg nach.',
     between: (before, after) =>
       before !== after
         ? `Davor: ${before}. Danach: ${after}.`

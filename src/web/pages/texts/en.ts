@@ -495,6 +495,7 @@ export const en = {
     beganOn: (when: string): string => `Began on ${when}`,
     yourLabel: (words: string): string => `Your label: ${words}`,
     notRecorded: 'Not recorded',
+    flew: 'Only a plane is that fast. Did you fly? Then add the trip.',
     between: (before: string, after: string): string =>
       before === after
         ? `You were at ${before} before and after.`

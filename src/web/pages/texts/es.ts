@@ -497,6 +497,7 @@ export const es: Texts = {
     beganOn: (when) => `Comenzó el ${when}`,
     yourLabel: (words) => `Su respuesta: ${words}`,
     notRecorded: 'No registrado',
+    flew: 'Solo un avión es tan rápido. ¿Voló? Entonces añada el viaje.',
     between: (before, after) =>
       before !== after
         ? `Antes: ${before}. Después: ${after}.`

@@ -519,6 +519,7 @@ export const fr: Texts = {
     beganOn: (when) => `Début : ${when}`,
     yourLabel: (words) => `Votre réponse : ${words}`,
     notRecorded: 'Non enregistré',
+    flew: 'Seul un avion va aussi vite. Avez-vous pris l’avion ? Alors ajoutez ce trajet.',
     between: (before, after) =>
       before !== after
         ? `Avant : ${before}. Après : ${after}.`
