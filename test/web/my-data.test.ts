@@ -77,6 +77,10 @@ it('a gap becomes a stay at the place before it, and its undo restores the gap w
   expect(await text(undone.headers.get('location')!)).toMatch(/role="status">Undone\..*Location was switched off/s);
 });
 
+it('says where a place without a name is', async () => {
+  expect(await text('/me')).toMatch(/<p class="soft small">[^<]*Place [A-Z] is [\d.]+ k?m [\w-]+ of (Home|Work)\./);
+});
+
 it('shows the last 30 days, and leads to the months before', async () => {
   const html = await text('/me/month');
   expect(html).toContain('<h1>The last 30 days</h1>');

@@ -15,6 +15,7 @@ import {
   labelTexts,
   recordedTime,
   type ShownDay,
+  type ShownPlace,
   settledUntil,
   zoneOfDay,
 } from './day-items.ts';
@@ -129,15 +130,32 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
   }
   const [first, ...others] = places;
   if (first === undefined) return '';
-  const distances = others.map(({ name, position }) => {
-    const { metres, bearing } = vectorBetween(first.position, position);
-    return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
-  });
+  const distances = others.map((one) => whereIs(one, first, t));
   const title = t.me.mapInWords(distances.join(' '));
   const paths = base === null ? (day.others ?? []) : [];
   const words = [t.me.ringsOf(first.name), paths.length > 0 ? t.me.othersOf : '', base?.attribution ?? ''];
   const layers = { others: paths, isLinked: ofTrip !== undefined };
   return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base, layers)}<p class="small soft">${html(words.filter((one) => one !== '').join(' '))}</p>`;
+}
+
+type NamedPosition = { name: string; position: Position };
+
+/** A sentence with the distance and the direction of a place from another one. */
+function whereIs({ name, position }: NamedPosition, from: NamedPosition, t: Texts): string {
+  const { metres, bearing } = vectorBetween(from.position, position);
+  return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, from.name);
+}
+
+/** Where a place without a name is, from the nearest place of the day with a name; null: none has one. */
+function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: ShownPlace, t: Texts): string | null {
+  if (isNamed || isGuess) return null;
+  const ends = trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]);
+  const places = ends.map((position) => ({ position, ...placeAt(position) }));
+  const here = places.find((one) => one.name === name);
+  if (here === undefined) return null;
+  const metres = (one: NamedPosition): number => vectorBetween(one.position, here.position).metres;
+  const [nearest] = places.filter((one) => one.isNamed).sort((a, b) => metres(a) - metres(b));
+  return nearest === undefined ? null : whereIs(here, nearest, t);
 }
 
 /** Distance in m and bearing in degrees from north, on a flat earth: exact enough for a town. */
@@ -170,7 +188,8 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
   const inputs = day.labels.ofStay(since ?? from, to);
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
-  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${answerList(answersIn(inputs), t)}${actions.ofStay?.(item)}`;
+  const notes = [note, whereUnnamed(day, place, t)].filter(Boolean).join('. ');
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${notes && markup`<p class="soft small">${notes}</p>`}${flagNotes(day, isHere, t, actions)}${answerList(answersIn(inputs), t)}${actions.ofStay?.(item)}`;
   return markup`<li id="${itemId(item)}">${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 

@@ -762,7 +762,7 @@ export const de: Texts = {
     shared_ride: 'Auto, mit anderen',
     taxi: 'Taxi',
     bus: 'Bus',
-    train: 'Bahn oder Straßenbahn',
+    train: 'Bahn oder Tram',
     free_shuttle: 'Shuttle',
     air: 'Flugzeug',
     not_a_trip: 'Das war kein Weg',
