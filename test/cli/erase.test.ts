@@ -90,9 +90,11 @@ it('names of a file are read without blanks, and a person is erased once', async
   expect((await run(['erase', '--file', file, '--yes'])).stdout).toContain('nothing left of ada\n');
 });
 
-it('a study without members is no error, and needs no confirmation', async () => {
-  const { run } = await twoPeople();
+it('a study is erased with its one member; one without members is no error, and needs no confirmation', async () => {
+  const { run, withStore } = await twoPeople();
   await run(['study', 'create', 'sunny']);
+  await withStore((store) => store.users.register('eve', { now: 1, study: 'sunny' }));
+  expect((await run(['erase', '--study', 'sunny', '--yes'])).stdout).toContain('erased eve\n');
   const { code, stderr } = await run(['erase', '--study', 'sunny']);
   expect([code, stderr]).toEqual([
     0,
