@@ -86,6 +86,7 @@ export const rooms = {
       'test/faults/store/sqlite/wiped.test.ts',
       'test/faults/isolation.test.ts',
       'test/process/log/scrub.test.ts',
+      'test/process/store/sqlite/synced.test.ts',
       'test/cli/commands.test.ts',
       'test/cli/erase.test.ts',
       'test/process/cli/process.test.ts',

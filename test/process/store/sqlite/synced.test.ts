@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { archiveFiles } from '../../../../src/log/compress-files.ts';
+import { scrubLogs } from '../../../../src/log/scrub.ts';
 import { backupStore } from '../../../../src/upkeep/backup-store.ts';
 import { storeWithUser } from '../../../store/contract/kit.ts';
 import { tempFolder } from '../../../support/clean-up.ts';
@@ -22,11 +23,13 @@ vi.mock('node:fs/promises', async (original) => {
       .replace(/[\w-]{8,}$/, '*');
   const open: typeof actual.open = async (path, ...rest) => {
     const handle = await actual.open(path, ...rest);
-    const sync = handle.sync.bind(handle);
-    handle.sync = async () => {
-      await sync();
-      events.push(`sync ${name(path)}`);
-    };
+    for (const word of ['sync', 'datasync'] as const) {
+      const sync = handle[word].bind(handle);
+      handle[word] = async () => {
+        await sync();
+        events.push(`sync ${name(path)}`);
+      };
+    }
     return handle;
   };
   const noted = (word: 'rename' | 'link' | 'rm') => async (from: string, to: never) => {
@@ -53,6 +56,15 @@ it('a backup: its file and the names in it before it has its name, and its name 
   expect(events.filter((event) => !event.startsWith('rm'))).toEqual(
     copied.map((one) => one.replace(/[\w-]{8,}$/, '*')),
   );
+});
+
+it('a log in which a person was overwritten: before the erasure is reported', async () => {
+  const folder = tempFolder();
+  const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
+  await writeFile(join(folder, 'server-2026-03-13.log'), `a line about UUID ${uuid}\n`);
+  await writeFile(join(folder, 'server-2026-03-14.log'), 'another line\n');
+  await scrubLogs(folder, [{ uuid, user_email: null }]);
+  expect(events).toEqual(['sync server-2026-03-13.log']);
 });
 
 it('a compressed log: before the lines that it was made of are removed', async () => {
