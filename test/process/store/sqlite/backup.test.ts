@@ -112,6 +112,9 @@ it('a backup of a missing or damaged store fails with the reason and leaves no f
   await writeFile(databaseIn(folder), bytes);
   await rejects(backupStore(folder, join(around, 'backup')), 'MOBILITY_STORE_DAMAGED');
   expect(await readdir(around)).toEqual([]);
+  const used = tempFolder();
+  await writeFile(join(used, 'file'), '');
+  await rejects(backupStore(folder, used), 'MOBILITY_STORE_ADDRESS'); // before anything is copied
 });
 
 it('a backup that is interrupted at any moment leaves no files', async () => {
