@@ -43,6 +43,6 @@ export async function* everyStatus(
 }
 
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
-  const status = deriveStatus({ ...emptyFigures(user), stage: 'active' }, options);
+  const status = deriveStatus(emptyFigures(user), options);
   return { ...status, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };
 }
