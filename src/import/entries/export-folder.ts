@@ -72,12 +72,8 @@ function errorRowOf(value: JsonValue): ErrorRow | null {
     /^[0-9a-f]{24}$/.test(id) &&
     entry !== undefined &&
     (identity === null || isIdentity(identity)) &&
-    typeof reason === 'string' &&
-    typeof message === 'string' &&
-    typeof first_ts === 'number' &&
-    typeof last_ts === 'number' &&
-    typeof tries === 'number' &&
-    typeof received_ts === 'number';
+    [reason, message].every((text) => typeof text === 'string') &&
+    [first_ts, last_ts, tries, received_ts].every((number) => typeof number === 'number');
   return isRow ? ({ ...value, received_ts } as unknown as ErrorRow) : null;
 }
 

@@ -22,18 +22,11 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = omitFields(others, new Set(['device_id', 'user', 'id', 'deviceid']));
-    const isInQuery = isOsmAnd(query);
-    const inBody = { ...texts(rest), ...(typeof location === 'string' && { location }) };
-    const isInBody = !isInQuery && isOsmAnd(inBody) && (location === null || typeof location === 'string');
-    const parts = isInQuery || isInBody ? [fromOsmAnd(isInQuery ? query : inBody, now())] : [];
-    if (isInBody) return parts[0]!;
-    if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location], now()));
-    else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
-    return {
-      entries: parts.flatMap(({ entries }) => entries),
-      unusable: parts.flatMap(({ unusable: some }) => some),
-      skipped: parts.reduce((sum, { skipped }) => sum + skipped, 0),
-    };
+    const isText = typeof location === 'string';
+    const parameters = { ...texts(rest), ...(isText && { location }), ...query };
+    if ((isText || location === null) && isOsmAnd(parameters)) return fromOsmAnd(parameters, now());
+    if (location === null) return lacks(rest, 'location');
+    return fromTraccar(Array.isArray(location) ? location : [location], now());
   },
 };
 
