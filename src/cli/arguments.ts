@@ -14,7 +14,6 @@ export class DocumentedCommand extends Command {
   }
 }
 
-/** Makes a parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -113,7 +112,6 @@ export type OptionsOf<Make extends (context: CommandContext) => { opts(): unknow
   ReturnType<Make>['opts']
 >;
 
-/** Collects a flag that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }

@@ -63,12 +63,10 @@ export async function findStudy(context: CommandContext, name: string): Promise<
   throw usageError(`no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``);
 }
 
-/** The error about a name with wrong characters. */
 export function nameError(expected: string, found: string): Error {
   return usageError(`expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
 }
 
-/** The subgroups that people can join. */
 export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
   subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 

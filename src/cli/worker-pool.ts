@@ -1,9 +1,9 @@
 // Worker processes that share the people of a command: the parent sends each process one task at a time and gets an
 // answer.
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
-import { forkProgram, leaveSignalsToParent } from './fork-program.ts';
 
 export interface WorkerPool<Task, Answer> {
   /**
@@ -111,4 +111,23 @@ export async function workForParent<Task, Answer>(work: (task: Task) => Promise<
   send('ready');
   await disconnected;
   await last;
+}
+
+const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
+
+/** Starts `mobility` with these words and the settings of this process, and with a channel for messages. */
+export function forkProgram(
+  context: CommandContext,
+  words: readonly string[],
+  stdout: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
+  // Settings travel as variables: all accounts of the host can see arguments, and an address may hold a password.
+  const { store, logDir } = context.config();
+  const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
+  return fork(program, words, { env, stdio: ['ignore', stdout, 'inherit', 'ipc'] });
+}
+
+/** In a forked process: ignores signals that Ctrl-C and systemd send to all processes, so that the parent decides. */
+export function leaveSignalsToParent(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 }

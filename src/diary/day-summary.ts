@@ -116,7 +116,6 @@ const labelTexts = (labels: Labels | undefined, trip: Trip): string[] =>
     ([name, text]) => `${labelNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );
 
-/** The time zones of trips, each once. */
 export const zonesText = (trips: readonly Trip[]): string =>
   [...new Set(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))].join(', ');
 

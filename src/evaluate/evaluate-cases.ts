@@ -9,7 +9,6 @@ import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 /** A scored case, with the properties by which cases are grouped. */
 export type ScoredCase = Pick<Truth, 'platform' | 'regime' | 'timeline'> & { name: string; score: CaseScore };
 
-/** The trips that the analysis finds in a case. */
 export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const { truth, locations, motions, events } = one;
   const transit = truth.transit ? carriedTransit(truth.transit) : null;

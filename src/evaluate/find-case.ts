@@ -108,7 +108,6 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   return entries;
 }
 
-/** The evidence of transit feeds for the legs of entries. */
 async function readEvidence(
   entries: Iterable<Entry>,
   source: TransitSource,

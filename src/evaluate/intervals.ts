@@ -4,10 +4,8 @@ export interface Interval {
   end: number;
 }
 
-/** The length of an interval, s. */
 export const lengthOf = ({ start, end }: Interval): number => end - start;
 
-/** The time that two intervals have in common, s. */
 export const overlap = (a: Interval, b: Interval): number =>
   Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start));
 

@@ -85,7 +85,6 @@ export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>
   }
 }
 
-/** Ignores a missing file. */
 export function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }

@@ -1,10 +1,13 @@
 // Reads the log files of all sources, plain or compressed, without holding a file in memory.
+
+import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { day } from '../model/time.ts';
-import { readLines } from './file-lines.ts';
 import { type LogKind, type LogName, logNames } from './file-names.ts';
 import { type FileLine, parseFileLine } from './line-format.ts';
 
@@ -113,4 +116,21 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
     const start = Date.parse(log.day) / 1000; // the day in UTC; two more days on each side cover every zone
     return (kinds?.includes(log.kind) ?? true) && start + 3 * day >= since && start - 2 * day < until;
   });
+}
+
+/**
+ * Reads lines from byte `start` on and yields them in groups, with their line breaks. Each character is one byte (Latin
+ * 1), so the length of a line is its length in the file. The last line may have no line break. `start` must be the
+ * start of a line; for a compressed file it must be 0.
+ */
+export async function* readLines(path: string, start = 0): AsyncGenerator<string[]> {
+  const file = createReadStream(path, { start });
+  const bytes = path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
+  let rest = '';
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    const lines = (rest + chunk.toString('latin1')).split(/(?<=\n)/);
+    rest = lines.at(-1)!.endsWith('\n') ? '' : lines.pop()!;
+    yield lines;
+  }
+  if (rest !== '') yield [rest];
 }

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keyTable } from '../model/keys.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { replaceByGzip, unlessMissing, withArchiveLock } from './compress-files.ts';
-import { readLines } from './file-lines.ts';
 import { tryLock } from './file-lock.ts';
 import { logNames, newFileRequest } from './file-names.ts';
+import { readLines } from './read-log.ts';
 import { oneLine, word } from './text.ts';
 
 const mostRounds = 5; // rounds over all files; more than one if other processes add lines meanwhile

@@ -48,7 +48,6 @@ export interface TokenRecord {
  */
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 
-/** True for a token that is valid only for pages. */
 export const isForPages = ({ kind }: Pick<TokenRecord, 'kind'>): boolean => kind === 'link' || kind === 'session';
 
 /** Why and since when a token is refused at `now`; null: it is valid. */

@@ -18,7 +18,6 @@ export interface AuthMethod {
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
-/** The method that the settings name. */
 export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
   return config.auth === 'dev' ? devMethod(store, config.openRegistration) : tokenMethod(store, now);
 }

@@ -40,7 +40,6 @@ export class Problem extends Error {
   }
 }
 
-/** 400: the request is invalid. */
 export function badRequest(detail: string): Problem {
   return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
 }

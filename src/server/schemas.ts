@@ -40,7 +40,6 @@ const metricFields = {
   is_return_aggregate: flagOrNull,
 };
 
-/** The schema of a body with these fields. */
 export function bodyOf(required: BodySchema['properties'], others: BodySchema['properties'] = {}): BodySchema {
   const needed = Object.keys(required);
   return { type: 'object', ...(needed.length > 0 && { required: needed }), properties: { ...required, ...others } };

@@ -75,7 +75,6 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
   }
 }
 
-/** Resolves with the port when a worker listens. */
 function listening(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     worker.once('listening', ({ port }) => resolve(port));

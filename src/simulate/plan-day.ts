@@ -64,7 +64,6 @@ export function planDay(options: DayOptions): DayPlan {
   return { day: options.day, zone: town.zone, origin: town.origin, from, to, steps: day.finish(to) };
 }
 
-/** The step of the day that contains `ts`. */
 export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
   let [low, high] = [0, plan.steps.length - 1];
   while (low < high) {

@@ -10,7 +10,6 @@ export const typedLetters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** Makes a random text of `length` characters, each one of `letters`. */
 export const randomText = (length: number, letters = allLetters): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../src/server/byte-budget.ts';
-import { searchedLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-token.ts';
-import { readBody, strangersLimit } from '../../src/server/read-body.ts';
+import { readBody, searchedLength, strangersLimit, tokenAtEnd, tokenAtStart } from '../../src/server/read-body.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const list = (length: number) => `[${`{"user":"inner","a":{"user":"x"}},`.repeat(Math.ceil(length / 34))}{}]`;

@@ -29,7 +29,7 @@ import {
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { listing } from '../output.ts';
-import { pipelineOptions } from '../pipeline-options.ts';
+import { pipelineOptions } from '../pipeline-runs.ts';
 
 const kinds = [
   'list',

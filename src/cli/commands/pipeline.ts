@@ -9,8 +9,13 @@ import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, outdatedText } from '../output.ts';
-import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { type PipelinePool, pipelinePool, runPipelineForParent } from '../pipeline-workers.ts';
+import {
+  type PipelinePool,
+  pipelineOptions,
+  pipelinePool,
+  releaseWhenStopped,
+  runPipelineForParent,
+} from '../pipeline-runs.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));

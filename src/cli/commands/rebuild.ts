@@ -21,8 +21,7 @@ import { allOrNone } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table, workTimeText } from '../output.ts';
-import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { type PipelinePool, pipelinePool } from '../pipeline-workers.ts';
+import { type PipelinePool, pipelineOptions, pipelinePool, releaseWhenStopped } from '../pipeline-runs.ts';
 import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
 interface Report extends RebuildSummary {

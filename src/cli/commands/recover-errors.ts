@@ -6,7 +6,7 @@ import { type DayAsked, DocumentedCommand, dayArgument, dayIn, type OptionsOf } 
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, errorKeyText, table } from '../output.ts';
-import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-runs.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
 
 interface UserRecovery extends RecoverReport {

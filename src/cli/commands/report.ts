@@ -95,7 +95,6 @@ async function report(context: CommandContext, options: Options): Promise<void> 
   await writeResult(context.output, file, text, counted(months.length, 'month'));
 }
 
-/** The rates of all months together. */
 async function reportExactly(
   context: CommandContext,
   { from, to, by, weights, pseudonyms, csv, study }: Options & { to: string },

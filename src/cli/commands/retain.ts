@@ -7,7 +7,7 @@ import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.
 import { ageArgument, DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, listing } from '../output.ts';
-import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-runs.ts';
 import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };

@@ -8,7 +8,7 @@ import { usageError } from '../../model/mobility-error.ts';
 import { packageVersion } from '../../util/program-version.ts';
 import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
-import { forkProgram, leaveSignalsToParent } from '../fork-program.ts';
+import { forkProgram, leaveSignalsToParent } from '../worker-pool.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('serve')

@@ -179,7 +179,6 @@ async function list(context: CommandContext): Promise<void> {
   context.output.note(counted(rows.length, 'study', 'studies'));
 }
 
-/** The members of a study, counted, and by subgroup. */
 async function membersOf(context: CommandContext, study: StudyRecord) {
   const people: Record<string, number> = Object.fromEntries(subgroupsOf(study).map((subgroup) => [subgroup, 0]));
   const count = noMembers();

@@ -118,7 +118,6 @@ async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The feed whose id begins with `start`. */
 function chooseFeed(feeds: readonly ListedFeed[], start: string): ListedFeed {
   const found = feeds.filter(({ id }) => id.startsWith(start));
   if (found.length === 1) return found[0]!;

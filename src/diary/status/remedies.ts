@@ -146,7 +146,6 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
 };
 
-/** Number of rejected entries of a person, for any reason. */
 export const countRejected = ({ set_aside }: Pick<PersonFigures, 'set_aside'>): number =>
   set_aside.reduce((sum, { count }) => sum + count, 0);
 

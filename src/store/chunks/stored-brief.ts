@@ -18,7 +18,6 @@ const sectionFields = [
   ...(['id', 'start_ts', 'end_ts', 'sensed_mode', 'duration', 'distance', 'source', 'estimated'] as const),
 ];
 
-/** The text of a link in brief. */
 export function briefText(link: BriefRecord): string {
   const { trip } = link;
   const sections = trip?.sections.map((section) => valuesOf(section, sectionFields)) ?? [];

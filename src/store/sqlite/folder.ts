@@ -75,7 +75,6 @@ export async function makeEmpty(path: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
 }
 
-/** Flushes a file to disk. */
 export async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');
   await handle.sync().finally(() => handle.close());
