@@ -183,6 +183,12 @@ it.each<[string, string, RequestInit, JsonObject[]]>([
     [{ ts, battery_level_pct: 85, battery_status: 2 }],
   ],
   [
+    'a position with its time under another name',
+    '/pub',
+    { headers: { ...json, ...basic }, body: '{"time":"2024-03-12T08:00:00Z","lat":38.57,"lon":-7.9,"acc":"12"}' },
+    [{ ...fix, accuracy: 12 }],
+  ],
+  [
     'OwnTracks, without a time',
     '/pub',
     { headers: { ...json, ...basic }, body: '{"_type":"location","lat":38.57,"lon":-7.9}' },

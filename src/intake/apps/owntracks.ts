@@ -64,7 +64,8 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
     );
   }
   if (skippedTypes.has(type)) return newMapped({ skipped: 1 });
-  const ts = timeFrom(message.tst ?? (type === 'location' ? arrived : undefined));
+  const { tst = message.timestamp ?? message.time } = message; // other names: of apps that fill in a template
+  const ts = timeFrom(tst ?? (type === 'location' ? arrived : undefined));
   if (ts === null)
     return rejected('format_no_time', `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`);
   if (!isPossibleTime(ts)) {
