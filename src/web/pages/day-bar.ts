@@ -1,8 +1,7 @@
 // The bar of a local day: stays are bands, trips are higher bars, unrecorded time is empty.
 import { localDateTime } from '../../model/time.ts';
 import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
-import { html } from './html.ts';
-import { Markup } from './markup.ts';
+import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 

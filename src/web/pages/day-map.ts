@@ -1,7 +1,7 @@
 // Draws a map of a day, without tiles from other servers. Projection: equirectangular at the middle latitude, north up.
 import { metresPerDegree } from '../../model/geo/distance.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
-import { html } from './html.ts';
+import { html } from './markup.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
 
 export interface MapPlace {

@@ -20,9 +20,8 @@ import {
   zoneOfDay,
 } from './day-items.ts';
 import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
-import { html } from './html.ts';
 import { icon } from './icons.ts';
-import { factList, Markup, type MarkupValue, markup } from './markup.ts';
+import { factList, html, Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 

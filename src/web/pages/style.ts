@@ -74,7 +74,6 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .map{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
 .base{opacity:.55}
 .ring{fill:none;stroke:var(--line)}.rt{font-size:11px}.rt,.pn{stroke:var(--paper);stroke-width:4;paint-order:stroke}
-.others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}
 .way{fill:none;stroke:var(--c);stroke-linejoin:round}.core,.case{fill:none;stroke:var(--paper);stroke-linejoin:round}.case{stroke-width:8}
 .stop{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.spot{fill:var(--paper);stroke:var(--ink);stroke-width:3}
 .pn{font-size:14px;font-weight:650}.north{fill:var(--ink)}.scale{fill:none;stroke:var(--ink);stroke-width:1.5}
