@@ -57,7 +57,9 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
     [words.version, version ?? '–'],
     [words.people, number(sum.people)],
-    ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
+    ...troubles
+      .filter((state) => states.has(state))
+      .map((state): [string, string] => [t.study.states[state](null), number(states.get(state)!)]),
     [words.waiting, number(sum.waiting)],
     [words.lag, sum.lag === 0 ? '–' : t.span(sum.lag)],
     [words.lastRun, ago(sum.lastRun)],
