@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
-import { findParts } from '../import/import-formats.ts';
-import { importParts } from '../import/import-source.ts';
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { writeTime } from '../intake/write-time.ts';
 import type { Correction } from '../model/correction.ts';
@@ -85,6 +83,9 @@ const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#i
 async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
   if (file === null) return toImports('none');
+  // Imported here, because the formats load the driver of MongoDB, 10 MB in each process.
+  const { findParts } = await import('../import/import-formats.ts');
+  const { importParts } = await import('../import/import-source.ts');
   const signal = AbortSignal.timeout(maxDuration);
   const folder = await mkdtemp(join(tmpdir(), 'mobility-upload-'));
   try {
