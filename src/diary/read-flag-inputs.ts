@@ -109,9 +109,15 @@ async function readPlainTimes(
 ): Promise<number[] | null> {
   const facts = await timeseries.facts(userId, query);
   if (!facts?.every((one) => hasSoundTimes(one) && one.source === facts[0]!.source)) return null;
+  // An array of doubles is filled and sorted several times as fast as a list.
+  const all = new Float64Array(facts.reduce((sum, { times }) => sum + times.length, 0));
+  let length = 0;
+  for (const { times } of facts) {
+    all.set(times, length);
+    length += times.length;
+  }
   const times: number[] = [];
-  // An array of doubles is sorted several times as fast as a list.
-  for (const ts of new Float64Array(facts.flatMap((one) => one.times)).sort()) if (ts !== times.at(-1)) times.push(ts);
+  for (const ts of all.sort()) if (ts !== times.at(-1)) times.push(ts);
   return times;
 }
 

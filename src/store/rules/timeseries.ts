@@ -1,7 +1,6 @@
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
-import { partsOf } from '../../util/parts-of.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import { splitFacts } from '../chunks/chunk-facts.ts';
 import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
@@ -85,28 +84,24 @@ async function* chunkParts(
   }
 }
 
+/** A month with the days beside it has about 70 chunks of locations. */
+const mostFactual = 512;
+
 /** See `Timeseries.facts`. */
 async function readFacts(
   rows: Rows,
   user: string,
   query: Parameters<Timeseries['facts']>[1],
 ): Promise<ChunkFacts[] | null> {
-  const found: ChunkFacts[] = [];
-  for await (const heads of headPages(rows, user, { ...query, limit: entriesAhead }, {})) {
-    for (const some of partsOf(heads, chunksAtOnce)) {
-      const key = { in: [...new Set(some.map((head) => head.key))] };
-      const where = { user, first: { in: [...new Set(some.map(({ first }) => first))] }, key };
-      for (const row of await rows.find(chunks, { where })) {
-        const facts = readColumn(chunks, row, 'entries', () => splitFacts(row.entries).facts());
-        if (facts === null) return null;
-        found.push(facts);
-      }
-    }
-  }
-  return found;
+  const { time, keys, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
+  const [low, high] = spanColumns[time];
+  const key = keys && { in: keys };
+  const where = { user, key, [low]: { gte: from - longest(time, from), lte: to }, [high]: { gte: from } };
+  const found = await rows.find(chunks, { where, order: [low], limit: mostFactual });
+  if (found.length === mostFactual) return null;
+  const facts = found.map((row) => readColumn(chunks, row, 'entries', () => splitFacts(row.entries).facts()));
+  return facts.every((one) => one !== null) ? facts : null;
 }
-
-const chunksAtOnce = 64;
 
 /** A statement reads at most this many heads of chunks. The first one for a page with few entries reads fewer. */
 const headsAtOnce = 200;
