@@ -26,7 +26,7 @@ const pageSize = 5000; // entries per read
 export interface LocationReader {
   timeseries: Pick<Timeseries, 'find'>;
   userId: string;
-  /** The key of the phone's locations, filtered or not. Other sources send unfiltered locations only. */
+  /** The key of the phone's locations, filtered or not. Of other sources also unfiltered ones are read. */
   key: string;
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
   onPing(ping: Ping): void;

@@ -136,6 +136,13 @@ describe('sources that overlap', () => {
     expect(Math.abs(distance(filled) / distance(alone) - 1)).toBeLessThan(0.05);
   });
 
+  it('an app that sends filtered and unfiltered locations is read in order', async () => {
+    const all = [...seenBy('owntracks'), nextMorning(seenBy('owntracks'))];
+    const mixed = structuredClone(all);
+    mixed.at(-1)!.metadata.key = keys.filteredLocation;
+    expect(shapeOf(await chainFrom(store, mixed))).toEqual(shapeOf(await chainFrom(store, all)));
+  });
+
   it('order of arrival, batches and runs in between do not matter', async () => {
     const holes = day.filter(({ data }) => Math.floor(Number(data.ts ?? 0) / 4000) % 3 !== 0);
     const all = [...holes, ...seenBy('owntracks'), ...seenBy('overland', 33)];

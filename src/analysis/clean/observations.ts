@@ -283,7 +283,6 @@ export type BySource = ReadonlyMap<string, readonly Location[]>;
  */
 export function chooseLocations(found: BySource): Location[] {
   const sources = [...found.keys()].sort(); // the result depends on the entries alone
-  if (sources.length === 1) return [...found.get(sources[0]!)!];
   let before: Location[] = []; // locations of all higher ranking sources, used or not
   const chosen: Location[] = [];
   for (const source of sources) {
