@@ -250,6 +250,8 @@ it('a draft is left out once a corrected trip reaches into it, and follows the l
   const times = async (from: number, to: number) => {
     const found: string[] = [];
     for await (const { id } of everyLinkAndDraft(store, 'ada', { from, to })) found.push(id);
+    const around = await correctedTrips(store).around('ada', { from, to });
+    expect(around.filter(({ kind }) => kind === 'draft').map(({ id }) => id)).toEqual(found);
     return found;
   };
   const { chain_ts } = draft;
