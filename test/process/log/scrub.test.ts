@@ -1,5 +1,5 @@
 // A person removed from log files: no byte of theirs stays, and no line of others changes.
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -188,6 +188,17 @@ it('waits for a process that compresses files, and removes the person from its r
   lock.release();
   expect(await scrubbing).toMatchObject({ files: 1, rewritten: 1, left: [] });
   expect(everything(dir)).not.toContain(ada.uuid);
+});
+
+it('asks the process that writes a log for a new file, which is as private as the log', async () => {
+  const dir = tempFolder();
+  writeFileSync(join(dir, 'server-2026-03-13.log'), '');
+  writeFileSync(join(dir, 'pipeline-2026-03-13.log'), '');
+  const lock = tryLock(dir, 'server')!;
+  await scrubLogs(dir, [ada]);
+  lock.release();
+  const [request, ...others] = readdirSync(dir).filter((name) => name.endsWith('.new'));
+  expect([request, statSync(join(dir, request!)).mode & 0o777, others]).toEqual(['.server.new', 0o600, []]);
 });
 
 it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
