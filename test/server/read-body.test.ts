@@ -70,7 +70,7 @@ describe('bytes of a body', () => {
     expect(await statusOf(readBody(body([large]), 1e6, big(), false))).toBe(403);
   });
 
-  it('a token at the start is checked once, for any number of pieces', async () => {
+  it('a token is checked once, at the start for any number of pieces, or at the end', async () => {
     const admitted: string[] = [];
     const admit = async (token: string): Promise<void> => void admitted.push(token);
     const pieces = ['{"user":"ada","x":"', ...Array<string>(3).fill('x'.repeat(200_000)), '"}'].map((one) =>
@@ -78,6 +78,10 @@ describe('bytes of a body', () => {
     );
     const rules = { limit: 1e6, share: known(), tokenField: 'user', isKnown: () => false, admit };
     expect([await statusOf(read(body(pieces), rules)), admitted]).toEqual([403, ['ada']]);
+    const atEnd = ['{"x":"', 'x'.repeat(200_000), '","user":"eve"}'].map((one) => Buffer.from(one));
+    for (const tokenField of ['user', null])
+      expect(await statusOf(read(body(atEnd), { ...rules, tokenField }))).toBe(tokenField === null ? 403 : 200);
+    expect(admitted).toEqual(['ada', 'eve']);
   });
 
   it('broken gzip and broken connections are refused with 400', async () => {
