@@ -3,6 +3,7 @@ import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
+import type { SourceProblem } from './source-error.ts';
 
 export interface SourcePerson {
   uuid: string;
@@ -33,7 +34,7 @@ export type Found =
   /** A part that cannot be read, or an entry whose owner is unknown. Value: the reason. */
   | { unread: string }
   /** A doubt about the whole source, for the user of the command. */
-  | { warning: string };
+  | { warning: string; kind: SourceProblem };
 
 /** How to read files that do not state zone or columns. */
 export interface FileReading {

@@ -85,7 +85,7 @@ export async function findParts(
       `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source, found, reading)}; ` +
       'see docs/import.md, or name the format with --format';
     if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
-    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources are still read
+    found.parts.push(brokenPart(source, new SourceBroken(text, 'format'))); // the other sources are still read
   }
   return found;
 }
@@ -146,7 +146,7 @@ async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, se
   try {
     const place = await archive;
     const { files, rejected } = await zipEntries(place);
-    for (const reason of rejected) search.found.parts.push(brokenPart(path, new SourceBroken(reason)));
+    for (const reason of rejected) search.found.parts.push(brokenPart(path, new SourceBroken(reason, 'packing')));
     for (const entry of files) {
       search.onBytes();
       if (isHidden(entry.fileName)) continue;

@@ -10,7 +10,7 @@ import { hasEntry } from '../store/paging.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
-import { SourceBroken } from './source-error.ts';
+import { SourceBroken, type SourceProblem } from './source-error.ts';
 
 /** Counts of entries, errors and unreadable parts of sources. `read` is the sum of the other counts. */
 export interface ImportCounts {
@@ -33,6 +33,8 @@ export interface PartReport extends ImportCounts {
   format: string;
   /** The first problems of the source, up to `maxProblems`. A further text says that there are more. */
   problems: string[];
+  /** The kinds of all problems, each once. */
+  problem_kinds: SourceProblem[];
 }
 
 /** The result of an import. */
@@ -114,9 +116,10 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
 }
 
 async function importPart(part: Part, people: People, options: ImportOptions): Promise<PartReport> {
-  const report: PartReport = { source: part.name, format: part.format, ...noCounts(), problems: [] };
-  const problem = (text: string): void => {
+  const report: PartReport = { source: part.name, format: part.format, ...noCounts(), problems: [], problem_kinds: [] };
+  const problem = (kind: SourceProblem, text: string): void => {
     if (options.signal?.aborted) return; // the part was not read to its end
+    if (!report.problem_kinds.includes(kind)) report.problem_kinds.push(kind);
     if (report.problems.length < maxProblems) report.problems.push(text);
     else if (report.problems.length === maxProblems) report.problems.push('and further problems');
   };
@@ -140,13 +143,13 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
       if ('unread' in found) {
         report.read += 1;
         report.set_aside += 1;
-        problem(found.unread);
+        problem('points', found.unread);
       } else if ('skipped' in found) {
         report.read += 1;
         report.left_behind += 1;
         skipped ??= found.skipped;
       } else if ('warning' in found) {
-        problem(found.warning);
+        problem(found.kind, found.warning);
       } else {
         const { owner } = found;
         const recipient = await people.find(owner, part);
@@ -155,6 +158,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
           throw new SourceBroken(
             `expected entries of one person, ${options.whom.name}, found a second UUID: ` +
               'leave out --user to import each person as a user of their own',
+            'people',
           );
         }
         if (recipient !== null) await people.take(recipient, found, report);
@@ -168,12 +172,13 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
     const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
     // A failure of a reader ends only its part. A failure of the store ends the import.
     if (!isOfPart && isMobilityError(error)) throw error;
-    problem(isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`);
+    const text = isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`;
+    problem(error instanceof SourceBroken ? error.kind : 'other', text);
   }
   await people.flush(report);
   if (report.stored + report.known + report.doubled === 0 && part.names === 'none' && report.problems.length === 0) {
     const others = skipped === undefined ? 'none' : `only data that are not imported: ${skipped}`;
-    problem(`expected recorded points, found ${others}`);
+    problem('empty', `expected recorded points, found ${others}`);
   }
   show();
   return report;

@@ -1,9 +1,25 @@
 import { MobilityError } from '../model/mobility-error.ts';
 
+/** The kinds of problems of sources, for texts in other languages than the messages. */
+export type SourceProblem =
+  | 'damaged' // or incomplete
+  | 'format' // not known
+  | 'large'
+  | 'packing' // an archive with a password, unusual compression or unusual names
+  | 'people' // several in a source of one person
+  | 'points' // records that cannot be read, such as points without time or place
+  | 'empty' // no recorded points
+  | 'zone' // times without one
+  | 'speeds' // in another unit
+  | 'other'; // for example a failure of the program
+
 /** Thrown by readers. What they yielded before is valid. The message says what was expected and where. */
 export class SourceBroken extends MobilityError {
-  constructor(message: string, options?: { cause?: unknown }) {
+  readonly kind: SourceProblem;
+
+  constructor(message: string, kind: SourceProblem = 'damaged', options?: { cause?: unknown }) {
     super('MOBILITY_SOURCE', message, options);
     this.name = 'SourceBroken';
+    this.kind = kind;
   }
 }

@@ -94,7 +94,7 @@ async function sourceFile(
       const { code = '' } = error as NodeJS.ErrnoException;
       const reason = code.startsWith('Z_') ? 'it is damaged or truncated' : (reasons[code] ?? errorText(error));
       const text = `cannot be read to its end (${reason}); everything before that point was read`;
-      throw new SourceBroken(text, { cause: error });
+      throw new SourceBroken(text, 'damaged', { cause: error });
     }
   };
   const head = isGzip || encoding !== null ? await headOf(bytes()) : first;

@@ -36,7 +36,7 @@ export class Spool {
     const start = this.#size;
     for await (const chunk of chunks) {
       if (this.#size + chunk.length > this.#most)
-        throw new SourceBroken(`expected archives that unpack to at most ${this.#most} bytes, found more`);
+        throw new SourceBroken(`expected archives that unpack to at most ${this.#most} bytes, found more`, 'large');
       for (let at = 0; at < chunk.length; ) at += writeSync(this.#file, chunk, at, chunk.length - at, this.#size + at);
       this.#size += chunk.length;
     }

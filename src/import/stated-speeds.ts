@@ -46,5 +46,5 @@ export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerat
   if (unit === undefined) return;
   const larger = `values ${middle.toFixed(1)} times as large as distance over time, probably ${unit.name}`;
   const todo = `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`;
-  yield { warning: `expected speeds in m/s, found ${larger}: ${todo}` };
+  yield { warning: `expected speeds in m/s, found ${larger}: ${todo}`, kind: 'speeds' };
 }

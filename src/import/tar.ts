@@ -22,13 +22,14 @@ export async function* tarEntries(
   try {
     for await (const { header, body } of entries) {
       count += 1;
-      if (count > maxEntries) throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found more`);
+      if (count > maxEntries)
+        throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found more`, 'large');
       if (header.type === 'file') yield { name: header.name, bytes: body };
       if (!body.locked) await body.cancel();
     }
   } catch (error) {
     if (error instanceof SourceBroken) throw error;
-    throw new SourceBroken('expected a tar archive, found a damaged or incomplete one', { cause: error });
+    throw new SourceBroken('expected a tar archive, found a damaged or incomplete one', 'damaged', { cause: error });
   }
 }
 
@@ -37,7 +38,10 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   for await (const chunk of chunks) {
     length += chunk.length;
     if (length > uncheckedBytes && length > size * maxRatio)
-      throw new SourceBroken(`expected an archive that unpacks to at most ${maxRatio} times its size, found more`);
+      throw new SourceBroken(
+        `expected an archive that unpacks to at most ${maxRatio} times its size, found more`,
+        'large',
+      );
     yield chunk;
   }
 }

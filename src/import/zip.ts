@@ -38,14 +38,17 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
   const zip = await openZip(place);
   try {
     if (zip.entryCount > maxEntries)
-      throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found ${zip.entryCount}`);
+      throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found ${zip.entryCount}`, 'large');
     const files: Entry[] = [];
     const rejected: string[] = [];
     let [packed, size, directory] = [0, 0, 0];
     for await (const entry of zip.eachEntry()) {
       directory += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength + 46;
       if (directory > maxDirectoryBytes)
-        throw new SourceBroken(`expected a directory of at most ${maxDirectoryBytes} bytes in the archive, found more`);
+        throw new SourceBroken(
+          `expected a directory of at most ${maxDirectoryBytes} bytes in the archive, found more`,
+          'large',
+        );
       checkMethod(entry);
       packed += entry.compressedSize;
       size += entry.uncompressedSize;
@@ -56,7 +59,10 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
     }
     if (packed > zip.fileSize) throw new SourceBroken('expected separate files in the archive, found overlapping ones');
     if (size > maxUnpackedBytes)
-      throw new SourceBroken(`expected an archive of at most ${maxUnpackedBytes} bytes unpacked, found ${size}`);
+      throw new SourceBroken(
+        `expected an archive of at most ${maxUnpackedBytes} bytes unpacked, found ${size}`,
+        'large',
+      );
     return { files, rejected };
   } catch (error) {
     throw asBroken(error);
@@ -86,6 +92,7 @@ export async function* zipBytes(
       if (length > size || (length > uncheckedBytes && length > packed * maxRatio))
         throw new SourceBroken(
           `expected a file of ${size} bytes that unpacks to at most ${maxRatio} times its packed size, found more`,
+          'large',
         );
       sum = crc32(chunk, sum);
       yield chunk;
@@ -99,7 +106,7 @@ export async function* zipBytes(
 }
 
 const damaged = (cause?: unknown): SourceBroken =>
-  new SourceBroken('expected a ZIP archive, found a damaged or incomplete one: get it again', { cause });
+  new SourceBroken('expected a ZIP archive, found a damaged or incomplete one: get it again', 'damaged', { cause });
 
 /** Converts errors of the ZIP library. Errors of the file system stay unchanged. */
 const asBroken = (error: unknown): unknown =>
@@ -174,7 +181,7 @@ class WindowReader extends RandomAccessReader {
 
 function checkMethod(entry: Entry): void {
   if (entry.isEncrypted())
-    throw new SourceBroken('expected files without a password, found an encrypted one: unpack it first');
+    throw new SourceBroken('expected files without a password, found an encrypted one: unpack it first', 'packing');
   if (!entry.canDecodeFileData())
-    throw new SourceBroken(`expected files packed by Deflate, found method ${entry.compressionMethod}`);
+    throw new SourceBroken(`expected files packed by Deflate, found method ${entry.compressionMethod}`, 'packing');
 }

@@ -112,12 +112,13 @@ it('each kind of thing is counted, and problems are named up to five', async () 
     { owner: null, unusable },
     { skipped: 'trips' },
     { unread: 'line 1' },
-    ...list(4, (i): Found => ({ warning: `doubt ${i}` })),
+    ...list(4, (i): Found => ({ warning: `doubt ${i}`, kind: 'speeds' })),
   ]);
   expect(problems).toEqual(['line 1', 'doubt 0', 'doubt 1', 'doubt 2', 'doubt 3']);
+  expect(report.parts[0]!.problem_kinds).toEqual(['points', 'speeds']);
   expect(report).toMatchObject({ read: 7, stored: 2, known: 0, doubled: 1, set_aside: 3, left_behind: 1 });
   expect(report.users).toEqual([expect.objectContaining({ uuid: ada.uuid, registered: false, read: 5, stored: 2 })]);
-  const many = await imported(list(7, (i): Found => ({ warning: `doubt ${i}` })));
+  const many = await imported(list(7, (i): Found => ({ warning: `doubt ${i}`, kind: 'speeds' })));
   expect(many.problems).toEqual([...list(5, (i) => `doubt ${i}`), 'and further problems']);
 });
 
@@ -178,13 +179,13 @@ it('a reader that fails ends its part only, and errors of the store end the impo
     });
   const problemsOf = async (error: Error) => {
     const { parts, stored } = await run(error);
-    return [stored, parts.map(({ problems }) => problems)];
+    return [stored, parts.map(({ problems, problem_kinds }) => [...problem_kinds, ...problems])];
   };
-  expect(await problemsOf(new SourceBroken('cut off'))).toEqual([2, [['cut off'], []]]);
-  expect(await problemsOf(new MobilityError('MOBILITY_USER_EXISTS', 'taken'))).toEqual([2, [['taken'], []]]);
+  expect(await problemsOf(new SourceBroken('cut off'))).toEqual([2, [['damaged', 'cut off'], []]]);
+  expect(await problemsOf(new MobilityError('MOBILITY_USER_EXISTS', 'taken'))).toEqual([2, [['other', 'taken'], []]]);
   expect(await problemsOf(new TypeError('x is no function'))).toEqual([
     2,
-    [['the program failed on this source: x is no function'], []],
+    [['other', 'the program failed on this source: x is no function'], []],
   ]);
   await expect(run(new MobilityError('MOBILITY_STORE_FULL', 'full'))).rejects.toThrow('full');
 });

@@ -65,7 +65,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   } catch (error) {
     if (error instanceof MobilityError) throw error;
     const message = `expected to read the whole database, found an error: ${errorText(error)}; everything before it was read`;
-    throw new SourceBroken(message, { cause: error });
+    throw new SourceBroken(message, 'other', { cause: error });
   } finally {
     await client.close();
   }

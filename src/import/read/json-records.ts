@@ -49,7 +49,7 @@ export async function* jsonRecords(
     else if (member !== null) {
       length += member.length + text.length;
       if (length > maxElementBytes)
-        throw new SourceBroken(`expected an object of at most ${maxElementBytes} bytes, found a longer one`);
+        throw new SourceBroken(`expected an object of at most ${maxElementBytes} bytes, found a longer one`, 'large');
       single[member] = jsonIn(text) ?? null;
     }
   }

@@ -37,7 +37,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
   if (place === null) {
     const expected = `column names for time, latitude and longitude in one of the first ${headerLines} lines`;
     const todo = 'name the columns, such as --columns time=when,lat=north,lon=east';
-    throw new SourceBroken(`expected ${expected}, found no such line: ${todo}`);
+    throw new SourceBroken(`expected ${expected}, found no such line: ${todo}`, 'format');
   }
   let header: string[] | null = null;
   let fields: Fields = {};

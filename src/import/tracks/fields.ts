@@ -204,6 +204,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
     throw new SourceBroken(
       `expected locations of one person, found a second person in ${JSON.stringify(column?.name)} at ${where}: ` +
         'split the file by person, and import each part with its own --user',
+      'people',
     );
   };
 }
@@ -221,6 +222,7 @@ export class ZoneMissing extends SourceBroken {
     super(
       'expected times with an offset from UTC, such as 2024-03-12T08:00:00+01:00, found times without one: ' +
         'name their zone, such as --zone Europe/Berlin or --zone UTC',
+      'zone',
     );
   }
 }

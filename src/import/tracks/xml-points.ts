@@ -30,7 +30,7 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   if (trkpt) return;
   const route = rtept ? `the points of a route only (${rtept}): a plan` : 'none';
   const found = wpt ? `waypoints only (${wpt}): places that were saved` : route;
-  yield { warning: `expected points of a track, found ${found}` };
+  yield { warning: `expected points of a track, found ${found}`, kind: 'empty' };
 }
 
 async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
