@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
+import type { ImportReport } from '../import/import-source.ts';
+import type { SourceProblem } from '../import/source-error.ts';
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { writeTime } from '../intake/write-time.ts';
+import { line } from '../log/messages.ts';
 import type { Correction } from '../model/correction.ts';
 import { dataTime } from '../model/entry.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
@@ -28,8 +31,15 @@ const maxDuration = 300_000;
 
 const mostSpooled = 1024 ** 3; // bytes that a file may unpack to the temporary folder; years of history have less
 const partLength = 50; // entries per transaction: few, so that puts of phones wait only briefly
-const mostProblems = 5; // of an import that its profile keeps
-const mostProblemLength = 500; // characters
+const mostNameLength = 100; // characters of the name of a file
+const mostLogged = 20; // problems of an import; an archive may have 100,000 damaged files
+
+/** A problem of the file `name` and of `others` more files. */
+interface KeptProblem extends JsonObject {
+  kind: SourceProblem;
+  name: string;
+  others: number;
+}
 
 /** `id`: the token id of its entries. */
 interface KeptImport extends JsonObject {
@@ -41,13 +51,19 @@ interface KeptImport extends JsonObject {
   rejected: number;
   from_ts: number;
   to_ts: number;
-  /** In English. */
-  problems?: string[];
+  /** Earlier builds kept English texts. */
+  problems?: (KeptProblem | string)[];
 }
 
 async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   const list = (await store.profiles.get(user.uuid))?.imports;
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
+}
+
+/** One of each kind. Texts of earlier builds are one problem of unknown kind. */
+function problemsOf({ name, problems = [] }: KeptImport): KeptProblem[] {
+  const known = problems.filter(isJsonObject) as KeptProblem[];
+  return known.length < problems.length ? [{ kind: 'other', name, others: 0 }] : known;
 }
 
 /** The correction that ignores the entries of an import; undefined if there is none or it was undone. */
@@ -67,12 +83,15 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
     const facts = words.report(t.number(one.stored), t.number(one.known), t.number(one.rejected));
     const range = one.stored > 0 && ` ${words.range(t.date(one.from_ts, zone), t.date(one.to_ts, zone))}`;
     const button = formButton(call, '/me/import/undo', isIgnored ? words.use : words.undo, { id: one.id });
-    const problems = (one.problems ?? []).map((problem) => markup`<br><span lang="en">${problem}</span>`);
+    const problems = problemsOf(one).map(({ kind, name, others }) => {
+      const text = ownValue<string>(words.problems, kind) ?? words.problems.other;
+      return markup`<br>${words.problemOf(name, others, text)}`;
+    });
     rows.push(
       markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}${problems}</span>${one.stored > 0 && button}</li>`,
     );
   }
-  const failed = ownValue<string>(words.failed, query.done);
+  const failed = ownValue<string>({ ...words.failed, ...words.problems }, query.done);
   const done = failed === undefined ? banner(query.done === 'import' ? words.done : undefined) : banner(failed, 'bad');
   const content = markup`<label><span>${words.file}</span><input type="file" name="file" required></label><button>${words.go}</button>`;
   return markup`<section id="import">${done}<h2>${words.title}</h2><p>${words.lead}</p>${formOf(call, '/me/import', {}, content, true)}${rows.length > 0 && markup`<ul>${rows}</ul>`}</section>`;
@@ -91,7 +110,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
   try {
     const name = basename(file.name.replaceAll('\\', '/'))
       .replaceAll(/[^\p{L}\p{N}._ -]/gu, '_')
-      .slice(-100);
+      .slice(-mostNameLength);
     const path = join(folder, /^\.*$/.test(name) ? 'file' : name);
     await writeFile(path, file.bytes, { mode: 0o600 });
     const { parts } = await findParts([path], undefined, {}, { signal, mostSpooled });
@@ -101,7 +120,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       store,
       now: () => now,
       log,
-      whom: { name: user.user_email, user },
+      whom: { name: user.uuid, user },
       entriesOnly: true,
       signal,
       put: async (taken, receipts) => {
@@ -130,10 +149,9 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     });
     const { stored, known, doubled, set_aside, interrupted } = report;
     const range = stored > 0 ? times : { from_ts: now, to_ts: now };
-    const problems = report.parts
-      .flatMap((part) => part.problems.map((problem) => `${part.source}: ${problem}`))
-      .slice(0, mostProblems)
-      .map((text) => text.replaceAll(folder + sep, '').slice(0, mostProblemLength));
+    const problems = problemsIn(report, folder);
+    for (const text of report.parts.flatMap((part) => part.problems).slice(0, mostLogged))
+      log.write('WARNING', line.aboutUser(user.uuid, `problem of an imported file: ${text}`));
     const counts = { stored, known: known + doubled, rejected: set_aside };
     const one: KeptImport = { id, name, ts: now, ...counts, ...range, ...(problems.length > 0 && { problems }) };
     await store.profiles.merge(user.uuid, { imports: [...(await readImports(call)), one].slice(-mostKept) });
@@ -141,10 +159,21 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
   } catch (error) {
     if (error === signal.reason) return toImports('long');
     if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;
-    return toImports('unknown');
+    return toImports('format');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function problemsIn({ parts }: ImportReport, folder: string): KeptProblem[] {
+  const kept = new Map<SourceProblem, KeptProblem>();
+  for (const { source, problem_kinds } of parts)
+    for (const kind of problem_kinds) {
+      const known = kept.get(kind);
+      if (known !== undefined) known.others += 1;
+      else kept.set(kind, { kind, name: source.replace(folder + sep, '').slice(-mostNameLength), others: 0 });
+    }
+  return [...kept.values()];
 }
 
 /** Ignores the entries of an import, or uses them again. */

@@ -1,10 +1,12 @@
 // One's own history over HTTP: a file is imported, reported, ignored and used again.
-import { buffer } from 'node:stream/consumers';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
-import { zipStream } from '../../src/export/zip-stream.ts';
+import { silentLog } from '../../src/log/log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
+import { languages, type Texts } from '../../src/web/pages/texts/texts.ts';
 import { until } from '../support/until.ts';
+import { zip } from '../support/zip.ts';
 import { openPages, type Pages } from './kit.ts';
 
 let now = 1_720_000_000;
@@ -59,7 +61,8 @@ it('imports a file, excludes its entries, and includes them again', async () => 
 
 it('reports the problem of a file, and reads no file of a form of another site', async () => {
   const before = await pages.store.counts(user);
-  expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=unknown#import');
+  expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=format#import');
+  expect(await text('/me/data?done=format&lang=de')).toContain(languages.de!.imports.problems.format);
   expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
   const foreign = await pages.send(
     '/me/data',
@@ -71,21 +74,76 @@ it('reports the problem of a file, and reads no file of a form of another site',
   expect(await pages.store.counts(user)).toEqual(before);
 });
 
-it('shows the problems of a damaged archive and of a file of several people', async () => {
-  const rows = ['ada', 'ada', 'bob'].map((person, i) => `${person},2024-06-0${i + 1}T08:00:00Z,38.57,-7.9`);
-  const people = ['user_id,time,lat,lon', ...rows].join('\n');
-  const zip = await buffer(zipStream((file) => file('a.gpx', async (writer) => writer.write(gpx()))));
-  for (const [content, file, reason] of [
-    [zip.subarray(0, -30), 'half.zip', 'half.zip: expected a ZIP archive, found a damaged'],
-    [people, 'people.csv', 'people.csv: expected locations of one person, found a second person in "user_id"'],
-  ] as const) {
-    const to = where(await upload(new File([content], file)))[1]!;
-    expect(to).toBe('/me/data?done=problem#import');
-    const page = (await text(to)).replaceAll('&#34;', '"');
-    expect(page).toContain('The import found problems in this file.');
-    expect(page).toContain(`<span lang="en">${reason}`);
-    expect(page).not.toContain('The file was read.');
-  }
+const packed = (name: string, content: string, says = {}): Buffer => zip({ name, content: Buffer.from(content), says });
+const rowsOf = (...rows: string[]): string => ['time,lat,lon,speed,user_id', ...rows].join('\n');
+const day = '2024-06-01';
+const ofUuid = (last: number): string => {
+  const metadata = { key: 'own/a', write_ts: now - last };
+  return JSON.stringify({ user_id: `6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c1${last}`, metadata, data: {} });
+};
+/** 10 metres a second north, at a speed of 36. */
+const fast = Array.from({ length: 50 }, (_, i) => `${now - 900 + i},${38 + i * 9e-5},-7.9,36`);
+const timeline = {
+  semanticSegments: [{ startTime: `${day}T08:00:00Z`, endTime: `${day}T09:00:00Z`, timelinePath: [] }],
+  first: 'x'.repeat(600_000),
+  second: 'x'.repeat(600_000),
+};
+
+it.each<[kind: keyof Texts['imports']['problems'], name: string, content: string | Buffer, shown?: string]>([
+  ['damaged', 'half.zip', packed('a.gpx', gpx()).subarray(0, -30)],
+  ['damaged', 'half.gpx', '<gpx><trk>'],
+  ['damaged', 'sum.zip', packed('a.gpx', gpx(), { crc: 1 }), 'sum.zip/a.gpx'],
+  ['large', 'Timeline.json', JSON.stringify(timeline)],
+  ['packing', 'secret.zip', packed('a.gpx', gpx(), { flags: 1 })],
+  ['packing', 'other.zip', packed('a.gpx', gpx(), { method: 12 })],
+  ['packing', 'names.zip', packed('../a.gpx', gpx())],
+  ['people', 'people.csv', rowsOf(`${day}T08:00:00Z,38.57,-7.9,,ada`, `${day}T08:01:00Z,38.57,-7.9,,bob`)],
+  ['people', 'people.jsonl', `${ofUuid(1)}\n${ofUuid(2)}`],
+  ['points', 'points.csv', rowsOf(`${day}T08:00:00Z,38.57,-7.9,,`, 'never,38.57,-7.9,,', `${day}T08:00:00Z,,,,`)],
+  ['empty', 'plan.gpx', '<gpx><wpt lat="38.5" lon="-7.9"/></gpx>'],
+  ['zone', 'clock.csv', rowsOf(`${day} 08:00:00,38.57,-7.9,,`)],
+  ['speeds', 'fast.csv', rowsOf(...fast)],
+])(
+  'names the problem %s of %s in the language of the reader, and logs the message',
+  async (kind, name, content, shown = name) => {
+    const log = vi.spyOn(silentLog, 'write');
+    expect(where(await upload(new File([content], name)))[1]).toBe('/me/data?done=problem#import');
+    const logged = log.mock.calls.map((call) => call.join(' '));
+    log.mockRestore();
+    expect(logged).toContainEqual(expect.stringContaining(`WARNING UUID ${user}: problem of an imported file: `));
+    expect(logged.join()).not.toContain('@example.org');
+    for (const [language, { imports }] of Object.entries(languages)) {
+      const page = await text(`/me/data?done=problem&lang=${language}`);
+      expect(problemsIn(page)).toEqual([imports.problemOf(shown, 0, imports.problems[kind])]);
+      expect([page.includes(imports.failed.problem), page.includes(imports.done)]).toEqual([true, false]);
+    }
+  },
+);
+
+/** The problems that a page shows of the last import. */
+const problemsIn = (page: string): string[] =>
+  /id="import">.*?<li class="stated"><span>(.*?)<\/span>/s.exec(page)![1]!.split('<br>').slice(1);
+
+it('shows each kind of problem once for an archive with many files', async () => {
+  const file = (name: string, content: string) => ({ name, content: Buffer.from(content) });
+  const files = [file('a.gpx', '<gpx><trk>'), file('b.gpx', gpx()), file('c.gpx', '<gpx>'), file('d.gpx', '<gpx/>')];
+  await upload(new File([zip(...files)], 'all.zip'));
+  expect(problemsIn(await text('/me/data?lang=de'))).toEqual([
+    expect.stringMatching(/^all.zip\/a.gpx und 1 weitere Datei: Beschädigt oder unvollständig; .* Kopie hinzu\.$/),
+    expect.stringMatching(/^all.zip\/d.gpx: Keine aufgezeichneten Punkte\. .* aufgezeichnet haben\.$/),
+  ]);
+});
+
+it('shows an import that an earlier build stored with English texts', async () => {
+  const { imports } = (await pages.store.profiles.get(user))!;
+  const one = { ...(imports as JsonObject[]).at(-1), name: 'old.zip', problems: ['old.zip: cut off', 'and further'] };
+  await pages.store.profiles.merge(user, { imports: [one] });
+  const page = await text('/me/data?lang=de');
+  expect(problemsIn(page)).toEqual([
+    languages.de!.imports.problemOf('old.zip', 0, languages.de!.imports.problems.other),
+  ]);
+  expect(page).not.toContain('cut off');
+  await pages.store.profiles.merge(user, { imports: imports! });
 });
 
 it('lets others import while a slow sender sends a file', async () => {

@@ -380,10 +380,31 @@ export const de: Texts = {
     isIgnored: 'Wird nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
     failed: {
       busy: 'Gerade fügen andere ihre Dateien hinzu. Versuchen Sie es in einigen Minuten noch einmal.',
-      unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
       none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
       problem: 'Der Import hat Probleme in dieser Datei gefunden. Die Liste unten nennt sie.',
       long: 'Die Datei dauert zu lange. Ein Teil wurde gelesen: Fügen Sie sie noch einmal hinzu, um den nächsten Teil zu lesen.',
+    },
+    problemOf: (file, others, problem) =>
+      `${file}${others > 0 ? ` und ${count(others, { one: 'weitere Datei', other: 'weitere Dateien' })}` : ''}: ${problem}`,
+    problems: {
+      damaged:
+        'Beschädigt oder unvollständig; höchstens der Anfang wurde gelesen. Laden Sie die Daten noch einmal herunter oder exportieren Sie sie neu, und fügen Sie die neue Kopie hinzu.',
+      format:
+        'Kein Format, das der Server kennt. Es wurde nichts hinzugefügt. Speichern Sie Ihre Aufzeichnungen als GPX, GeoJSON oder CSV mit einer Zeit für jeden Punkt, und fügen Sie diese Datei hinzu.',
+      large:
+        'Zu groß für einen Import. Verteilen Sie den Inhalt auf kleinere Dateien, und fügen Sie diese nacheinander hinzu.',
+      packing:
+        'Mit einem Passwort geschützt oder so gepackt, dass der Server den Inhalt nicht lesen kann. Entpacken Sie das Archiv, und fügen Sie die Dateien einzeln oder als gewöhnliches ZIP ohne Passwort hinzu.',
+      people:
+        'Daten mehrerer Personen; gelesen wurde nur bis zur zweiten Person. Sind die hinzugefügten Aufzeichnungen nicht Ihre eigenen, wählen Sie „Nicht berücksichtigen“. Fügen Sie dann eine Datei hinzu, die nur Ihre Daten enthält.',
+      points:
+        'Einige Aufzeichnungen wurden ausgelassen, weil Zeit oder Ort fehlen oder nicht lesbar sind. Fehlt viel, exportieren Sie die Daten noch einmal, zum Beispiel als GPX.',
+      empty:
+        'Keine aufgezeichneten Punkte. Gespeicherte Orte und geplante Routen werden nicht importiert. Wählen Sie eine Datei mit einer Strecke, die Sie aufgezeichnet haben.',
+      zone: 'Bei den Zeiten fehlt die Zeitzone. Exportieren Sie die Daten mit Zeiten in UTC, zum Beispiel als GPX, und fügen Sie diese Datei hinzu.',
+      speeds:
+        'Die Geschwindigkeiten sind vermutlich nicht in Metern pro Sekunde angegeben; manche Verkehrsmittel können deshalb falsch sein. Berichtigen Sie sie in Ihren Tagen, oder wählen Sie „Nicht berücksichtigen“.',
+      other: 'Es konnte nicht alles gelesen werden. Wenn Aufzeichnungen fehlen, fragen Sie das Studienteam.',
     },
   },
 

@@ -5,6 +5,7 @@ import type { BoundaryRule } from '../../../analysis/trips/trip-bounds.ts';
 import type { Flag } from '../../../diary/flags.ts';
 import type { UnobservedReason } from '../../../diary/observed-time.ts';
 import type { Dimension } from '../../../figures/tally.ts';
+import type { SourceProblem } from '../../../import/source-error.ts';
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import { localeFormats } from './locale.ts';
 
@@ -385,11 +386,31 @@ export const en = {
     isIgnored: 'Ignored; your days change within some minutes.',
     failed: {
       busy: 'Other people add their files now. Try again in some minutes.',
-      unknown: 'This file is in no format that the server knows. Nothing was added.',
       none: 'Choose a file first. Nothing was added.',
       problem: 'The import found problems in this file. The list below names them.',
       long: 'The file takes too long. A part of it was read: add it again to read the next part.',
     },
+    problemOf: (file: string, others: number, problem: string): string =>
+      `${file}${others > 0 ? ` and ${count(others, { one: 'more file', other: 'more files' })}` : ''}: ${problem}`,
+    problems: {
+      damaged:
+        'Damaged or incomplete, so at most its beginning was read. Download or export it again, and add the new copy.',
+      format:
+        'No format that the server knows. Nothing was added. Save your history as GPX, GeoJSON or CSV with a time for each point, and add that file.',
+      large: 'Too large for one import. Split it into smaller files, and add them one after the other.',
+      packing:
+        'Protected by a password, or packed in a way that the server cannot read. Unpack it, and add the files one by one or in a normal ZIP without a password.',
+      people:
+        'Data of several people; reading stopped at the second person. If the records added are not yours, choose “Ignore what it brought”. Then add a file that has only your data.',
+      points:
+        'Some records were left out, because their time or place is missing or cannot be read. If much is missing, export your data again, for example as GPX.',
+      empty:
+        'No recorded points. Saved places and planned routes are not imported. Choose a file with a track that you recorded.',
+      zone: 'The times do not name their time zone. Export your data with times in UTC, for example as GPX, and add that file.',
+      speeds:
+        'The speeds are probably not in metres per second, so some means of transport may be wrong. Correct them in your days, or choose “Ignore what it brought”.',
+      other: 'Not everything could be read. If records are missing, ask the people of the study.',
+    } satisfies Record<SourceProblem, string>,
   },
 
   // ---------------------------------------------------------------- figures

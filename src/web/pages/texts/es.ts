@@ -382,10 +382,31 @@ export const es: Texts = {
     isIgnored: 'Ignorado; sus días cambiarán dentro de unos minutos.',
     failed: {
       busy: 'Otras personas están añadiendo sus archivos. Inténtelo de nuevo en unos minutos.',
-      unknown: 'Este archivo no tiene ningún formato que el servidor conozca. No se ha añadido nada.',
       none: 'Elija primero un archivo. No se ha añadido nada.',
       problem: 'La importación ha encontrado problemas en este archivo. La lista de abajo los indica.',
       long: 'El archivo tarda demasiado. Se ha leído una parte: añádalo de nuevo para leer la siguiente.',
+    },
+    problemOf: (file, others, problem) =>
+      `${file}${others > 0 ? ` y ${count(others, { one: 'archivo más', other: 'archivos más' })}` : ''}: ${problem}`,
+    problems: {
+      damaged:
+        'Contenido dañado o incompleto: como mucho se ha leído el principio. Descargue o exporte de nuevo sus datos y añada la copia nueva.',
+      format:
+        'Ningún formato que el servidor conozca. No se ha añadido nada. Guarde su historial como GPX, GeoJSON o CSV, con la hora de cada punto, y añada ese archivo.',
+      large:
+        'Contenido demasiado grande para una sola importación. Repártalo en archivos más pequeños y añádalos uno tras otro.',
+      packing:
+        'Contenido protegido con contraseña o comprimido de un modo que el servidor no puede leer. Descomprímalo y añada los archivos uno a uno o en un ZIP normal sin contraseña.',
+      people:
+        'Datos de varias personas; la lectura se ha detenido en la segunda. Si los registros añadidos no son suyos, elija «Ignorar lo que trajo». Después añada un archivo que solo contenga sus datos.',
+      points:
+        'Se han omitido algunos registros porque su hora o su lugar falta o no se puede leer. Si faltan muchos, exporte de nuevo sus datos, por ejemplo como GPX.',
+      empty:
+        'Ningún punto registrado. Los lugares guardados y las rutas planificadas no se importan. Elija un archivo con un recorrido que haya grabado.',
+      zone: 'Las horas no indican su zona horaria. Exporte sus datos con horas en UTC, por ejemplo como GPX, y añada ese archivo.',
+      speeds:
+        'Es probable que las velocidades no estén en metros por segundo, así que algunos medios de transporte pueden ser erróneos. Corríjalos en sus días o elija «Ignorar lo que trajo».',
+      other: 'No se ha podido leer todo. Si faltan registros, consulte al equipo del estudio.',
     },
   },
 

@@ -394,10 +394,31 @@ export const fr: Texts = {
     isIgnored: 'Ignoré ; vos journées changeront dans quelques minutes.',
     failed: {
       busy: 'D’autres personnes ajoutent leurs fichiers. Réessayez dans quelques minutes.',
-      unknown: 'Ce fichier n’a aucun format connu du serveur. Rien n’a été ajouté.',
       none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
       problem: 'L’import a trouvé des problèmes dans ce fichier. La liste ci-dessous les indique.',
       long: 'Le fichier est trop long à lire. Une partie a été lue : ajoutez-le de nouveau pour lire la suite.',
+    },
+    problemOf: (file, others, problem) =>
+      `${file}${others > 0 ? ` et ${count(others, { one: 'autre fichier', other: 'autres fichiers' })}` : ''} : ${problem}`,
+    problems: {
+      damaged:
+        'Contenu endommagé ou incomplet : au mieux, le début a été lu. Téléchargez ou exportez de nouveau vos données, puis ajoutez la nouvelle copie.',
+      format:
+        'Aucun format connu du serveur. Rien n’a été ajouté. Enregistrez votre historique en GPX, GeoJSON ou CSV, avec l’heure de chaque point, et ajoutez ce fichier.',
+      large:
+        'Contenu trop volumineux pour un seul import. Répartissez-le dans des fichiers plus petits et ajoutez-les l’un après l’autre.',
+      packing:
+        'Contenu protégé par un mot de passe ou compressé d’une façon que le serveur ne sait pas lire. Décompressez l’archive, puis ajoutez les fichiers un par un ou dans un ZIP ordinaire sans mot de passe.',
+      people:
+        'Données de plusieurs personnes ; la lecture s’est arrêtée à la deuxième. Si les enregistrements ajoutés ne sont pas les vôtres, choisissez « Ignorer ce qu’il a apporté ». Ajoutez ensuite un fichier qui ne contient que vos données.',
+      points:
+        'Certains enregistrements ont été laissés de côté : leur heure ou leur lieu manque ou est illisible. S’il en manque beaucoup, exportez de nouveau vos données, par exemple en GPX.',
+      empty:
+        'Aucun point enregistré. Les lieux favoris et les itinéraires prévus ne sont pas importés. Choisissez un fichier avec un trajet que vous avez enregistré.',
+      zone: 'Les heures n’indiquent pas leur fuseau horaire. Exportez vos données avec des heures en UTC, par exemple en GPX, et ajoutez ce fichier.',
+      speeds:
+        'Les vitesses ne sont sans doute pas en mètres par seconde ; certains modes de transport peuvent donc être faux. Corrigez-les dans vos journées, ou choisissez « Ignorer ce qu’il a apporté ».',
+      other: 'Tout n’a pas pu être lu. S’il manque des enregistrements, adressez-vous à l’équipe de l’étude.',
     },
   },
 
