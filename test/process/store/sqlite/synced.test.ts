@@ -14,6 +14,7 @@ import { openStoreIn } from '../../../support/store.ts';
 
 /** What was written to disk, named and removed, in order. */
 const events = vi.hoisted((): string[] => []);
+const disk = vi.hoisted(() => ({ isBroken: false }));
 vi.mock('node:fs/promises', async (original) => {
   const actual = await original<typeof import('node:fs/promises')>();
   const name = (path: unknown) =>
@@ -23,6 +24,7 @@ vi.mock('node:fs/promises', async (original) => {
       .replace(/[\w-]{8,}$/, '*');
   const open: typeof actual.open = async (path, ...rest) => {
     const handle = await actual.open(path, ...rest);
+    if (disk.isBroken) handle.write = () => Promise.reject(new Error('EIO'));
     for (const word of ['sync', 'datasync'] as const) {
       const sync = handle[word].bind(handle);
       handle[word] = async () => {
@@ -39,7 +41,10 @@ vi.mock('node:fs/promises', async (original) => {
   return { ...actual, open, rename: noted('rename'), link: noted('link'), rm: noted('rm') };
 });
 
-beforeEach(() => void events.splice(0));
+beforeEach(() => {
+  events.splice(0);
+  disk.isBroken = false;
+});
 
 it('a new store: its file before it has its name, and its name before it is used', async () => {
   const folder = join(tempFolder(), 'store');
@@ -58,13 +63,18 @@ it('a backup: its file and the names in it before it has its name, and its name 
   );
 });
 
-it('a log in which a person was overwritten: before the erasure is reported', async () => {
+it('a log in which a person was overwritten: before the erasure is reported, else it is named', async () => {
   const folder = tempFolder();
   const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
   await writeFile(join(folder, 'server-2026-03-13.log'), `a line about UUID ${uuid}\n`);
   await writeFile(join(folder, 'server-2026-03-14.log'), 'another line\n');
   await scrubLogs(folder, [{ uuid, user_email: null }]);
   expect(events).toEqual(['sync server-2026-03-13.log']);
+  await writeFile(join(folder, 'server-2026-03-14.log'), `a line about UUID ${uuid}\n`);
+  disk.isBroken = true;
+  expect((await scrubLogs(folder, [{ uuid, user_email: null }])).left).toEqual([
+    { file: 'server-2026-03-14.log', reason: 'EIO' },
+  ]);
 });
 
 it('a compressed log: before the lines that it was made of are removed', async () => {
