@@ -133,6 +133,13 @@ it('without data since the limit everything is removed, and the analysis continu
   expect((await later.call(6 * day, 'both')).retained!.chain_ts).toBe(4 * day);
 });
 
+it('a later call up to the same link keeps the state of the phone', async () => {
+  const links = linksWith();
+  const { call } = await open(links.with(4, { ...links[4]!, settled_ts: 5 * day + 2600 }), { observed });
+  for (const before of [6 * day + 1, 6 * day])
+    expect((await call(before, 'raw')).retained).toMatchObject({ chain_ts: 5 * day, carry: { seen } });
+});
+
 it('a second call keeps what was removed, and extends it', async () => {
   const { call } = await open(linksWith());
   const [first, days, earlier, later] = [
