@@ -14,8 +14,12 @@ const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0
 const notObserved = { observed_s: 0, silent_s: 0, off_s: 0, inferred_stay_s: 0, moved_unobserved_m: 0 };
 const notKnown = { ...notObserved, time_zone: null as string | null, draft: false, flags: '' };
 
-/** s; a coarse export rounds the times of a day to this: exact gaps could show when stays began and ended */
-const coarseTime = 900;
+/**
+ * Seconds of a day as an export shows them. A coarse one rounds them to 15 minutes: exact ones could show when stays
+ * began and ended.
+ */
+export const shownSeconds = (seconds: number, coarse: number | undefined): number =>
+  coarse === undefined ? seconds : Math.round(seconds / 900) * 900;
 
 /** Collects the days of a person, first their trips, then their observed time. */
 export async function collectDays({ store, person, coarse }: Source) {
@@ -36,16 +40,16 @@ export async function collectDays({ store, person, coarse }: Source) {
     row.estimated_m += estimatedOf(trip);
     for (const section of trip.sections) row[distanceColumn(plainMode(section.sensed_mode))] += section.distance;
   };
-  const rounded = (value: number, to: number): number => (coarse === undefined ? value : Math.round(value / to) * to);
-  const shown = (seconds: number): number => rounded(seconds, coarseTime);
+  const shown = (seconds: number): number => shownSeconds(seconds, coarse);
   const addDay = ({ day, observed, flagged }: Day): void => {
     const seconds = observedFigures(observed);
+    const moved = observed.moved_unobserved_m;
     const times = {
       observed_s: shown(seconds.observed_s),
       silent_s: shown(seconds.silent_s),
       off_s: shown(seconds.off_s),
       inferred_stay_s: shown(observed.inferred_stay_s),
-      moved_unobserved_m: rounded(observed.moved_unobserved_m, coarse!),
+      moved_unobserved_m: coarse === undefined ? moved : Math.round(moved / coarse) * coarse,
     };
     const { zone } = observed;
     const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });

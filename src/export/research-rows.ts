@@ -14,6 +14,7 @@ import { isTimeZone } from '../model/time.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { isForPages } from '../model/user.ts';
 import type { Row } from './columns.ts';
+import { shownSeconds } from './day-rows.ts';
 import { entryRows } from './entry-rows.ts';
 import { round } from './geometry.ts';
 import { localText, timesRow } from './instants.ts';
@@ -60,12 +61,12 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
 const completeDay = 20 * 3600; // seconds of observed time
 
 /** Collects the days of a person for their row: the person, and how much of their time was observed. */
-export function collectPerson({ store, person: { uuid, joined_ts } }: Source) {
+export function collectPerson({ store, person: { uuid, joined_ts }, coarse }: Source) {
   const sums = { observed_s: 0, observed_days: 0, complete_days: 0, trips: 0 };
   let [first, last]: (string | null)[] = [null, null];
   let span = { from: Infinity, to: -Infinity };
   const addDay = ({ day, observed, records }: Day): void => {
-    const { observed_s } = observedFigures(observed);
+    const observed_s = shownSeconds(observedFigures(observed).observed_s, coarse);
     const trips = records.filter(({ trip }) => trip !== null);
     if (observed_s > 0 || trips.length > 0) [first, last] = [first ?? day, day];
     sums.observed_s += observed_s;

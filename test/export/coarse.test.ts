@@ -245,6 +245,21 @@ it('times, lengths and durations end at the end of the visible path', async () =
   expect(hidden.filter(({ started_at }) => !/:00:00(\.000)?Z/.test(started_at!) && !ends.has(started_at!))).toEqual([]);
 });
 
+it('no table shows the times of a day more exactly than in quarters of an hour', async () => {
+  await exported('quarters', '--coarse', '100m');
+  const [people, days] = await Promise.all(
+    ['people', 'days'].map(
+      async (kind): Promise<Row[]> =>
+        parse(await readFile(join(program.folder, 'quarters', `${kind}.csv`), 'utf8'), { columns: true }),
+    ),
+  );
+  for (const { user_id, observed_s } of people!) {
+    const own = days!.filter((day) => day.user_id === user_id);
+    expect(Number(observed_s)).toBe(own.reduce((sum, day) => sum + Number(day.observed_s), 0));
+    for (const day of own) expect(Number(day.observed_s) % 900).toBe(0);
+  }
+});
+
 it('the manifest states what is protected and what is not', async () => {
   await exported('manifest', '--coarse', '250m');
   const { treatment } = JSON.parse(await readFile(join(program.folder, 'manifest', 'datapackage.json'), 'utf8'));
