@@ -102,7 +102,12 @@ export const tables: Record<Kind, readonly Column[]> = {
     weekday,
     ...times('departure', 'arrival'),
     column('start_rule', 'text', 'rule for the departure; `location`: from the distance to the first location'),
-    column('start_inferred_s', 'number', 'seconds to the first location; 0 for `start_rule` `location` or empty', 's'),
+    column(
+      'start_inferred_s',
+      'number',
+      'seconds to the first location; 0 for `start_rule` `location` or empty; empty if removed',
+      's',
+    ),
     ...figures,
     mode('mode', `mode with the greatest distance in the trip, in plain words; ${labelNote}`),
     mode('analysed_mode', 'the same without labels'),

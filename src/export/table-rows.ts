@@ -95,6 +95,6 @@ function labelled(record: KeptTrip, { labels, flagInputs }: TripBatch): Labelled
     stated,
     confirmed: inputTexts(labels.ofTrip(from)),
     flagged: inputs === undefined ? [] : flagTrip(stated, inputs, labels),
-    located: inputs?.locations.find((ts) => ts >= from) ?? null,
+    located: inputs?.locations.find((ts) => ts >= from && ts <= to) ?? null,
   };
 }

@@ -19,7 +19,7 @@ export interface LabelledTrip {
   /** The mode and the purpose that the participant confirmed. */
   confirmed: Partial<Record<string, string>>;
   flagged: readonly Flagged[];
-  /** Time of its first location; null: not known. */
+  /** Time of its first location; null: not known, as after a removal of raw data. */
   located: number | null;
 }
 
@@ -34,7 +34,7 @@ export async function tripRows(source: Source): Promise<TripRows> {
   let tour: string | null = null;
   return ({ record, stated, confirmed, flagged, located }) => {
     const { trip, startRule } = record;
-    const isInferred = startRule !== null && startRule !== 'location' && located !== null;
+    const isInferred = startRule !== null && startRule !== 'location';
     const { mode_confirm = null, purpose_confirm = null } = confirmed;
     const origin_purpose = before?.place === trip.start_place.id ? before.purpose : null;
     before = { place: trip.end_place.id, purpose: purpose_confirm };
@@ -43,7 +43,7 @@ export async function tripRows(source: Source): Promise<TripRows> {
     return [
       {
         ...tripRow(record),
-        start_inferred_s: isInferred ? located! - trip.start_ts : 0,
+        start_inferred_s: isInferred ? located && located - trip.start_ts : 0,
         mode: longestMode(stated),
         main_mode: firstMode(stated),
         ...accessAndEgress(stated.sections),

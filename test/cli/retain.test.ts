@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
@@ -101,6 +102,21 @@ it('raw: days without raw data change by corrections of their person, not by new
   expect((await correct('at-home', '2024-03-06')).code).toBe(0);
   expect(await daysOf(program)).not.toBe(before);
   expect((await correct('set-aside', '2024-03-25', '--by', 'helen')).code).toBe(0);
+});
+
+it('raw: the time to a first location that was removed is empty, not 0', async () => {
+  const program = await simulated();
+  await program.run(['retain', ...ada, ...old, '--what', 'raw', '--yes'], { now });
+  const out = join(program.folder, 'trips');
+  await program.run(['export', ...ada, '--format', 'csv', '--kind', 'trips', '--out', out], { now });
+  const trips = parse(await readFile(join(out, 'trips.csv'), 'utf8'), { columns: true }) as Record<string, string>[];
+  const inferred = trips.filter(({ start_rule }) => !['', 'location'].includes(start_rule!));
+  const removed = inferred.filter(({ day }) => day! < '2024-03-10');
+  expect(removed.length).toBeGreaterThan(20);
+  for (const { start_inferred_s } of removed) expect(start_inferred_s).toBe('');
+  const kept = inferred.filter(({ day }) => day! > '2024-03-17');
+  expect(kept.length).toBeGreaterThan(20);
+  for (const { start_inferred_s } of kept) expect(start_inferred_s).not.toBe('');
 });
 
 it('both: old trips are removed with their labels, their time is excluded, and the audit log records it', async () => {
