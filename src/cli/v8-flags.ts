@@ -1,7 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 
-const flag = '--heap-growing-percent';
-
 /**
  * Lets the heap grow to three times the size of the live objects before the next full collection; by default V8 lets it
  * grow by 10 to 300 per cent. A full collection takes time in proportion to the live objects and drops compiled code,
@@ -10,6 +8,20 @@ const flag = '--heap-growing-percent';
  * set takes precedence.
  */
 export function growFreely(): void {
+  setUnlessGiven('--heap-growing-percent', 200);
+}
+
+/**
+ * Makes V8 optimise functions later, for a process that ends after one round: a first run of 12 people takes 1.7 s of
+ * CPU in place of 2.3 on Node 20, and 1.6 in place of 1.9 on Node 24. Node 20 counts bytes of bytecode, later versions
+ * count calls.
+ */
+export function optimiseLate(): void {
+  if (Number.parseInt(process.versions.v8, 10) < 12) setUnlessGiven('--interrupt-budget', 1_056_768);
+  else setUnlessGiven('--invocation-count-for-turbofan', 40_000);
+}
+
+function setUnlessGiven(flag: string, value: number): void {
   if (process.execArgv.some((given) => given.replaceAll('_', '-').startsWith(flag))) return;
-  setFlagsFromString(`${flag}=200`);
+  setFlagsFromString(`${flag}=${value}`);
 }

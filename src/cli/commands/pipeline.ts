@@ -17,6 +17,7 @@ import {
   runPipelineForParent,
 } from '../pipeline-runs.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
+import { optimiseLate } from '../v8-flags.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
@@ -43,6 +44,7 @@ Exit code 3: some users failed, a worker died, or a converter of the program fai
 type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
+  if (options.every === undefined) optimiseLate();
   if (options.worker) await runPipelineForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runAllUsers(context, options);
