@@ -11,15 +11,20 @@ const rowsOf = (columns: readonly Column[]): string[] =>
   columns.map(({ name, type, unit, meaning }) => `| \`${name}\` | ${type}${unit ? `, ${unit}` : ''} | ${meaning} |`);
 
 const head = '| Column | Type | Meaning |\n|---|---|---|';
-/** The columns with which every table begins are listed once. */
-const shared = rowsOf(tables[kinds[0]!]).filter((row) => kinds.every((kind) => rowsOf(tables[kind]).includes(row)));
 const sectionOf = (title: string, rows: readonly string[]): string => `## ${title}\n\n${head}\n${rows.join('\n')}\n`;
+/** The rows of each table, without local times: they follow the column of the instant. */
+const rows = kinds.map((kind) => rowsOf(tables[kind].filter(({ type }) => type !== 'local')));
+const count = (row: string): number => rows.filter((own) => own.includes(row)).length;
+const all = [...new Set(rows.flat())];
+const every = all.filter((row) => count(row) === kinds.length);
+const several = all.filter((row) => count(row) >= 3 && !every.includes(row));
 const written = [
-  sectionOf('every table', shared),
-  ...kinds.map((kind) =>
+  sectionOf('every table', every),
+  sectionOf('several tables', several),
+  ...kinds.map((kind, i) =>
     sectionOf(
       kind,
-      rowsOf(tables[kind]).filter((row) => !shared.includes(row)),
+      rows[i]!.filter((row) => count(row) < 3),
     ),
   ),
 ].join('\n');
