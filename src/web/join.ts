@@ -73,7 +73,7 @@ function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup
   const open = markup`<div class="on-phone"><p>${words.openText}</p><a class="btn go" href="${`${scheme}://join?${inApp}`}">${words.openDo}</a><p class="small soft">${words.openNothing}</p></div>
 <div class="on-desk"><p><b>${words.scan}.</b> ${words.scanText}</p><div class="qr">${code}</div></div>`;
   return markup`<section><h2>${words.steps}</h2><ol class="steps">
-${step(1, `${words.app}: ${name}`, markup`<p>${words.appText}</p><div class="acts">${get}</div>`)}
+${step(1, t.invite.app(name), markup`<p>${words.appText}</p><div class="acts">${get}</div>`)}
 ${step(2, words.open, open)}
 ${step(3, words.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
 }

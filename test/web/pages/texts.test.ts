@@ -50,6 +50,23 @@ it('German durations after a preposition are in the dative', () => {
   expect(me.recorded('9 h', '14 Tage 2 h', '3 %')).toBe('Aufgezeichnet: 9 h von 14 Tagen 2 h (3 %).');
 });
 
+it.each(others)('what %s says of one and of several agrees in number', (name) => {
+  const { me, operator } = languages[name]!;
+  expect(me.why.ignored(2)).not.toBe(me.why.ignored(1).replace('1', '2'));
+  const others = { de: 'und 1 weitere', fr: 'et 1 autre', es: 'y 1 más' }[name];
+  expect(operator.others(1)).toBe(others);
+});
+
+it.each(others)('a stay since an earlier day of %s names its time as people say it', (name) => {
+  const { me, weekdayAndClock } = languages[name]!;
+  const since = {
+    de: 'Hier seit Dienstag, 12:00',
+    fr: 'Ici depuis mardi à 12:00',
+    es: 'Aquí desde el martes a las 12:00',
+  };
+  expect(me.since(weekdayAndClock(Date.parse('2026-11-17T12:00:00Z') / 1000, 'UTC'))).toBe(since[name as 'de']);
+});
+
 it('a time of today is shown as a clock time, one of this week with its weekday, an older one as a date', () => {
   const t = textsFor();
   const at = (text: string): number => Date.parse(text) / 1000;

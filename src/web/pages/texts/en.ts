@@ -9,7 +9,7 @@ import type { SourceProblem } from '../../../import/source-error.ts';
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import { localeFormats } from './locale.ts';
 
-const { count, plural, list, texts } = localeFormats('en-GB', 'under 1 min', 'd');
+const { count, plural, list, texts } = localeFormats('en-GB', 'under 1 min', 'd', ' ');
 
 const notRecorded: Record<UnobservedReason, string> = {
   'tracking off': 'Location was switched off on the phone.',
@@ -193,7 +193,6 @@ export const en = {
     never: 'Not recorded: calls, messages, photos, contacts, other apps.',
     whole: 'The full text',
     steps: 'Join in three steps',
-    app: 'Get the app',
     appText: 'It is free of charge.',
     stores: { ios: 'App Store', android: 'Google Play' },
     phones: { ios: 'iPhone', android: 'Android' },
@@ -445,9 +444,9 @@ export const en = {
       tripsPerDay: 'Trips per day',
       kmPerDay: 'km per day',
       km: 'km',
-      ofKm: 'of km',
+      ofKm: 'share of km',
       hours: 'Hours',
-      ofTime: 'of time',
+      ofTime: 'share of time',
       trips: 'Trips',
       people: 'People',
       range: 'km per day, 95 % range',
@@ -549,7 +548,7 @@ export const en = {
     /** A correction in words; `name`: its mode or place. */
     stated: {
       set_aside: (clock: string): string => `${clock}: ignored`,
-      mode: (clock: string, name: string): string => `${clock}: mode of travel: ${name}`,
+      mode: (clock: string, name: string): string => `${clock}: ${name}`,
       split: (clock: string): string => `${clock}: two trips`,
       join: (clock: string): string => `${clock}: the trips before and after are one`,
       drop: (clock: string): string => `${clock}: you did not make this trip`,
@@ -582,7 +581,7 @@ export const en = {
       clock_moved: ['The clock of the phone was wrong.', 'If the times are wrong, ignore this time.'],
       jump_left_out: ['Some locations were ignored: a person cannot move that fast.', 'Did this trip happen?'],
       correction_contradicted: [
-        'Your correction does not fit the data that came later.',
+        'Your correction does not fit the rest of the data.',
         'Is it still right? If not, undo it:',
       ],
       label_contradicts: ['Your label names another mode than the diary.', 'Which one is right?'],
@@ -590,7 +589,7 @@ export const en = {
     more: 'More: split, join or remove this trip',
     cancel: 'Cancel',
     show: 'Preview',
-    preview: (words: string): string => `Preview: ${words}. Nothing is saved yet.`,
+    preview: (words: string): string => `Preview. Nothing is saved yet. ${words}.`,
     rename: 'Rename this place',
     wasAt: (place: string): string => `I was at ${place}`,
     madeTrip: 'I made a trip',

@@ -4,7 +4,7 @@ import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
 import { localeFormats } from './locale.ts';
 
-const { count, plural, list, texts } = localeFormats('es-ES', 'menos de 1 min', 'd');
+const { count, plural, list, texts } = localeFormats('es-ES', 'menos de 1 min', 'd', ' a las ');
 
 const home = 'Casa';
 
@@ -126,8 +126,8 @@ export const es: Texts = {
     people: 'Personas',
     waiting: 'Registros pendientes',
     lag: 'Mayor demora del teléfono al diario',
-    lastRun: 'Último proceso',
-    failed: 'Personas cuyo último proceso falló',
+    lastRun: 'Último procesamiento',
+    failed: 'Personas cuyo último procesamiento falló',
     setAside: 'Rechazados',
     setAsideText: (all, faults) => `${all}, de ellos ${faults} por un error del programa`,
     asked: (name, when) => `${name} pidió el ${when} que se borraran todos sus datos:`,
@@ -154,7 +154,7 @@ export const es: Texts = {
       clock: ['El reloj del equipo no va bien.', 'Ponga el reloj en hora y sincronícelo con NTP.'],
       leases: [
         'Se interrumpió un análisis.',
-        'No hay que hacer nada: un análisis posterior continúa. `mobility doctor` dice cuándo.',
+        'No hay que hacer nada: un análisis posterior lo retomará. `mobility doctor` dice cuándo.',
       ],
       stated: [
         'Algunas correcciones tienen horas imposibles.',
@@ -176,22 +176,21 @@ export const es: Texts = {
 
   // ---------------------------------------------------------------- joining
   join: {
-    title: (name) => `Participe en ${name}`,
-    by: (who) => `Realizado por ${who}.`,
+    title: (name) => `Participe en «${name}»`,
+    by: (who) => `Estudio realizado por ${who}.`,
     why: 'Por qué',
     questions: 'Qué quiere saber el estudio',
     agree: 'Qué acepta usted',
     points: [
-      'Su teléfono registra todo el día dónde está y cómo se mueve, hasta que usted lo detenga.',
+      'Su teléfono registra todo el día dónde está y cómo se mueve, hasta que usted detenga el registro.',
       'Los datos van al servidor de este estudio y a ningún otro sitio.',
-      'Puede verlo todo, llevárselo, dejarlo y hacer que se borre, en cualquier momento y sin dar motivos.',
+      'Puede verlo todo, descargar sus datos, detener el registro y hacer que se borre todo, en cualquier momento y sin dar motivos.',
     ],
     underCode: 'El equipo del estudio ve sus días con un código, no con su nombre.',
     underName: 'El equipo del estudio ve sus días y su nombre.',
     never: 'No se registran: llamadas, mensajes, fotos, contactos, otras aplicaciones.',
     whole: 'El texto completo',
     steps: 'Participe en tres pasos',
-    app: 'Instale la aplicación',
     appText: 'Es gratuita.',
     stores: { ios: 'App Store', android: 'Google Play' },
     phones: { ios: 'iPhone', android: 'Android' },
@@ -229,7 +228,8 @@ export const es: Texts = {
       `Escanee este código para ver adónde ha ido y corregirlo. Funciona una sola vez, hasta el ${until}.`,
     more: '¿Qué estudio es este?',
     data: '¿Qué ocurre con mis datos?',
-    dataText: 'Se quedan en el servidor del estudio. Puede verlos todos, llevárselos, dejarlo y hacer que se borren.',
+    dataText:
+      'Se quedan en el servidor del estudio. Puede verlos todos, descargarlos, detener el registro y hacer que se borren.',
     contact: '¿Preguntas?',
     sheet: (number, of) => `hoja ${number} de ${of}`,
     person: 'Una hoja por persona.',
@@ -240,7 +240,7 @@ export const es: Texts = {
     people: 'Personas',
     flagged: 'Días por revisar',
     flaggedText: (days) =>
-      `Días de los últimos ${days} en los que algo es dudoso, como una velocidad imposible. Solo la persona sabe qué ocurrió: pídale que responda en su propia página.`,
+      `Estos días, de los últimos ${days}, contienen algo dudoso, como una velocidad imposible. Solo la persona sabe qué ocurrió: pídale que responda en su propia página.`,
     noneFlagged: 'Nada por revisar.',
     figures: 'Cifras',
     export: 'Exportar',
@@ -248,7 +248,10 @@ export const es: Texts = {
     numbers: {
       joined: { name: 'inscritas', text: 'todas las personas del estudio' },
       active: { name: 'activas', text: 'sus datos llegan como deben' },
-      silent: { name: 'inactivas', text: 'sin contacto, detenidas, rechazadas o sin datos utilizables' },
+      silent: {
+        name: 'inactivas',
+        text: 'sin contacto, con el registro detenido, con el teléfono rechazado o sin datos utilizables',
+      },
       never: { name: 'sin empezar', text: 'nunca ha llegado nada' },
     },
     needReminder: (people) =>
@@ -258,11 +261,11 @@ export const es: Texts = {
     findDo: 'Buscar',
     group: 'Subgrupo',
     allGroups: 'todos',
-    isNew: 'Llegada reciente',
+    isNew: 'llegada reciente',
     app: 'Aplicación',
     battery: 'Batería',
     letterTitle: 'Texto para enviar',
-    letter: (fault) => `Hola: se trata de su teléfono en nuestro estudio. ${fault} ¡Gracias!`,
+    letter: (fault) => `Hola, le escribimos acerca de su teléfono en nuestro estudio. ${fault} ¡Gracias!`,
     noMatch: 'No hay personas que coincidan.',
     sortBy: 'Ordenar por',
     tablePages: 'Páginas de la tabla',
@@ -273,7 +276,7 @@ export const es: Texts = {
       location: 'Última ubicación',
       days: 'Últimos 14 días',
       trips: 'Viajes',
-      labelled: 'Etiquetados',
+      labelled: 'Con respuesta',
       joined: 'Inscripción',
     },
     states: {
@@ -289,23 +292,23 @@ export const es: Texts = {
     recordedOn: (some, all) => `registrado en ${some} de ${es.days(all)}`,
     asksErasure: 'pidió que se borraran todos sus datos',
     stripText:
-      'Últimos 14 días: una columna por día; su altura es la parte registrada del día, y una línea abajo indica que no se registró nada. Los viajes y las etiquetas son de estos días.',
+      'Últimos 14 días: una columna por día; su altura es la parte registrada del día, y una línea abajo indica que no se registró nada. Los viajes y las respuestas son de estos días.',
     noNames: 'En este estudio no se muestran los nombres.',
-    noted: 'Cada consulta de personas, de sus días y de cifras queda en el registro de auditoría.',
+    noted: 'Cada consulta de personas, de sus días y de cifras queda en el registro de accesos.',
     back: 'Todas las personas',
     chain: 'Del teléfono al diario, paso a paso',
     links: {
       registered: 'Cuenta creada',
       joined: 'Inscripción en el estudio',
       called: 'El teléfono contactó con el servidor',
-      pushed: 'Se enviaron datos',
-      stored: 'Se guardaron datos',
-      located: 'Llegaron ubicaciones',
-      moved: 'Se recogieron los datos',
-      converted: 'Se leyeron los datos',
-      analysed: 'Se calcularon los viajes',
-      final: 'El diario es definitivo',
-      fetched: 'Se consultó el diario',
+      pushed: 'Datos enviados',
+      stored: 'Datos guardados',
+      located: 'Ubicaciones recibidas',
+      moved: 'Datos recogidos',
+      converted: 'Datos leídos',
+      analysed: 'Viajes calculados',
+      final: 'Diario definitivo',
+      fetched: 'Diario consultado',
     },
     seen: {
       damaged: 'Un registro de esta persona no se puede leer.',
@@ -357,7 +360,7 @@ export const es: Texts = {
     to: 'Último día',
     places: 'Lugares',
     exact: 'exactos',
-    cells: (size) => `celdas de ${size}, con los recorridos cercanos ocultos`,
+    cells: (size) => `celdas de ${size}, con los recorridos junto a las estancias ocultos`,
     names: 'Nombres en lugar de seudónimos',
     go: 'Descargar (ZIP)',
     protection:
@@ -371,7 +374,7 @@ export const es: Texts = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Añadir su propio historial',
-    lead: 'Un archivo que ya tiene: Cronología de Google, GPX, GeoJSON, CSV, KML o un ZIP de tales archivos, hasta 64 MB. Aparece en sus días después del próximo proceso.',
+    lead: 'Un archivo que ya tiene: Cronología de Google Maps, GPX, GeoJSON, CSV, KML o un ZIP de estos archivos, hasta 64 MB. Aparece en sus días después del próximo procesamiento.',
     file: 'Archivo',
     go: 'Añadir',
     done: 'El archivo se ha leído.',
@@ -442,9 +445,9 @@ export const es: Texts = {
       tripsPerDay: 'Viajes por día',
       kmPerDay: 'km por día',
       km: 'km',
-      ofKm: 'de los km',
+      ofKm: 'parte de los km',
       hours: 'Horas',
-      ofTime: 'del tiempo',
+      ofTime: 'parte del tiempo',
       trips: 'Viajes',
       people: 'Personas',
       range: 'km por día, intervalo del 95 %',
@@ -475,7 +478,7 @@ export const es: Texts = {
     diaryOf: (name) => `Diario de ${name}`,
     allDays: 'Todos los días',
     lastDays: (days) => `Los últimos ${days} días`,
-    weekOf: (monday) => `Semana del ${es.shortDay(monday)}`,
+    weekOf: (monday) => `Semana del ${es.day(monday)}`,
     kmHead: 'km',
     recordedHead: 'registr.',
     draftMark: 'provis.',
@@ -552,7 +555,7 @@ export const es: Texts = {
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,
     section: (sensedMode) => capital(es.me.mode(sensedMode)),
     noStudy: 'Solo usted y el operador de este servidor pueden ver sus días.',
-    underCode: 'El equipo del estudio ve sus días y los nombres que da a los lugares, sin su nombre.',
+    underCode: 'El equipo del estudio ve sus días y los nombres que da a los lugares, pero no su nombre.',
     underName: 'El equipo del estudio ve sus días y los nombres que da a los lugares, con su nombre.',
     correct: 'Corregir',
     correctWhich: (clock) => `: viaje de las ${clock}`,
@@ -565,14 +568,14 @@ export const es: Texts = {
     statedTitle: 'Sus correcciones de este día',
     stated: {
       set_aside: (clock) => `${clock}: ignorado`,
-      mode: (clock, name) => `${clock}: medio de transporte: ${name}`,
+      mode: (clock, name) => `${clock}: ${name}`,
       split: (clock) => `${clock}: dos viajes`,
       join: (clock) => `${clock}: los viajes de antes y después son uno solo`,
       drop: (clock) => `${clock}: usted no hizo este viaje`,
       add: (clock) => `${clock}: un viaje que no se registró`,
       at_home: (clock) => `${clock}: en casa`,
-      place_name: (clock, name) => `${clock}: este lugar se llama ${name}`,
-      at_place: (clock, name) => `${clock}: ${name === home ? 'en casa' : `estaba aquí: ${name}`}`,
+      place_name: (clock, name) => `${clock}: este lugar se llama «${name}»`,
+      at_place: (clock, name) => `${clock}: ${name === home ? 'en casa' : `estaba en «${name}»`}`,
       label: (clock, words) => `${clock}: ${words}`,
       undo: (clock) => `${clock}: deshecho`,
     },
@@ -590,7 +593,7 @@ export const es: Texts = {
     howBetween: (from, to) => `¿Cómo viajó entre las ${from} y las ${to}?`,
     takeOut: 'Ignorar este periodo',
     flags: {
-      too_fast: ['Es más rápido de lo posible.', '¿Fue este el medio de transporte?'],
+      too_fast: ['Es demasiado rápido para ser posible.', '¿Fue este el medio de transporte?'],
       mostly_estimated: ['Estimado en su mayor parte: pocas ubicaciones muestran este recorrido.', '¿Viajó así?'],
       one_location: ['Solo una ubicación lo muestra.', '¿Es correcto?'],
       sources_disagree: [
@@ -600,22 +603,22 @@ export const es: Texts = {
       clock_moved: ['El reloj del teléfono no iba bien.', 'Si las horas no son correctas, ignore este periodo.'],
       jump_left_out: ['Algunas ubicaciones se ignoraron: nadie puede moverse tan deprisa.', '¿Hizo este viaje?'],
       correction_contradicted: [
-        'Su corrección no encaja con los datos que llegaron después.',
+        'Su corrección no encaja con el resto de los datos.',
         '¿Sigue siendo correcta? Si no, deshágala:',
       ],
-      label_contradicts: ['Su respuesta indica otro medio que el diario.', '¿Cuál es el correcto?'],
+      label_contradicts: ['Su respuesta indica otro medio de transporte que el diario.', '¿Cuál es el correcto?'],
     },
     more: 'Más: dividir, unir o quitar este viaje',
     cancel: 'Cancelar',
     show: 'Vista previa',
-    preview: (words) => `Vista previa: ${words}. Todavía no se ha guardado nada.`,
+    preview: (words) => `Vista previa, aún sin guardar. ${words}.`,
     rename: 'Cambiar el nombre del lugar',
     wasAt: (place) => (place === home ? 'Estaba en casa' : `Estaba aquí: ${place}`),
     madeTrip: 'Hice un viaje',
     begins: '¿A qué hora empezó el viaje?',
     ends: '¿A qué hora terminó?',
     howFar: '¿Cuántos km fueron? (opcional)',
-    wrongLength: 'La distancia debe ser un número mayor que 0, de 40 000 km como máximo. No se ha cambiado nada.',
+    wrongLength: 'La distancia debe ser un número mayor que 0, de 40.000 km como máximo. No se ha cambiado nada.',
     outsideStay:
       'El viaje debe empezar y terminar dentro de este tiempo, y terminar después de empezar. No se ha cambiado nada.',
     homeGuess: '¿Casa?',
@@ -629,17 +632,17 @@ export const es: Texts = {
       title: '¿Por qué?',
       corrected: 'Usted cambió este viaje. Lo que sigue se registró antes.',
       start: {
-        location: 'Empieza cuando salió del lugar, estimado por la distancia hasta la primera ubicación.',
-        movement: 'Empieza cuando su teléfono se puso en movimiento.',
-        geofence: 'Empieza cuando su teléfono notó que había salido, siempre con algo de retraso.',
-        'walking readings': 'Empieza con pasos que su teléfono notó antes de la primera ubicación.',
+        location: 'Empezó cuando salió del lugar, estimado por la distancia hasta la primera ubicación.',
+        movement: 'Empezó cuando su teléfono se puso en movimiento.',
+        geofence: 'Empezó cuando su teléfono notó que había salido, siempre con algo de retraso.',
+        'walking readings': 'Empezó con pasos que su teléfono notó antes de la primera ubicación.',
         readings: 'Solo el sensor de movimiento de su teléfono muestra cuándo empezó.',
-        'trip before': 'Empieza donde termina el viaje o la estancia anterior.',
+        'trip before': 'Empezó donde terminó el viaje o la estancia anterior.',
       },
       end: {
-        location: 'Termina en la última ubicación.',
-        movement: 'Termina cuando su teléfono dejó de moverse.',
-        'trip after': 'Termina donde empieza el viaje siguiente o cuando su teléfono indicó reposo.',
+        location: 'Terminó en la última ubicación.',
+        movement: 'Terminó cuando su teléfono dejó de moverse.',
+        'trip after': 'Terminó cuando empezó el viaje siguiente o cuando su teléfono indicó reposo.',
       },
       endedBy: {
         dwell: 'Después, su teléfono permaneció unos minutos en el mismo lugar.',
@@ -650,7 +653,7 @@ export const es: Texts = {
         length: 'Se cortó porque tiene muchísimas ubicaciones.',
       },
       wait: (from, to, why = '') =>
-        `La parada de ${from} a ${to} forma parte del viaje${why === '' ? '' : `: ${why}`}.`,
+        `La parada de las ${from} a las ${to} forma parte del viaje${why === '' ? '' : `: ${why}`}.`,
       waits: {
         'change of vehicle': 'probablemente cambió de vehículo',
         'walk to a vehicle': 'llegó a pie y siguió en un vehículo',
@@ -665,8 +668,8 @@ export const es: Texts = {
         stay: 'El viaje siguiente es otro: la parada entre ambos probablemente no fue una espera.',
       },
       ignored: (locations) =>
-        `${count(locations, { one: 'ubicación ignorada', other: 'ubicaciones ignoradas' })}: repetidas o demasiado lejanas.`,
-      mode: (from, to, chances, speed) => `De ${from} a ${to}: ${chances}. De media, ${speed} km/h.`,
+        `${count(locations, { one: 'ubicación ignorada: repetida o demasiado lejana', other: 'ubicaciones ignoradas: repetidas o demasiado lejanas' })}.`,
+      mode: (from, to, chances, speed) => `De las ${from} a las ${to}: ${chances}. De media, ${speed} km/h.`,
       stated: (mode) => `${mode}, según su respuesta`,
     },
     othersOf: 'En gris: sus otros viajes de los últimos 30 días.',
@@ -681,7 +684,7 @@ export const es: Texts = {
     title: 'Mis datos',
     lead: 'Qué guarda este servidor sobre usted y qué puede hacer al respecto.',
     stored: 'Qué se guarda',
-    account: 'Su nombre aquí',
+    account: 'Su nombre de usuario',
     study: 'Estudio',
     joined: 'Inscripción',
     records: 'Registros de su teléfono',
@@ -722,7 +725,7 @@ export const es: Texts = {
       'Este teléfono ya no puede enviar datos por usted. Si tenía sus días abiertos en él, cierre abajo las demás sesiones. Sus otros teléfonos siguen igual.',
     phone: 'Su teléfono',
     phoneFine: (when) => `Envía los datos como debe. Último contacto: ${when}.`,
-    phoneNever: 'Aún no ha llegado nada de él.',
+    phoneNever: 'Aún no ha enviado nada.',
     phoneWords: {
       stopped: 'Usted detuvo el registro. Si quiere continuar, pida una nueva invitación al equipo del estudio.',
       no_token:

@@ -4,7 +4,7 @@ import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
 import { localeFormats } from './locale.ts';
 
-const { count, plural, list, texts } = localeFormats('fr-FR', 'moins de 1 min', 'j');
+const { count, plural, list, texts } = localeFormats('fr-FR', 'moins de 1 min', 'j', ' à ');
 
 const home = 'Domicile';
 
@@ -176,7 +176,7 @@ export const fr: Texts = {
       refused: (name, since) => `${name} : refusé ; dernières données : ${since}`,
       limited: (name, since) => `${name} : envoie plus de données que permis ; dernières données : ${since}`,
     },
-    others: (people) => `et ${texts.number(people)} autres`,
+    others: (people) => `et ${count(people, { one: 'autre', other: 'autres' })}`,
     doctor: '`mobility doctor --user NAME` indique la cause et la commande qui la corrige.',
     never: 'jamais',
     more: '`mobility status` et `mobility doctor` en montrent davantage.',
@@ -184,22 +184,21 @@ export const fr: Texts = {
 
   // ---------------------------------------------------------------- joining
   join: {
-    title: (name) => `Participer à ${name}`,
+    title: (name) => `Participer à « ${name} »`,
     by: (who) => `Étude menée par ${who}.`,
     why: 'Pourquoi',
     questions: 'Ce que l’étude cherche à savoir',
     agree: 'Ce que vous acceptez',
     points: [
-      'Votre téléphone enregistre toute la journée où vous êtes et comment vous vous déplacez, jusqu’à ce que vous l’arrêtiez.',
+      'Votre téléphone enregistre toute la journée où vous êtes et comment vous vous déplacez, jusqu’à ce que vous arrêtiez l’enregistrement.',
       'Les données vont sur le serveur de cette étude, et nulle part ailleurs.',
-      'Vous pouvez tout consulter, l’emporter, arrêter et tout faire effacer, à tout moment et sans donner de raison.',
+      'Vous pouvez tout consulter, télécharger vos données, arrêter l’enregistrement et tout faire effacer, à tout moment et sans donner de raison.',
     ],
     underCode: 'L’équipe de l’étude voit vos journées sous un code, pas sous votre nom.',
     underName: 'L’équipe de l’étude voit vos journées et votre nom.',
     never: 'Non enregistrés : appels, messages, photos, contacts, autres applications.',
     whole: 'Le texte complet',
     steps: 'Participer en trois étapes',
-    app: 'Installer l’application',
     appText: 'Elle est gratuite.',
     stores: { ios: 'App Store', android: 'Google Play' },
     phones: { ios: 'iPhone', android: 'Android' },
@@ -238,7 +237,7 @@ export const fr: Texts = {
     more: 'Quelle est cette étude ?',
     data: 'Que deviennent mes données ?',
     dataText:
-      'Elles restent sur le serveur de l’étude. Vous pouvez tout consulter, l’emporter, arrêter et tout faire effacer.',
+      'Elles restent sur le serveur de l’étude. Vous pouvez tout consulter, les télécharger, arrêter l’enregistrement et tout faire effacer.',
     contact: 'Des questions ?',
     sheet: (number, of) => `feuille ${number} sur ${of}`,
     person: 'Une feuille par personne.',
@@ -257,7 +256,10 @@ export const fr: Texts = {
     numbers: {
       joined: { name: 'inscrites', text: 'toutes les personnes de l’étude' },
       active: { name: 'actives', text: 'leurs données arrivent comme prévu' },
-      silent: { name: 'inactives', text: 'silencieuses, arrêtées, refusées ou sans données utilisables' },
+      silent: {
+        name: 'inactives',
+        text: 'sans contact, enregistrement arrêté, téléphone refusé ou données inutilisables',
+      },
       never: { name: 'jamais commencé', text: 'rien n’est jamais arrivé' },
     },
     needReminder: (people) =>
@@ -269,11 +271,11 @@ export const fr: Texts = {
     findDo: 'Chercher',
     group: 'Sous-groupe',
     allGroups: 'tous',
-    isNew: 'Arrivée récente',
+    isNew: 'arrivée récente',
     app: 'Application',
     battery: 'Batterie',
     letterTitle: 'Texte à envoyer',
-    letter: (fault) => `Bonjour, il s’agit de votre téléphone dans notre étude. ${fault} Merci !`,
+    letter: (fault) => `Bonjour, nous vous écrivons au sujet de votre téléphone dans notre étude. ${fault} Merci !`,
     noMatch: 'Aucune personne ne correspond.',
     sortBy: 'Trier par',
     tablePages: 'Pages du tableau',
@@ -284,7 +286,7 @@ export const fr: Texts = {
       location: 'Dernière position',
       days: '14 derniers jours',
       trips: 'Trajets',
-      labelled: 'Renseignés',
+      labelled: 'Avec réponse',
       joined: 'Inscription',
     },
     states: {
@@ -300,23 +302,23 @@ export const fr: Texts = {
     recordedOn: (some, all) => `enregistré ${some} ${plural(some, { one: 'jour', other: 'jours' })} sur ${all}`,
     asksErasure: 'a demandé l’effacement de toutes ses données',
     stripText:
-      '14 derniers jours : une colonne par jour ; sa hauteur est la part enregistrée de la journée, un trait en bas signifie que rien n’a été enregistré. Les trajets et leurs renseignements sont de ces jours.',
+      '14 derniers jours : une colonne par jour ; sa hauteur est la part enregistrée de la journée, un trait en bas signifie que rien n’a été enregistré. Les trajets et les réponses sont ceux de ces jours.',
     noNames: 'Les noms ne sont pas affichés dans cette étude.',
-    noted: 'Chaque consultation de personnes, de leurs journées et de chiffres est inscrite au journal d’audit.',
+    noted: 'Chaque consultation de personnes, de leurs journées et de chiffres est inscrite au journal des accès.',
     back: 'Toutes les personnes',
     chain: 'Du téléphone au carnet, étape par étape',
     links: {
       registered: 'Compte créé',
       joined: 'Inscription à l’étude',
       called: 'Le téléphone a contacté le serveur',
-      pushed: 'Des données ont été envoyées',
-      stored: 'Des données ont été enregistrées',
-      located: 'Des positions sont arrivées',
-      moved: 'Des données ont été reprises',
-      converted: 'Des données ont été lues',
-      analysed: 'Des trajets ont été calculés',
-      final: 'Le carnet est définitif',
-      fetched: 'Le carnet a été consulté',
+      pushed: 'Données envoyées',
+      stored: 'Données enregistrées',
+      located: 'Positions arrivées',
+      moved: 'Données reprises',
+      converted: 'Données lues',
+      analysed: 'Trajets calculés',
+      final: 'Carnet définitif',
+      fetched: 'Carnet consulté',
     },
     seen: {
       damaged: 'Un enregistrement de cette personne est illisible.',
@@ -382,7 +384,7 @@ export const fr: Texts = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Ajouter votre propre historique',
-    lead: 'Un fichier que vous avez déjà : Google Trajets, GPX, GeoJSON, CSV, KML ou un ZIP de tels fichiers, jusqu’à 64 Mo. Il apparaît dans vos journées après le prochain traitement.',
+    lead: 'Un fichier que vous avez déjà : « Vos trajets » de Google Maps, GPX, GeoJSON, CSV, KML ou un ZIP de ces fichiers, jusqu’à 64 Mo. Il apparaît dans vos journées après le prochain traitement.',
     file: 'Fichier',
     go: 'Ajouter',
     done: 'Le fichier a été lu.',
@@ -454,9 +456,9 @@ export const fr: Texts = {
       tripsPerDay: 'Trajets par jour',
       kmPerDay: 'km par jour',
       km: 'km',
-      ofKm: 'des km',
+      ofKm: 'part des km',
       hours: 'Heures',
-      ofTime: 'du temps',
+      ofTime: 'part du temps',
       trips: 'Trajets',
       people: 'Personnes',
       range: 'km par jour, intervalle à 95 %',
@@ -480,7 +482,7 @@ export const fr: Texts = {
     month: 'Mois',
     data: 'Mes données',
     week: 'Jours de cette semaine',
-    dayInWords: (day, km, recorded) => `${fr.day(day)}, ${km}, ${recorded} enregistrés`,
+    dayInWords: (day, km, recorded) => `${fr.day(day)}, ${km}, enregistré à ${recorded}`,
     summary: (trips, length, span) => `${trips}, ${length}, ${span} en déplacement.`,
     noTrips: 'Aucun trajet.',
     atAllDay: (place) => (place === home ? 'Au domicile toute la journée.' : `${place} toute la journée.`),
@@ -488,7 +490,7 @@ export const fr: Texts = {
     diaryOf: (name) => `Carnet de ${name}`,
     allDays: 'Toutes les journées',
     lastDays: (days) => `Les ${days} derniers jours`,
-    weekOf: (monday) => `Semaine du ${fr.shortDay(monday)}`,
+    weekOf: (monday) => `Semaine du ${fr.day(monday)}`,
     kmHead: 'km',
     recordedHead: 'enreg.',
     draftMark: 'provis.',
@@ -545,7 +547,7 @@ export const fr: Texts = {
       before !== after
         ? `Avant : ${before}. Après : ${after}.`
         : before === home
-          ? 'Avant et après, vous étiez au domicile.'
+          ? 'Avant et après, vous étiez chez vous.'
           : `Avant et après : ${before}.`,
     reasons: {
       'tracking off': 'La localisation était désactivée sur le téléphone.',
@@ -574,11 +576,11 @@ export const fr: Texts = {
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,
     section: (sensedMode) => capital(fr.me.mode(sensedMode)),
     noStudy: 'Seuls vous et l’administrateur de ce serveur pouvez voir vos journées.',
-    underCode: 'L’équipe de l’étude voit vos journées et les noms que vous donnez aux lieux, sans votre nom.',
+    underCode: 'L’équipe de l’étude voit vos journées et les noms que vous donnez aux lieux, mais pas votre nom.',
     underName: 'L’équipe de l’étude voit vos journées et les noms que vous donnez aux lieux, sous votre nom.',
     correct: 'Corriger',
     correctWhich: (clock) => ` : trajet de ${clock}`,
-    how: 'Quel moyen de transport avez-vous utilisé ?',
+    how: 'Quel mode de transport avez-vous utilisé ?',
     what: 'Quel était le motif de ce trajet ?',
     unsaid: 'sans réponse',
     save: 'Enregistrer',
@@ -587,14 +589,14 @@ export const fr: Texts = {
     statedTitle: 'Vos corrections de cette journée',
     stated: {
       set_aside: (clock) => `${clock} : ignoré`,
-      mode: (clock, name) => `${clock} : mode de transport : ${name}`,
+      mode: (clock, name) => `${clock} : ${name}`,
       split: (clock) => `${clock} : deux trajets`,
       join: (clock) => `${clock} : les trajets d’avant et d’après n’en font qu’un`,
       drop: (clock) => `${clock} : vous n’avez pas fait ce trajet`,
       add: (clock) => `${clock} : un trajet qui n’a pas été enregistré`,
-      at_home: (clock) => `${clock} : au domicile`,
-      place_name: (clock, name) => `${clock} : ce lieu s’appelle ${name}`,
-      at_place: (clock, name) => `${clock} : ${name === home ? 'au domicile' : `vous étiez ici : ${name}`}`,
+      at_home: (clock) => `${clock} : chez vous`,
+      place_name: (clock, name) => `${clock} : ce lieu s’appelle « ${name} »`,
+      at_place: (clock, name) => `${clock} : ${name === home ? 'chez vous' : `vous étiez à « ${name} »`}`,
       label: (clock, words) => `${clock} : ${words}`,
       undo: (clock) => `${clock} : annulé`,
     },
@@ -610,10 +612,10 @@ export const fr: Texts = {
     join: 'Réunir avec le précédent',
     split: 'Couper en deux',
     splitAt: 'À quelle heure la première partie s’est-elle terminée ?',
-    howBetween: (from, to) => `Quel moyen de transport avez-vous utilisé de ${from} à ${to} ?`,
+    howBetween: (from, to) => `Quel mode de transport avez-vous utilisé de ${from} à ${to} ?`,
     takeOut: 'Ignorer cette période',
     flags: {
-      too_fast: ['C’est plus rapide que possible.', 'Était-ce bien ce mode de transport ?'],
+      too_fast: ['C’est trop rapide pour être possible.', 'Était-ce bien ce mode de transport ?'],
       mostly_estimated: [
         'En grande partie estimé : peu de positions montrent ce trajet.',
         'Est-ce bien le trajet que vous avez fait ?',
@@ -629,17 +631,17 @@ export const fr: Texts = {
         'Ce trajet a-t-il eu lieu ?',
       ],
       correction_contradicted: [
-        'Votre correction ne correspond pas aux données arrivées ensuite.',
+        'Votre correction ne correspond pas au reste des données.',
         'Est-elle toujours exacte ? Sinon, annulez-la :',
       ],
-      label_contradicts: ['Votre réponse indique un autre mode que le carnet.', 'Lequel est exact ?'],
+      label_contradicts: ['Votre réponse indique un autre mode de transport que le carnet.', 'Lequel est exact ?'],
     },
     more: 'Plus : couper, réunir ou supprimer ce trajet',
     cancel: 'Annuler',
     show: 'Aperçu',
-    preview: (words) => `Aperçu : ${words}. Rien n’est encore enregistré.`,
+    preview: (words) => `Aperçu, pas encore enregistré. ${words}.`,
     rename: 'Renommer ce lieu',
-    wasAt: (place) => (place === home ? 'J’étais au domicile' : `J’étais ici : ${place}`),
+    wasAt: (place) => (place === home ? 'J’étais chez moi' : `J’étais ici : ${place}`),
     madeTrip: 'J’ai fait un trajet',
     begins: 'À quelle heure le trajet a-t-il commencé ?',
     ends: 'À quelle heure s’est-il terminé ?',
@@ -658,17 +660,17 @@ export const fr: Texts = {
       title: 'Pourquoi ?',
       corrected: 'Vous avez modifié ce trajet. Ce qui suit a été enregistré avant.',
       start: {
-        location: 'Il commence à votre départ du lieu, estimé d’après la distance jusqu’à la première position.',
-        movement: 'Il commence quand votre téléphone s’est mis en mouvement.',
-        geofence: 'Il commence quand votre téléphone a remarqué votre départ, toujours avec un peu de retard.',
-        'walking readings': 'Il commence par des pas que votre téléphone a remarqués avant la première position.',
+        location: 'Il a commencé à votre départ du lieu, estimé d’après la distance jusqu’à la première position.',
+        movement: 'Il a commencé quand votre téléphone s’est mis en mouvement.',
+        geofence: 'Il a commencé quand votre téléphone a remarqué votre départ, toujours avec un peu de retard.',
+        'walking readings': 'Il a commencé par des pas que votre téléphone a remarqués avant la première position.',
         readings: 'Seul le capteur de mouvement de votre téléphone montre quand il a commencé.',
-        'trip before': 'Il commence là où le trajet ou l’arrêt précédent se termine.',
+        'trip before': 'Il a commencé là où le trajet ou l’arrêt précédent s’est terminé.',
       },
       end: {
-        location: 'Il se termine à la dernière position.',
-        movement: 'Il se termine quand votre téléphone s’est immobilisé.',
-        'trip after': 'Il se termine quand le trajet suivant commence ou que votre téléphone a signalé un arrêt.',
+        location: 'Il s’est terminé à la dernière position.',
+        movement: 'Il s’est terminé quand votre téléphone s’est immobilisé.',
+        'trip after': 'Il s’est terminé quand le trajet suivant a commencé ou que votre téléphone a signalé un arrêt.',
       },
       endedBy: {
         dwell: 'Ensuite, votre téléphone est resté quelques minutes au même endroit.',
@@ -681,8 +683,8 @@ export const fr: Texts = {
       wait: (from, to, why = '') => `L’arrêt de ${from} à ${to} fait partie du trajet${why === '' ? '' : ` : ${why}`}.`,
       waits: {
         'change of vehicle': 'vous avez probablement changé de véhicule',
-        'walk to a vehicle': 'vous y êtes allé à pied avant de prendre un véhicule',
-        'ride to a vehicle': 'vous y êtes allé à vélo avant de prendre un véhicule',
+        'walk to a vehicle': 'vous avez marché jusque-là avant de prendre un véhicule',
+        'ride to a vehicle': 'vous avez pris le vélo jusque-là avant de prendre un véhicule',
       },
       parted: {
         'too long': 'Le trajet suivant est distinct : on attend rarement un véhicule aussi longtemps.',
@@ -695,7 +697,7 @@ export const fr: Texts = {
         stay: 'Le trajet suivant est distinct : l’arrêt entre les deux n’était probablement pas une attente.',
       },
       ignored: (locations) =>
-        `${count(locations, { one: 'position ignorée', other: 'positions ignorées' })} : en double ou trop éloignées.`,
+        `${count(locations, { one: 'position ignorée : en double ou trop éloignée', other: 'positions ignorées : en double ou trop éloignées' })}.`,
       mode: (from, to, chances, speed) => `De ${from} à ${to} : ${chances}. En moyenne ${speed} km/h.`,
       stated: (mode) => `${mode}, selon votre réponse`,
     },
@@ -711,7 +713,7 @@ export const fr: Texts = {
     title: 'Mes données',
     lead: 'Ce que ce serveur enregistre à votre sujet, et ce que vous pouvez en faire.',
     stored: 'Ce qui est enregistré',
-    account: 'Votre nom ici',
+    account: 'Votre identifiant',
     study: 'Étude',
     joined: 'Inscription',
     records: 'Enregistrements de votre téléphone',
@@ -733,7 +735,7 @@ export const fr: Texts = {
     signOutOthers: 'Déconnecter tous les autres',
     othersOut:
       'Tous les autres navigateurs sont déconnectés, et les liens qui n’ont pas encore été ouverts ne fonctionnent plus.',
-    download: 'Récupérer mes données',
+    download: 'Télécharger vos données',
     downloadText: 'Un jour, quelques jours ou tout. Sans jour, vous recevez tout.',
     from: 'Premier jour',
     to: 'Dernier jour',
@@ -753,7 +755,7 @@ export const fr: Texts = {
       'Ce téléphone ne peut plus envoyer de données pour vous. Si vos journées y étaient ouvertes, déconnectez ci-dessous tous les autres navigateurs. Vos autres téléphones restent inchangés.',
     phone: 'Votre téléphone',
     phoneFine: (when) => `Il envoie les données comme prévu. Dernier contact : ${when}.`,
-    phoneNever: 'Rien n’en est encore arrivé.',
+    phoneNever: 'Il n’a encore rien envoyé.',
     phoneWords: {
       stopped:
         'Vous avez arrêté l’enregistrement. Pour reprendre, demandez une nouvelle invitation à l’équipe de l’étude.',

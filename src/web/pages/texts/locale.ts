@@ -9,9 +9,9 @@ export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule
 
 /**
  * The formats of a language. `locale`: for Intl, with a region that uses the 24-hour clock and metres. `underMinute`:
- * the words for less than a minute; `dayUnit`: the sign of days in a duration.
+ * the words for less than a minute; `dayUnit`: the sign of days in a duration; `at`: between a weekday and a time.
  */
-export function localeFormats(locale: string, underMinute: string, dayUnit: string) {
+export function localeFormats(locale: string, underMinute: string, dayUnit: string, at: string) {
   const rules = new Intl.PluralRules(locale);
   const number = (value: number, digits = 0): string =>
     value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -63,7 +63,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
       moment: (ts: number, zone: string): string =>
         `${date(ts, zone, { day: 'numeric', month: 'long' })}, ${clockText(ts, zone)}`,
       weekdayAndClock: (ts: number, zone: string): string =>
-        `${date(ts, zone, { weekday: 'long' })} ${clockText(ts, zone)}`,
+        `${date(ts, zone, { weekday: 'long' })}${at}${clockText(ts, zone)}`,
       /** A time of today as 23:31, of this week as Mon 16:08, older as 19 Nov. */
       lately: (ts: number, now: number, zone: string): string => {
         if (localDay(ts, zone) === localDay(now, zone)) return clockText(ts, zone);
