@@ -178,7 +178,7 @@ it('each section of a trip in a vehicle has its own question, and one save corre
   expect(after).toContain('PredictedModeTypes.TRAIN');
   expect(after).toContain('PredictedModeTypes.CAR');
   const saved = await page(location);
-  expect(saved).toMatch(/role="status">Saved\..*mode of travel: train.*Meal/);
+  expect(saved).toMatch(/role="status">Saved\..*07:49: train.*Meal/);
   await state('/me/correct', formWith(saved, 'Undo'));
   expect((await found())[0]!.sections.map(({ sensed_mode }) => sensed_mode)).toContain('PredictedModeTypes.BUS');
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await undoLast();
@@ -298,6 +298,15 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(await page(location)).toMatch(/role="status">Undone\..*<h3>Gym<\/h3>/s);
   await undoLast();
   expect(await page(`/me/day/${day}`)).not.toContain('<h3>Gym</h3>');
+});
+
+it('the map measures distances from home, wherever the day begins', async () => {
+  const html = await page(`/me/day/${day}`);
+  expect(html).toContain('Rings: distance from Place A.');
+  const form = formWith(html, 'What do you call this place?', '<h3>Place B</h3>');
+  await state('/me/correct', { ...form, name: 'home' });
+  expect(await page(`/me/day/${day}`)).toContain('Rings: distance from Home.');
+  await undoLast();
 });
 
 it('the latest correction counts, also one that repeats an earlier one', async () => {

@@ -127,6 +127,8 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
     const { mark, name } = day.placeAt(position);
     if (!places.some((one) => one.name === name)) places.push({ position, mark, name });
   }
+  const isHome = ({ name }: { name: string }): number => Number(name === t.me.home);
+  places.sort((a, b) => isHome(b) - isHome(a)); // distances are from home
   const [first, ...others] = places;
   if (first === undefined) return '';
   const distances = others.map((one) => whereIs(one, first, t));
