@@ -145,7 +145,7 @@ export const statedModeOf = (mode: string | null): string | null =>
 export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day, ...bounds } = shown.observed;
-  if (flag === 'correction_contradicted') return markup`<a href="#stated">${t.me.statedTitle}</a>`;
+  if (flag === 'correction_contradicted') return markup` <a href="#stated">${t.me.statedTitle}</a>`;
   const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
   if (trip === undefined || of === 'place') {
     const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
@@ -186,7 +186,7 @@ export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDa
   const confirm =
     isFirst && formButton(call, '/me/correct', t.me.isHome, { day, kind: 'place_name', ts, name: 'home' });
   return markup`${confirm}<details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
-${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}${addLink(day, itemId(stay), t)}</details>`;
+${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}</details>${addLink(day, itemId(stay), t)}`;
 }
 
 /** The possible answers to a gap: the person stayed, or made a trip. */

@@ -76,7 +76,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
       : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people), t.share(recordedShare(read, people, now)))}</b></p>
 ${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLeast)}</p>${figuresTable(report, null, t)}<p><a href="${here}?csv=published">${words.csv}</a></p>` : !isDue && banner(words.notYet)}
 ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
-<h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a> <span class="soft small">${words.rangeText}</span></p>`;
+<h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a></p><p class="soft small">${words.rangeText}</p>`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
   return studyPage(call, title, body, 'figures');
 }

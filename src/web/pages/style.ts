@@ -39,7 +39,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;backgrou
 .go{background:var(--ink);border-color:var(--ink);color:var(--paper)}.danger{border-color:var(--bad);color:var(--bad)}
 .note{background:var(--warn);color:var(--warnink);border-radius:6px;padding:.5rem .75rem;margin:.75rem 0;max-width:46rem}
 .note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}.note h2{margin:0}
-.saved{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:0 .5rem;align-items:center;background:var(--paper)}.saved .note{flex:1;margin:.5rem 0}:target{scroll-margin-top:6rem}
+.saved{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:0 .5rem;align-items:center;background:var(--paper)}.saved .note{flex:1 14rem;margin:.5rem 0}:target{scroll-margin-top:6rem}
 .acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
 label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
 input:not([type=radio]),select{font:inherit;color:inherit;width:100%;min-height:2.75rem;padding:.375rem .75rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper)}
@@ -59,7 +59,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 
 .band{fill:var(--place)}.band.home{fill:var(--home)}.band.work{fill:var(--work)}
 .hole{fill:none;stroke:var(--edge);stroke-dasharray:3 3}.tick{stroke:var(--edge)}.on{stroke:var(--c);stroke-width:1.5}
-.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h2{margin:0;flex:1;text-align:center}.hd .soft{font-weight:400}
+.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h2{margin:0;flex:1;text-align:center}.hd h1:first-letter,.hd h2:first-letter{text-transform:uppercase}.hd .soft{font-weight:400}
 .step{width:44px;height:44px;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
 .week{display:grid;grid-template-columns:repeat(auto-fit,minmax(2.75rem,1fr));margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
 .week a,.week li>span{display:grid;text-align:center;text-decoration:none;padding:.375rem 0 .5rem;min-height:2.75rem}
@@ -85,7 +85,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
-.stay{min-height:3.5rem}.stay details{flex-basis:100%}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
+.stay{min-height:3.5rem}.stay details[open]{flex-basis:100%}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
 .trip .c{background:var(--wash);padding-left:.625rem;padding-right:.625rem}.trip .head .c{border-radius:8px 8px 0 0;padding-top:.625rem}
 .trip .foot .c{border-radius:0 0 8px 8px;padding-top:0;padding-bottom:.125rem;justify-content:flex-start;column-gap:1.5rem;min-height:.5rem}
 .thin{background-image:linear-gradient(var(--edge),var(--edge));background-size:2px 100%}.sec .c{align-items:center}.head.sec .t{padding-top:.625rem}
