@@ -1,6 +1,6 @@
 // Runs an import: stores the items that readers find, batch by batch, and counts them.
-import { isEntry, type Taken } from '../intake/check-entry.ts';
-import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
+import { type CheckedEntry, isEntry } from '../intake/check-entry.ts';
+import { checkPushed, type Pushed, putChecked } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { Entry, Identity } from '../model/entry.ts';
@@ -67,8 +67,8 @@ export interface ImportOptions {
    * other sources are imported for this person. null: imports for all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Stores a batch of `whom` in place of `putTaken`, for example to apply rate limits. Not possible without `whom`. */
-  put?: (taken: readonly Taken[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
+  /** Stores a batch of `whom` in place of `putChecked`, for example to apply rate limits. Needs `whom`. */
+  put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
   /** No errors, documents and profiles. */
   entriesOnly?: true;
   /** Reads and counts, but stores nothing. */
@@ -191,14 +191,14 @@ interface Recipient {
   user: UserName;
   registered: boolean;
   counts: ImportCounts;
-  batch: Taken[];
+  batch: CheckedEntry[];
   receipts: Map<Entry, number>;
   length: number;
   /** The `write_ts` of the entries that this import has read, by key. */
   seen: Map<string, Set<number>>;
 }
 
-const emptyBatch = () => ({ batch: [] as Taken[], receipts: new Map<Entry, number>(), length: 0 });
+const emptyBatch = () => ({ batch: [] as CheckedEntry[], receipts: new Map<Entry, number>(), length: 0 });
 
 class People {
   readonly #options: ImportOptions;
@@ -264,11 +264,11 @@ class People {
   }
 
   /** Checks an entry and keeps the time of its first receipt, unless that is in the future. */
-  #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): Taken {
-    const taken = takePushed(pushed);
-    if (receivedTs !== undefined && isEntry(taken) && receivedTs <= this.#options.now())
-      receipts.set(taken, receivedTs);
-    return taken;
+  #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): CheckedEntry {
+    const checked = checkPushed(pushed);
+    if (receivedTs !== undefined && isEntry(checked) && receivedTs <= this.#options.now())
+      receipts.set(checked, receivedTs);
+    return checked;
   }
 
   async flush(report: PartReport): Promise<void> {
@@ -282,18 +282,19 @@ class People {
     this.#pending.length -= length;
     Object.assign(recipient, emptyBatch());
     const { store, now, log, dryRun } = this.#options;
-    const doubled = batch.map((taken) => isEntry(taken) && isDoubled(recipient, taken.metadata));
+    const doubled = batch.map((checked) => isEntry(checked) && isDoubled(recipient, checked.metadata));
     if (dryRun) {
-      for (const [i, taken] of batch.entries()) {
-        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, recipient.user.uuid, taken.metadata));
-        const what = !isEntry(taken) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
+      for (const [i, checked] of batch.entries()) {
+        const isKnown =
+          !doubled[i] && isEntry(checked) && (await hasEntry(store, recipient.user.uuid, checked.metadata));
+        const what = !isEntry(checked) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
         count(recipient, report, { [what]: 1 });
       }
       return;
     }
     // The profile records only puts of the phone.
     const put = await (this.#options.put?.(batch, receipts) ??
-      putTaken(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
+      putChecked(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
     count(recipient, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });

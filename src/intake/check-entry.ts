@@ -35,11 +35,11 @@ const maxKeyLength = 255; // characters
 type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
-export type Taken = Entry | UnusableEntry;
+export type CheckedEntry = Entry | UnusableEntry;
 
 /** True if the check of a pushed value found a valid entry. */
-export function isEntry(taken: Taken): taken is Entry {
-  return 'metadata' in taken;
+export function isEntry(checked: CheckedEntry): checked is Entry {
+  return 'metadata' in checked;
 }
 
 /**
@@ -48,17 +48,17 @@ export function isEntry(taken: Taken): taken is Entry {
  * necessary. An invalid value is returned exactly as it was pushed, with the reason. Unusual but usable values pass,
  * since converters and analysis judge them. Never changes its input.
  */
-export function takeEntry(pushed: JsonValue): Taken {
+export function checkEntry(pushed: JsonValue): CheckedEntry {
   const flaw = flawOf(pushed);
   return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
 }
 
 /** Parses a JSON text and checks its value. A text that is not JSON is rejected unchanged. */
-export function takeText(text: string): Taken {
+export function checkEntryText(text: string): CheckedEntry {
   try {
-    return takeEntry(JSON.parse(text) as JsonValue);
+    return checkEntry(JSON.parse(text) as JsonValue);
   } catch (error) {
-    if (error instanceof SyntaxError) return takeEntry(text);
+    if (error instanceof SyntaxError) return checkEntry(text);
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { errorText, isMobilityError, MobilityError } from '../model/mobility-err
 import { believedAhead } from '../model/time.ts';
 import type { ProfileNote, PutContent, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
-import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
+import { type CheckedEntry, checkEntry, checkEntryText, isEntry } from './check-entry.ts';
 import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
@@ -71,20 +71,20 @@ export async function putBatch(
   options: PutOptions,
 ): Promise<PutCounts> {
   // A list in memory is read without an `await` for each element, which would take an eighth of the time.
-  return putTaken(userId, Symbol.asyncIterator in pushed ? takeAll(pushed) : takeEach(pushed), options);
+  return putChecked(userId, Symbol.asyncIterator in pushed ? checkAll(pushed) : checkEach(pushed), options);
 }
 
-function* takeEach(pushed: Iterable<Pushed>): Generator<Taken> {
-  for (const value of pushed) yield takePushed(value);
+function* checkEach(pushed: Iterable<Pushed>): Generator<CheckedEntry> {
+  for (const value of pushed) yield checkPushed(value);
 }
 
-async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
-  for await (const value of pushed) yield takePushed(value);
+async function* checkAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<CheckedEntry> {
+  for await (const value of pushed) yield checkPushed(value);
 }
 
 /** Checks one pushed value: an object or a JSON text. */
-export const takePushed = (pushed: Pushed): Taken =>
-  typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
+export const checkPushed = (pushed: Pushed): CheckedEntry =>
+  typeof pushed === 'string' ? checkEntryText(pushed) : checkEntry(pushed as JsonValue);
 
 /**
  * The entry of a phone with the id of its token, see `PutOptions.sentWith`, without fields that only the server sets.
@@ -102,20 +102,20 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
 }
 
 /** `onStored` is called when a part is stored. */
-export type TakenOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
+export type PutCheckedOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
 
 /** Like `putBatch`, for values that were checked already. Routes and imports call it. */
-export async function putTaken(
+export async function putChecked(
   userId: string,
-  taken: Iterable<Taken> | AsyncIterable<Taken>,
-  options: TakenOptions,
+  checked: Iterable<CheckedEntry> | AsyncIterable<CheckedEntry>,
+  options: PutCheckedOptions,
 ): Promise<PutCounts> {
   const { store, now, log = silentLog, inProfile = true, receipts, sentWith } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const newest = new NewestTimes();
   let hasStored = false;
   let [toList, notListed] = [options.mostLines ?? Infinity, 0];
-  for await (const { entries: pushed, unusable, isLast } of partsOf(taken)) {
+  for await (const { entries: pushed, unusable, isLast } of transactionParts(checked)) {
     const at = now();
     const sent = pushed.filter((entry) => {
       const rejected = beyondBounds(entry, receipts?.get(entry) ?? at);
@@ -155,9 +155,9 @@ interface Part {
 
 const newPart = (): Part => ({ entries: [], unusable: [], isLast: false });
 
-async function* partsOf(taken: Iterable<Taken> | AsyncIterable<Taken>): AsyncGenerator<Part> {
+async function* transactionParts(checked: Iterable<CheckedEntry> | AsyncIterable<CheckedEntry>): AsyncGenerator<Part> {
   let part = newPart();
-  for await (const values of Symbol.iterator in taken ? [taken] : listsOfOne(taken)) {
+  for await (const values of Symbol.iterator in checked ? [checked] : listsOfOne(checked)) {
     for (const value of values) {
       if (part.entries.length + part.unusable.length >= maxTransactionEntries) {
         yield part;
@@ -170,8 +170,8 @@ async function* partsOf(taken: Iterable<Taken> | AsyncIterable<Taken>): AsyncGen
   yield { ...part, isLast: true };
 }
 
-async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]> {
-  for await (const value of taken) yield [value];
+async function* listsOfOne(checked: AsyncIterable<CheckedEntry>): AsyncGenerator<[CheckedEntry]> {
+  for await (const value of checked) yield [value];
 }
 
 const linesAtOnce = 500;

@@ -101,7 +101,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
         params,
         query,
         store,
-        put: (taken) => putForCaller({ store, counts, now }, { user: caller, log, sentWith, onStored }, taken),
+        put: (checked) => putForCaller({ store, counts, now }, { user: caller, log, sentWith, onStored }, checked),
         log,
         now,
       });

@@ -2,7 +2,7 @@
 // per day, corrections, and pages at the same time.
 import type { Config } from '../config.ts';
 import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
-import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
+import { type CheckedEntry, isEntry, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
@@ -83,7 +83,7 @@ class Caller {
   pages = 0;
   readonly nextPages: (() => void)[] = [];
   /** Pending and rejected entries: the count of the store plus entries pushed since. null: not counted yet. */
-  waiting: number | null = null;
+  entries: number | null = null;
   /** When the store counted the entries, seconds since the epoch. */
   counted_ts = Number.NEGATIVE_INFINITY;
   readonly unknownKeys = new Set<string>();
@@ -198,15 +198,15 @@ export class CallerCounts {
     const { uuid } = user;
     const caller = this.#of(uuid);
     const isStale = this.#now() - caller.counted_ts >= countSeconds;
-    if (caller.waiting === null || (caller.waiting + more > limit && isStale)) {
+    if (caller.entries === null || (caller.entries + more > limit && isStale)) {
       caller.counted_ts = this.#now();
-      caller.waiting = (await store.usercache.count(uuid)) + (await store.errors.count(uuid));
+      caller.entries = (await store.usercache.count(uuid)) + (await store.errors.count(uuid));
     }
-    if (caller.waiting + more > limit) {
+    if (caller.entries + more > limit) {
       const detail = `expected at most ${limit} pending or rejected entries`;
       throw limitProblem('waiting_entries', detail, limit, 10 * minute);
     }
-    caller.waiting += more;
+    caller.entries += more;
   }
 
   /**
@@ -215,26 +215,26 @@ export class CallerCounts {
    */
   async limitKeys(
     user: UserRecord,
-    list: readonly Taken[],
+    list: readonly CheckedEntry[],
     store: Pick<Store, 'usercache' | 'timeseries'>,
-  ): Promise<readonly Taken[]> {
+  ): Promise<readonly CheckedEntry[]> {
     const limit = this.#limitsOf(user).unknownKeys;
     const { unknownKeys: keys } = this.#of(user.uuid);
-    const isNew = (taken: Taken): taken is Entry =>
-      isEntry(taken) && !knownKeys.has(taken.metadata.key) && !keys.has(taken.metadata.key);
+    const isNew = (checked: CheckedEntry): checked is Entry =>
+      isEntry(checked) && !knownKeys.has(checked.metadata.key) && !keys.has(checked.metadata.key);
     if (limit === 0 || !list.some(isNew)) return list;
-    const waiting = await store.usercache.keys(user.uuid);
+    const pending = await store.usercache.keys(user.uuid);
     const moved = (await store.timeseries.summary(user.uuid)).map(({ key }) => key);
     setTimeout(() => keys.clear(), keysKept).unref();
-    for (const key of [...waiting, ...moved]) if (!knownKeys.has(key)) keys.add(key);
-    return list.map((taken) => {
-      if (!isNew(taken)) return taken;
+    for (const key of [...pending, ...moved]) if (!knownKeys.has(key)) keys.add(key);
+    return list.map((checked) => {
+      if (!isNew(checked)) return checked;
       if (keys.size >= limit) {
         const message = `expected at most ${limit} unknown keys of one user, found another one`;
-        return rejectEntry(taken, tooManyKeys, message);
+        return rejectEntry(checked, tooManyKeys, message);
       }
-      keys.add(taken.metadata.key);
-      return taken;
+      keys.add(checked.metadata.key);
+      return checked;
     });
   }
 
@@ -244,25 +244,25 @@ export class CallerCounts {
    */
   async limitStatements(
     { uuid }: UserRecord,
-    list: readonly Taken[],
+    list: readonly CheckedEntry[],
     store: Pick<Store, 'usercache' | 'timeseries'>,
-  ): Promise<{ allowed: readonly Taken[]; uncount: () => void }> {
+  ): Promise<{ allowed: readonly CheckedEntry[]; uncount: () => void }> {
     const message = `expected at most ${mostStatements} characters of statements a day, found more`;
-    const allowed: Taken[] = [];
+    const allowed: CheckedEntry[] = [];
     let counted = 0;
-    for (const taken of list) {
-      if (!isEntry(taken) || !taken.metadata.key.startsWith('manual/')) {
-        allowed.push(taken);
+    for (const checked of list) {
+      if (!isEntry(checked) || !checked.metadata.key.startsWith('manual/')) {
+        allowed.push(checked);
         continue;
       }
-      const { length } = JSON.stringify(taken.data);
+      const { length } = JSON.stringify(checked.data);
       if (this.#statements.of(uuid) + length <= mostStatements) {
         this.#statements.add(uuid, length);
         counted += length;
-        allowed.push(taken);
+        allowed.push(checked);
       } else {
-        const isStored = await hasEntry(store, uuid, taken.metadata);
-        allowed.push(isStored ? taken : rejectEntry(taken, tooManyStatements, message));
+        const isStored = await hasEntry(store, uuid, checked.metadata);
+        allowed.push(isStored ? checked : rejectEntry(checked, tooManyStatements, message));
       }
     }
     return { allowed, uncount: () => this.#statements.add(uuid, -counted) };
@@ -298,20 +298,20 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
 }
 
 /** Rejects an entry, but keeps its identity: a later push replaces it, and a recovery does not change its times. */
-function rejectEntry(entry: Entry, reason: string, message: string): Taken {
+function rejectEntry(entry: Entry, reason: string, message: string): CheckedEntry {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }
 
 /** Rejects corrections beyond the number that the diary of their user applies. */
 export async function limitCorrections(
   userId: string,
-  list: readonly Taken[],
+  list: readonly CheckedEntry[],
   store: Pick<Store, 'timeseries' | 'usercache'>,
-): Promise<readonly Taken[]> {
+): Promise<readonly CheckedEntry[]> {
   const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
   const beyond = await beyondLimit(store, userId, stated);
   const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found another one`);
-  return list.map((taken) => (isEntry(taken) && beyond.has(taken) ? reject(taken) : taken));
+  return list.map((checked) => (isEntry(checked) && beyond.has(checked) ? reject(checked) : checked));
 }
 
 /** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */

@@ -1,6 +1,6 @@
 // Stores what callers send. Routes and pages store entries only through this, so that every limit of a caller applies.
-import type { Taken } from '../intake/check-entry.ts';
-import { putTaken, type TakenOptions } from '../intake/put-batch.ts';
+import type { CheckedEntry } from '../intake/check-entry.ts';
+import { type PutCheckedOptions, putChecked } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import { type CallerCounts, limitCorrections } from './caller-limits.ts';
 
 /** The sender, and how to store the entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
-interface SentBy extends Pick<TakenOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> {
+interface SentBy extends Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> {
   user: UserRecord;
   log: Log;
 }
@@ -20,15 +20,15 @@ interface SentBy extends Pick<TakenOptions, 'sentWith' | 'inProfile' | 'receipts
 export async function putForCaller(
   { store, counts, now }: { store: Store; counts: CallerCounts; now: () => number },
   { user, ...options }: SentBy,
-  taken: readonly Taken[],
+  checked: readonly CheckedEntry[],
 ): Promise<PutCounts> {
-  await counts.countEntries(user, taken.length, store);
-  const withinKeys = await counts.limitKeys(user, taken, store);
+  await counts.countEntries(user, checked.length, store);
+  const withinKeys = await counts.limitKeys(user, checked, store);
   const withinStatements = await counts.limitStatements(user, withinKeys, store);
   try {
     const allowed = await limitCorrections(user.uuid, withinStatements.allowed, store);
-    const mostLines = counts.countLines(user.uuid, taken.length);
-    return await putTaken(user.uuid, allowed, { store, now, mostLines, ...options });
+    const mostLines = counts.countLines(user.uuid, checked.length);
+    return await putChecked(user.uuid, allowed, { store, now, mostLines, ...options });
   } catch (error) {
     withinStatements.uncount();
     throw error;

@@ -1,7 +1,7 @@
-// Reads a request as a JSON object: checks its type, reads its bytes within limits and parses them.
+// Reads a request as a JSON object: checks its type, reads its bytes within limits, parses them and checks the entries.
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { type Taken, takeEntry } from '../intake/check-entry.ts';
+import { type CheckedEntry, checkEntry } from '../intake/check-entry.ts';
 import { isJsonObject, type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
 import { type BodyRules, type IncomingBody, readBody } from './read-body.ts';
@@ -21,7 +21,7 @@ export interface RequestBody {
   /** Empty if the request has no body. */
   body: JsonObject;
   /** The checked elements of the list. */
-  list: Taken[];
+  list: CheckedEntry[];
   /** Decompressed bytes of the body. */
   size: number;
   /** A warning for the log; null: none. */
@@ -76,7 +76,7 @@ function free({ buffer }: Buffer): void {
 }
 
 async function readObject(text: string, { list: name, json }: RequestRules) {
-  const { value, list } = await readJson(text, name === undefined ? undefined : { name, read: takeEntry }, json);
+  const { value, list } = await readJson(text, name === undefined ? undefined : { name, read: checkEntry }, json);
   if (isJsonObject(value)) return { body: value, list };
   throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }

@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
-import type { Taken } from '../intake/check-entry.ts';
+import type { CheckedEntry } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -92,8 +92,8 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         form,
         file: null,
         readUpload: () => uploadOf(c, address),
-        put: (user: UserRecord, taken: readonly Taken[], options: { sentWith?: string } = {}) =>
-          putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
+        put: (user: UserRecord, checked: readonly CheckedEntry[], options: { sentWith?: string } = {}) =>
+          putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, checked),
         t: textsFor(preferred),
         preferred,
         now: now(),

@@ -1,7 +1,7 @@
 // Recovers rejected entries. A round puts the entries that are accepted now into the usercache and moves them. Rounds
 // are repeated until no more entry is accepted.
 import { shippedSegmenter } from '../analysis/segment.ts';
-import { isEntry, takeEntry, tooManyKeys } from '../intake/check-entry.ts';
+import { checkEntry, isEntry, tooManyKeys } from '../intake/check-entry.ts';
 import { convert } from '../intake/converters/convert.ts';
 import { beyondBounds } from '../intake/stated-times.ts';
 import type { Entry } from '../model/entry.ts';
@@ -116,9 +116,9 @@ function acceptedEntry(row: ErrorRow): Entry | null {
  */
 function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
-  const taken = takeEntry(entry);
-  if (!isEntry(taken)) return null;
-  return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
+  const checked = checkEntry(entry);
+  if (!isEntry(checked)) return null;
+  return reason === tooManyKeys ? (entry as unknown as Entry) : checked;
 }
 
 /** The platform in the metadata of an entry; null: it has none. */

@@ -6,7 +6,7 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import type { ImportReport } from '../import/import-source.ts';
 import type { SourceProblem } from '../import/source-error.ts';
-import { isEntry, type Taken } from '../intake/check-entry.ts';
+import { type CheckedEntry, isEntry } from '../intake/check-entry.ts';
 import { writeTime } from '../intake/write-time.ts';
 import { line } from '../log/messages.ts';
 import type { Correction } from '../model/correction.ts';
@@ -123,12 +123,12 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       whom: { name: user.uuid, user },
       entriesOnly: true,
       signal,
-      put: async (taken, receipts) => {
+      put: async (checked, receipts) => {
         const slices = startSlices();
         const sum = { inserted: 0, updated: 0, rejected: 0 };
-        for (let start = 0; start < taken.length; start += partLength) {
-          const part = taken.slice(start, start + partLength);
-          const fresh: Taken[] = [];
+        for (let start = 0; start < checked.length; start += partLength) {
+          const part = checked.slice(start, start + partLength);
+          const fresh: CheckedEntry[] = [];
           for (const one of part) {
             if (slices.isOver()) await slices.next();
             // Entries that the store has already do not become part of this import: its undo must not ignore them.

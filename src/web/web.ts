@@ -2,7 +2,7 @@
 
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
-import type { Taken } from '../intake/check-entry.ts';
+import type { CheckedEntry } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { Entry } from '../model/entry.ts';
@@ -38,7 +38,7 @@ export interface WebCall {
   /** Stores checked entries of a person within their limits. Pages must not store entries in another way. */
   put: (
     user: UserRecord,
-    taken: readonly Taken[],
+    checked: readonly CheckedEntry[],
     options?: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
   ) => Promise<PutCounts>;
   readUpload: () => Promise<Upload>;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
-import { takeEntry, type UnusableReason, unusableReasons } from '../../src/intake/check-entry.ts';
+import { checkEntry, type UnusableReason, unusableReasons } from '../../src/intake/check-entry.ts';
 import { conversionReasons } from '../../src/intake/converters/convert.ts';
 import { beyondBounds } from '../../src/intake/stated-times.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
@@ -57,8 +57,8 @@ const failing = fixtureNames('failing').flatMap((name, i) => {
   const { reason, in: pushed } = readFixture('failing', name);
   const writeTs = name.includes('write-ts') ? {} : { write_ts: 1_710_250_000 + i };
   const entry: Entry = { ...pushed, metadata: { ...pushed.metadata, ...writeTs } };
-  const taken = takeEntry(entry as unknown as JsonValue);
-  const isStored = isDeepStrictEqual(taken, entry) && beyondBounds(entry, Date.now() / 1000) === null;
+  const checked = checkEntry(entry as unknown as JsonValue);
+  const isStored = isDeepStrictEqual(checked, entry) && beyondBounds(entry, Date.now() / 1000) === null;
   return isStored ? [{ reason, entry }] : []; // the others are corrected or rejected on receipt
 });
 

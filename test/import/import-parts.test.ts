@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Found, Naming, Part } from '../../src/import/import-format.ts';
 import { type ImportOptions, importParts } from '../../src/import/import-source.ts';
 import { SourceBroken } from '../../src/import/source-error.ts';
-import { isEntry, type Taken } from '../../src/intake/check-entry.ts';
+import { type CheckedEntry, isEntry } from '../../src/intake/check-entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import type { ErrorRow, Store } from '../../src/store/store.ts';
@@ -36,14 +36,14 @@ async function imported(found: Iterable<Found>, more: Partial<Part> = {}, option
   const batches: number[] = [];
   const receipts: number[] = [];
   const known = new Set<number>();
-  const put: ImportOptions['put'] = async (taken: readonly Taken[], times) => {
-    batches.push(taken.length);
+  const put: ImportOptions['put'] = async (checked: readonly CheckedEntry[], times) => {
+    batches.push(checked.length);
     receipts.push(...times.values());
-    const entries = taken.filter((one) => isEntry(one));
+    const entries = checked.filter((one) => isEntry(one));
     const before = known.size;
     for (const { metadata } of entries) known.add(metadata.write_ts);
     const inserted = known.size - before;
-    return { inserted, updated: entries.length - inserted, rejected: taken.length - entries.length };
+    return { inserted, updated: entries.length - inserted, rejected: checked.length - entries.length };
   };
   const whom = { name: 'ada', user: ada };
   const store = {} as Store;
@@ -175,7 +175,7 @@ it('a reader that fails ends its part only, and errors of the store end the impo
       store: {} as Store,
       now: () => now,
       whom: { name: 'ada', user: ada },
-      put: async (taken) => ({ inserted: taken.length, updated: 0, rejected: 0 }),
+      put: async (checked) => ({ inserted: checked.length, updated: 0, rejected: 0 }),
     });
   const problemsOf = async (error: Error) => {
     const { parts, stored } = await run(error);

@@ -1,6 +1,6 @@
 // What the counts of a process allow its callers, at the bounds of each limit.
 import { expect, it } from 'vitest';
-import { takeEntry } from '../../src/intake/check-entry.ts';
+import { checkEntry } from '../../src/intake/check-entry.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import { CallerCounts, type CallerLimits, callerLimits, reportLimit } from '../../src/server/caller-limits.ts';
@@ -125,7 +125,7 @@ it('pending and rejected entries are counted by the store at first, then every 1
   expect(await refusalOf(() => open().counts.countEntries(ada, 1e9, store))).toBeNull();
 });
 
-const entryOf = (key: string, write_ts: number, data = {}) => takeEntry({ metadata: { key, write_ts }, data });
+const entryOf = (key: string, write_ts: number, data = {}) => checkEntry({ metadata: { key, write_ts }, data });
 
 it('a new member may use 100 unknown keys, of which the store has some', async () => {
   const store = {
@@ -156,7 +156,7 @@ it('a user may send 8 MiB of statements a day; entries that the store has do not
   uncount();
   expect((await send(half, entryOf('manual/survey', 2, text(4 * mebibyte - 8)))).reasons).toEqual([null, null]);
   expect((await send(entryOf('manual/survey', 3, text(9)))).reasons).toEqual(['too_many_statements']);
-  const others = [entryOf('manual/survey', 7, text(9)), entryOf('own/a', 3, text(9)), takeEntry('no entry')];
+  const others = [entryOf('manual/survey', 7, text(9)), entryOf('own/a', 3, text(9)), checkEntry('no entry')];
   const { reasons } = await send(entryOf('manual/survey', 3, text(8)), ...others);
   expect(reasons).toEqual([null, null, null, 'not_an_object']);
   expect((await send(entryOf('manual/survey', 4))).reasons).toEqual(['too_many_statements']);

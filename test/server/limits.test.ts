@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
-import { takeEntry } from '../../src/intake/check-entry.ts';
+import { checkEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { tokenHash } from '../../src/model/user.ts';
@@ -236,7 +236,7 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
   const other = new CallerCounts({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
   const [third, first] = await other.limitKeys(
     await kit.user('ada'),
-    [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))],
+    [checkEntry(entry('a/9', 20)), checkEntry(entry('a/1', 21))],
     kit.store,
   );
   expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { metadata: { key: 'a/1' } }]);
@@ -252,7 +252,7 @@ it('keys that a phone chose are dropped within a minute of their use: another pr
   const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
   const user = await kit.user('ada');
   const send = () =>
-    counts.limitKeys(user, [takeEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
+    counts.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
       ...kit.store,
       usercache,
     });

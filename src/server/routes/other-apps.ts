@@ -4,7 +4,7 @@ import { type Mapped, newMapped, omitFields, rejectTogether, unusable } from '..
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
-import { takeEntry } from '../../intake/check-entry.ts';
+import { checkEntry } from '../../intake/check-entry.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { headersOf, type Problem, retryAfterSeconds } from '../problem.ts';
@@ -90,7 +90,7 @@ async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> 
   if (upload === null) return false;
   for await (const { entries, unread } of upload) {
     if (unread > 0) log.write('WARNING', `Skipped ${unread} points without a time or a place`);
-    await put(entries.map((entry) => takeEntry(entry as JsonValue)));
+    await put(entries.map((entry) => checkEntry(entry as JsonValue)));
   }
   return true;
 }
@@ -104,8 +104,8 @@ const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
   if (skipped > 0) log.write('INFO', `Skipped ${skipped} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
-  const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await put([...taken, ...rejectTogether(others)]);
+  const checked = entries.map((entry) => checkEntry(entry as unknown as JsonValue));
+  await put([...checked, ...rejectTogether(others)]);
 }
 
 /**

@@ -1,5 +1,5 @@
 // Defines a route: its path, callers, input, answer, and the function that answers.
-import type { Taken } from '../../intake/check-entry.ts';
+import type { CheckedEntry } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
 import type { AppId, phoneApps } from '../../model/apps.ts';
@@ -17,14 +17,14 @@ export interface RouteCall {
   /** The text of a body that is not a JSON object, if the route has a dialect; else null. */
   unread: string | null;
   /** The checked elements of the list that the route names; empty if it names none. */
-  list: readonly Taken[];
+  list: readonly CheckedEntry[];
   /** The named parts of the path. */
   params: Readonly<Record<string, string>>;
   /** The query of the address. If a name occurs twice, its first value counts. */
   query: Readonly<Record<string, string>>;
   store: Store;
   /** Stores entries of the caller within their limits. A route must store entries only through this. */
-  put(taken: readonly Taken[]): Promise<PutCounts>;
+  put(checked: readonly CheckedEntry[]): Promise<PutCounts>;
   log: Log;
   now: () => number;
 }

@@ -1,7 +1,7 @@
 // Routes that store what phones push, and return the documents they pull.
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
-import { takeEntry } from '../../intake/check-entry.ts';
+import { checkEntry } from '../../intake/check-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
@@ -54,7 +54,7 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
 }
 
 async function putOne({ body, put }: RouteCall): Promise<object> {
-  return { putone: true, ...(await put([takeEntry(body.the_entry!)])) };
+  return { putone: true, ...(await put([checkEntry(body.the_entry!)])) };
 }
 
 /** Returns the stored documents. Adds the user's labels to the trips in documents of days. */

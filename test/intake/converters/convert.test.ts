@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { locationFields, motionFields } from '../../../src/analysis/clean/observations.ts';
-import { isEntry, takeEntry } from '../../../src/intake/check-entry.ts';
+import { checkEntry, isEntry } from '../../../src/intake/check-entry.ts';
 import {
   ConversionError,
   conversionReasons,
@@ -113,9 +113,9 @@ describe('converting any entry that intake accepts', () => {
     let bad = 0;
     fc.assert(
       fc.property(mutated, (pushed) => {
-        const taken = takeEntry(deepFreeze(pushed));
-        if (!isEntry(taken)) return;
-        const entry = JSON.parse(JSON.stringify(taken)) as Entry;
+        const checked = checkEntry(deepFreeze(pushed));
+        if (!isEntry(checked)) return;
+        const entry = JSON.parse(JSON.stringify(checked)) as Entry;
         deepFreeze(entry);
         const result = attempt(entry);
         if (result instanceof ConversionError) {
@@ -147,9 +147,9 @@ describe('fields that a converter lists as unchanged', () => {
     let count = 0;
     fc.assert(
       fc.property(mutated, (pushed) => {
-        const taken = takeEntry(pushed);
-        if (!isEntry(taken)) return;
-        const entry = JSON.parse(JSON.stringify(taken)) as Entry;
+        const checked = checkEntry(pushed);
+        if (!isEntry(checked)) return;
+        const entry = JSON.parse(JSON.stringify(checked)) as Entry;
         const { platform, key } = entry.metadata;
         const names = typeof platform === 'string' ? converterFor(platform, key)?.asPushed?.(entry) : null;
         const { data } = interpretEntry(entry);

@@ -1,7 +1,7 @@
 // What is pushed: which of it can be an entry, and why not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isEntry, takeEntry, takeText, unusableReasons } from '../../src/intake/check-entry.ts';
+import { checkEntry, checkEntryText, isEntry, unusableReasons } from '../../src/intake/check-entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { UnusableEntry } from '../../src/store/store.ts';
 
@@ -57,18 +57,18 @@ const unusable: [reason: keyof typeof unusableReasons, what: string, value: Json
 ];
 
 /** Entries as objects, and what is none. */
-function takeAll(pushed: readonly JsonValue[]) {
-  const taken = pushed.map((value) => takeEntry(value));
+function checkAll(pushed: readonly JsonValue[]) {
+  const checked = pushed.map((value) => checkEntry(value));
   return {
-    entries: taken.filter(isEntry),
-    unusable: taken.filter((one): one is UnusableEntry => !isEntry(one)),
+    entries: checked.filter(isEntry),
+    unusable: checked.filter((one): one is UnusableEntry => !isEntry(one)),
   };
 }
 
 describe('invalid entries', () => {
   it.each(unusable)('%s: %s', (reason, _, value) => {
     const before = structuredClone(value);
-    const result = takeAll([value]);
+    const result = checkAll([value]);
     expect(result.entries).toEqual([]);
     expect(result.unusable).toHaveLength(1);
     expect(result.unusable[0]!.reason).toBe(reason);
@@ -84,7 +84,7 @@ describe('invalid entries', () => {
 
   it('do not affect their neighbours, and the order is kept', () => {
     const pushed = [good({ write_ts: 1 }), null, good({ write_ts: 2 }), {}, good({ write_ts: 3 })];
-    const { entries, unusable: out } = takeAll(pushed);
+    const { entries, unusable: out } = checkAll(pushed);
     expect(entries.map((entry) => entry.metadata.write_ts)).toEqual([1, 2, 3]);
     expect(out.map(({ entry }) => entry)).toEqual([null, {}]);
   });
@@ -106,20 +106,20 @@ describe('unusual but valid values', () => {
     ['a document', good({ type: 'document' })],
     ['names with dots and dollars', good({ 'a.b': 1, $c: 2 }, { 'x.y': { $z: null } })],
   ])('%s', (_, value) => {
-    const { entries, unusable: out } = takeAll([value]);
+    const { entries, unusable: out } = checkAll([value]);
     expect(out).toEqual([]);
     expect(entries).toStrictEqual([{ metadata: value.metadata, data: value.data }]);
   });
 
   it('keeps metadata and data only: _id and user_id cannot change the owner of an entry', () => {
     const value = { ...good(), _id: { $oid: 'x' }, user_id: 'somebody else', extra: 1 };
-    expect(Object.keys(takeAll([value]).entries[0]!).sort()).toEqual(['data', 'metadata']);
+    expect(Object.keys(checkAll([value]).entries[0]!).sort()).toEqual(['data', 'metadata']);
   });
 });
 
 describe('milliseconds', () => {
   const times = (writeTs: number, ts?: number) => {
-    const { metadata, data } = takeAll([good({ write_ts: writeTs }, ts === undefined ? {} : { ts, start_ts: ts })])
+    const { metadata, data } = checkAll([good({ write_ts: writeTs }, ts === undefined ? {} : { ts, start_ts: ts })])
       .entries[0]!;
     return [metadata.write_ts, data.ts, data.start_ts];
   };
@@ -139,8 +139,8 @@ describe('milliseconds', () => {
     expect(times(-1466436482750, -1466436482750)).toEqual([-1466436482750, -1466436482750, -1466436482750]);
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e8, max: 1e18 }), (ts) => {
-        const once = takeEntry(good({ write_ts: ts }, { ts }));
-        expect(takeEntry(once as unknown as JsonValue)).toStrictEqual(once);
+        const once = checkEntry(good({ write_ts: ts }, { ts }));
+        expect(checkEntry(once as unknown as JsonValue)).toStrictEqual(once);
       }),
     );
   });
@@ -148,7 +148,7 @@ describe('milliseconds', () => {
   it('do not change pushed entries', () => {
     const value = good({ write_ts: 1466436482750 }, { ts: 1466436482750 });
     const before = structuredClone(value);
-    takeAll([value]);
+    checkAll([value]);
     expect(value).toStrictEqual(before);
   });
 
@@ -177,7 +177,7 @@ describe('any value', () => {
     fc.assert(
       fc.property(fc.array(value), (pushed) => {
         const before = structuredClone(pushed);
-        const { entries, unusable: out } = takeAll(pushed as JsonValue[]);
+        const { entries, unusable: out } = checkAll(pushed as JsonValue[]);
         expect(entries.length + out.length).toBe(pushed.length);
         expect(pushed).toEqual(before);
         for (const entry of entries) {
@@ -196,6 +196,6 @@ describe('any value', () => {
 });
 
 it('a text that is not JSON is rejected unchanged', () => {
-  expect(takeText(JSON.stringify(good()))).toStrictEqual(good());
-  expect(takeText('{"metadata":NaN}')).toMatchObject({ entry: '{"metadata":NaN}', reason: 'not_an_object' });
+  expect(checkEntryText(JSON.stringify(good()))).toStrictEqual(good());
+  expect(checkEntryText('{"metadata":NaN}')).toMatchObject({ entry: '{"metadata":NaN}', reason: 'not_an_object' });
 });
