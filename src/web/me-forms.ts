@@ -185,8 +185,8 @@ export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDa
   const isFirst = dayItems(shown).find((one) => one.kind === 'stay' && one.place.isGuess)?.from === stay.from;
   const confirm =
     isFirst && formButton(call, '/me/correct', t.me.isHome, { day, kind: 'place_name', ts, name: 'home' });
-  return markup`${confirm}<details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
-${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}</details>${addLink(day, itemId(stay), t)}`;
+  return markup`${confirm}<div class="acts"><details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
+${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}</details>${addLink(day, itemId(stay), t)}</div>`;
 }
 
 /** The possible answers to a gap: the person stayed, or made a trip. */

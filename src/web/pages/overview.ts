@@ -36,7 +36,7 @@ export function stepHeading(content: MarkupValue, [before, after]: Neighbours, l
 
 /** A day in words, for a heading. */
 export const dayTitle = (day: string, t: Texts): Markup =>
-  markup`<time datetime="${day}">${t.day(day).replace(/(\d\S*) (?=\p{L}+$)/u, '$1\u00a0')} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
+  markup`<time datetime="${day}">${t.day(day).replace(/\d.*/, (date) => date.replaceAll(' ', '\u00a0'))} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
 /**
  * The seven days of a week as links, with the length and the recorded share of each. A draft is hatched. Days after

@@ -85,7 +85,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
-.stay{min-height:3.5rem}.stay details[open]{flex-basis:100%}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
+.stay{min-height:3.5rem}.stay .acts{flex-basis:100%;gap:0 1rem;padding:0}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
 .trip .c{background:var(--wash);padding-left:.625rem;padding-right:.625rem}.trip .head .c{border-radius:8px 8px 0 0;padding-top:.625rem}
 .trip .foot .c{border-radius:0 0 8px 8px;padding-top:0;padding-bottom:.125rem;justify-content:flex-start;column-gap:1.5rem;min-height:.5rem}
 .thin{background-image:linear-gradient(var(--edge),var(--edge));background-size:2px 100%}.sec .c{align-items:center}.head.sec .t{padding-top:.625rem}

@@ -611,7 +611,7 @@ export const de: Texts = {
     cancel: 'Abbrechen',
     show: 'Vorschau',
     preview: (words) => `Vorschau, noch nicht gespeichert. ${words}.`,
-    rename: 'Ort umbenennen',
+    rename: 'Umbenennen',
     wasAt: (place) => (place === home ? 'Ich war zu Hause' : `Ich war hier: ${place}`),
     madeTrip: 'Ich war unterwegs',
     begins: 'Wann begann der Weg?',

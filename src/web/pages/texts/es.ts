@@ -612,7 +612,7 @@ export const es: Texts = {
     cancel: 'Cancelar',
     show: 'Vista previa',
     preview: (words) => `Vista previa, aún sin guardar. ${words}.`,
-    rename: 'Cambiar el nombre del lugar',
+    rename: 'Cambiar el nombre',
     wasAt: (place) => (place === home ? 'Estaba en casa' : `Estaba aquí: ${place}`),
     madeTrip: 'Hice un viaje',
     begins: '¿A qué hora empezó el viaje?',

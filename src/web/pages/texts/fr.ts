@@ -640,7 +640,7 @@ export const fr: Texts = {
     cancel: 'Annuler',
     show: 'Aperçu',
     preview: (words) => `Aperçu, pas encore enregistré. ${words}.`,
-    rename: 'Renommer ce lieu',
+    rename: 'Renommer',
     wasAt: (place) => (place === home ? 'J’étais chez moi' : `J’étais ici : ${place}`),
     madeTrip: 'J’ai fait un trajet',
     begins: 'À quelle heure le trajet a-t-il commencé ?',
