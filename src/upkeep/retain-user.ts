@@ -43,7 +43,7 @@ const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !
 
 /**
  * Runs the pipeline for the user, then removes data up to the last settled link before `before`, except entries that
- * later trips need. If no data arrived since `before`, removes all data before that time.
+ * later trips need. If no data arrived since `before`, drafts become trips, and all data before that time are removed.
  *
  * Before the removal it records this link in the pipeline state (`retained`); links up to it are never derived again.
  * So if the process is killed, no later day changes, and the next call continues. Late entries for a removed time
@@ -64,11 +64,17 @@ export async function retain(
   return withLease(store, userId, options, async (held) => {
     const { observed } = held.state;
     const isOver = observed !== null && observed.seen.ts < before; // no data arrived since `before`
-    const last = isOver ? await lastLink(store, userId) : await store.trips.lastSettledBefore(userId, before);
-    const retained = retainedAt(held.state, last, what, isOver ? before : null);
+    const put = isOver ? (await store.trips.drafts(userId)).map((draft) => finalTrip(draft, before)) : [];
+    const last = isOver
+      ? (put.at(-1) ?? (await lastLink(store, userId)))
+      : await store.trips.lastSettledBefore(userId, before);
+    const state = put.length > 0 ? stateAfter(held.state, put) : held.state;
+    const retained = retainedAt(state, last, what, isOver ? before : null);
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
-    await store.pipeline.merge(userId, { retained }, held.current());
+    const change = { put, remove: [], ...(isOver && { drafts: [] }) };
+    const { complete_until } = state;
+    await store.trips.apply(userId, change, { retained, complete_until, observed: state.observed }, held.current());
     const { raw_before, days_before } = retained;
     if (days_before !== null) report.links = await removeLinks(store, userId, retained, held.current);
     const found = (await store.timeseries.summary(userId)).map(({ key }) => key);
@@ -81,6 +87,22 @@ export async function retain(
     await removeEntries(isUserInput, days_before);
     return { ...report, raw_before, days_before };
   });
+}
+
+/** Without data that could decide a draft, it is a trip. */
+function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
+  const { draft: _, ...trip } = draft.trip!;
+  return { ...draft, kind: 'trip', settled_ts, trip };
+}
+
+/** The state with `links` at the end of the chain: the silences before them are theirs. */
+function stateAfter(state: PipelineState, links: readonly TripRecord[]): PipelineState {
+  const theirs = new Set(links.flatMap(({ silences = [] }) => silences.map(({ from }) => from)));
+  const observed = state.observed && {
+    ...state.observed,
+    silences: state.observed.silences.filter(({ from }) => !theirs.has(from)),
+  };
+  return { ...state, observed, complete_until: links.at(-1)!.carry.raw_place?.enter_ts ?? null };
 }
 
 async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {

@@ -119,6 +119,26 @@ it('raw: the time to a first location that was removed is empty, not 0', async (
   for (const { start_inferred_s } of kept) expect(start_inferred_s).not.toBe('');
 });
 
+it('raw: the draft of a user without later data becomes a trip, which a rebuild keeps', async () => {
+  const program = await freshProgram();
+  await program.run(['users', 'add', 'ada', '--uuid', user]);
+  const ride = rideOf(3);
+  const cut = ride.filter(({ metadata }) => metadata.write_ts < ride[0]!.metadata.write_ts + 400);
+  await program.withStore(async (store) => {
+    await put(store, user, [...rideOf(0), ...cut]);
+    await pipeline(store, user);
+  });
+  const days = async () =>
+    (await program.run(['days', '--user', 'ada', '--json'], { now })).json<{ days: { draft: boolean }[] }>().days;
+  const before = await days();
+  expect(before.filter(({ draft }) => draft)).toHaveLength(1);
+  await program.run(['retain', '--user', 'ada', '--older-than', '40d', '--what', 'raw', '--yes'], { now });
+  const expected = before.map((one) => ({ ...one, draft: false }));
+  expect(await days()).toEqual(expected);
+  await program.run(['rebuild', '--user', 'ada'], { now });
+  expect(await days()).toEqual(expected);
+});
+
 it('both: old trips are removed with their labels, their time is excluded, and the audit log records it', async () => {
   const program = await simulated();
   const { run, withStore } = program;
