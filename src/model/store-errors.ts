@@ -3,11 +3,10 @@ import type { Lease } from './pipeline-state.ts';
 
 /** The caller does not hold the user's lease. `found`: the present lease. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
-  const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
+  const holder = found === null ? 'none' : `the lease of ${found.owner} (fence ${found.fence}), who does the work`;
   return new MobilityError(
     'MOBILITY_LEASE_LOST',
-    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, found ${holder}; ` +
-      'nothing was written: leave the user to the new owner',
+    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, found ${holder}; nothing was written`,
   );
 }
 

@@ -230,7 +230,7 @@ export class CallerCounts {
     return list.map((checked) => {
       if (!isNew(checked)) return checked;
       if (keys.size >= limit) {
-        const message = `expected at most ${limit} unknown keys of one user, found another one`;
+        const message = `expected at most ${limit} unknown keys of one user, found one more`;
         return rejectEntry(checked, tooManyKeys, message);
       }
       keys.add(checked.metadata.key);
@@ -247,7 +247,7 @@ export class CallerCounts {
     list: readonly CheckedEntry[],
     store: Pick<Store, 'usercache' | 'timeseries'>,
   ): Promise<{ allowed: readonly CheckedEntry[]; uncount: () => void }> {
-    const message = `expected at most ${mostStatements} characters of statements a day, found more`;
+    const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
     const allowed: CheckedEntry[] = [];
     let counted = 0;
     for (const checked of list) {
@@ -310,7 +310,7 @@ export async function limitCorrections(
 ): Promise<readonly CheckedEntry[]> {
   const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
   const beyond = await beyondLimit(store, userId, stated);
-  const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found another one`);
+  const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
   return list.map((checked) => (isEntry(checked) && beyond.has(checked) ? reject(checked) : checked));
 }
 

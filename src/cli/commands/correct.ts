@@ -182,7 +182,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
 async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRecord, id: string): Promise<string> {
   const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
   if (ids.includes(id)) return id;
-  throw usageError(`expected the id of a token of ${user_email}, found ${id}: ${ids.join(', ') || 'they have none'}`);
+  throw usageError(`expected the id of a token of ${user_email} (${ids.join(', ') || 'there is none'}), found ${id}`);
 }
 
 function need(flag: string): never {

@@ -100,7 +100,7 @@ function typeOf(data: JsonObject): number {
   if (set.length > 1)
     throw new ConversionError(
       'conflicting_flags',
-      `data: expected one flag, or stationary and automotive, to be true, found ${set.join(' and ')}`,
+      `data: expected at most one true flag, or stationary and automotive, found ${set.join(' and ')}`,
     );
   return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
 }
