@@ -56,9 +56,8 @@ export interface LegEvidence extends Leg {
 
 /** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
 export const legLimits = {
-  /** m/s by mode; the highest average speed of a leg (physical) */
-  limits: modes.map(fastestIn),
-  least: 500, // m; a shorter leg may have any mode (by hand)
+  highestAverages: modes.map(fastestIn), // m/s by mode (physical)
+  least: 500, // m; a shorter leg may have any average speed (by hand)
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   /** m; width of the Gaussian kernel for the distance between two positions of a parked vehicle (by hand) */
   parked: 60,
@@ -95,7 +94,9 @@ export function collectEvidence(
     evidence.push({
       ...leg,
       features: [...figures.own, around.boarded, waitFeature(waited), ...around.walks, ...figures.shape],
-      possible: legLimits.limits.map((limit) => metres < legLimits.least || metres <= limit * (leg.end - leg.start)),
+      possible: legLimits.highestAverages.map(
+        (limit) => metres < legLimits.least || metres <= limit * (leg.end - leg.start),
+      ),
       fastest: figures.fastest,
       before: linked ? last : null,
       near: linked && unseenBetween(track, before.end, leg.start) <= legLimits.parked ? 1 : parked,
@@ -302,7 +303,7 @@ function gapShare(track: Track, { start, end }: Leg): number {
 
 /** For `findHalts`, by hand. */
 const halting = {
-  gap: 45, // s; a longer step between two locations does not count as covered
+  gap: 45, // s; a longer step does not count as covered (of a leg; `featureLimits` has the limit for cells)
   speed: 1.5, // m/s; a slower step belongs to a halt
   least: 10, // s; the shortest halt
 };

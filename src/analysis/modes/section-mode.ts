@@ -45,7 +45,7 @@ const confidenceLimits = {
   noWait: 0.6,
 };
 
-/** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
+/** For a section that overlaps no leg: probabilities by state and mode, with little confidence (by hand). */
 const modesByState = [
   [0, 0, 0, 0, 0],
   [0.7, 0.1, 0.1, 0.1, 0],
@@ -86,12 +86,12 @@ export function sectionMode(
   const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[section.state]!;
   const covered = legs[i]?.features[coveredFeature] ?? 0;
   const sharpness = motions.length > 0 ? 1 : sharpnessUnread.none + sharpnessUnread.all * covered;
-  const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
+  const isPossible = legLimits.highestAverages.map((limit) => average <= limit);
+  const sharpened = own.map((p, m) => (isPossible[m] ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
   const line = shared[i]! > 0 ? transit[i] : undefined;
   if (sum === 0) return nameLine(toMode(noneIsPossible), line);
   const found = sharpened.map((p) => p / sum);
-  const isPossible = legLimits.limits.map((limit) => average <= limit);
   const cap = confidenceCap(found, legs[i], line, motions.length > 0);
   return nameLine(toMode(limitConfidence(found, isPossible, cap)), line);
 }
