@@ -35,7 +35,7 @@ export interface DecodedGroup extends Observations {
   model: string; // `id` of the model that classified the cells
 }
 
-/** s; states are also decoded this long before and after a group: iPhones report walking long before locations */
+/** s; states are also decoded this long around a group (by hand): iPhones report walking long before locations */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 /** Decodes a group. Features use the observations from `lookAround` before the group to `lookAround` after it. */

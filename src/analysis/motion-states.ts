@@ -7,7 +7,7 @@ export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 /** Index of a state in `stateNames`. */
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
-export const noState = 4;
+export const noState = 4; // of a motion reading that names none of the states
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
 

@@ -3,7 +3,7 @@
 //   legs          walk ---- motor ---- walk ---- motor ---- walk
 //   chain                     o---------------------o               legs by vehicle or bicycle, in order
 //   score of a leg            weights of each mode * features       "waited 240 s, few turns": TRAIN
-//   evidence of feeds         weight * log likelihood ratio    along the stops of line 7: BUS
+//   evidence of feeds         weight * log likelihood ratio         "along the stops of line 7": BUS
 //   score of a pair           weights of pair kinds * features      "parked there and came back": the same car
 //   result                    CAR .7, BUS .3        CAR .7, BUS .3
 //
@@ -86,7 +86,7 @@ const n = modes.length;
  */
 export const transitWeights = { bus: 1, train: 1.4 };
 
-/** Share of the evidence for a bus without a wait or walks before: a car may use the same roads (by hand). */
+/** Share of the evidence for a bus that counts without a wait and walks: a car may use the same roads (by hand). */
 const unboarded = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {

@@ -1,7 +1,7 @@
 // Computes the 46 features of every cell of 15 s from a track and motion readings.
 //
 //   locations      o        o     o   o         o            o
-//   cells       |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|      a grid of multiples of 15 s since the epoch
+//   cells       |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|      their middles are multiples of 15 s
 //                            ^ the cell
 //   windows                 <->      d15: m/s from the cell before to the one after
 //                    <---------------->   d60, p60: in a straight line and along the track, over 2 * 60 s
@@ -17,8 +17,14 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15;
 
 /**
- * Names of the features, stored in `models`: do not rename. `d60`: over the 60 s before and the 60 s after the cell;
- * `back180`: over the 180 s before it; `fwd180`: after it; `v5m_90`: 90 % quantile over 5 minutes before and after it.
+ * Names of the features, stored in `models`: do not rename. Numbers: s (`m`: minutes) before and after the cell.
+ *
+ * - `since`, `until`, `gap`, `gapv`: s from the location before, to the location after, their sum, m/s between both
+ * - `d60`, `p60`, `str150`: m/s in a straight line, m/s along the track, and the first divided by the second
+ * - `back180`, `fwd180`: m/s in a straight line over the time before the cell, or after it
+ * - `v5m_90`: 90 % quantile of the speeds within 5 minutes; `acc5m`: of the changes of speed, in m/s2
+ * - `slow5m`, `fast5m`: shares of slow and fast cells within 5 minutes; `turn3m`: rad/km within 3 minutes
+ * - `ss30`: mean of the speeds that the phone sensed; `awalk30`: share of "walking" among the readings
  */
 export const featureNames: readonly string[] = `
   since until gap gapv
@@ -64,7 +70,7 @@ export const blockSize = 128;
 
 /** Consecutive cells with their features, cell after cell. */
 export interface Block {
-  ts: number; // s since the epoch, of the first cell
+  ts: number; // s since the epoch, the middle of the first cell
   first: number; // index of the first cell in the grid
   count: number;
   rows: Float64Array;
@@ -303,7 +309,7 @@ function writeMeans({ ts: start, count, rows }: Block, series: Series, span: num
   }
 }
 
-const kinds = noState + 1;
+const kinds = noState + 1; // of motion readings: one for each state, and `noState`
 
 /** s before and after a cell over which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];

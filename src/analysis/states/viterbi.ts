@@ -19,12 +19,13 @@ import {
   forEachBlock,
 } from './features.ts';
 
+/** By hand, on the training days. */
 export const decodeWeights = {
   evidence: 0.5, // exponent of a cell's probabilities: neighbouring cells share locations
   floor: 1e-4, // A lower probability counts as this one
   /**
-   * Cost of each change of state, from row to column, in the order of `stateNames` (not a probability: rows do not sum
-   * to 1). Between a bicycle and a vehicle people rest or walk.
+   * Added to the logarithms for each change of state, from row to column, in the order of `stateNames` (not fitted, so
+   * no probabilities). -12: between a bicycle and a vehicle people rest or walk.
    */
   change: [
     [0, -3.5, -5, -5],
@@ -36,7 +37,7 @@ export const decodeWeights = {
 
 /** The decoded cells of a group, ascending. Between cells that are more than one step apart, the user rests. */
 export interface Cells {
-  ts: Float64Array;
+  ts: Float64Array; // s since the epoch, the middle of each cell
   state: Uint8Array;
   /** Four probabilities for each cell, in the order of the states. */
   probability: Float64Array;

@@ -107,6 +107,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const { start_ts: start, end_ts: end } = bounds;
   const leadEnd = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...segmentsBetween(segments, leadEnd, end)];
+  // Not the legs of the group, which reach beyond the trip. `sectionMode` looks up the leg that a section overlaps.
   const found = joinLegs(inside, start, end);
   const legs = found.length > 0 ? joinRides(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = buildPath(track, legs, firstTs, stay);
