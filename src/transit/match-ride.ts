@@ -67,7 +67,7 @@ const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // no match is certain (by hand)
 /** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
 const endSpread = 90;
-const gapSpeed = 3; // m/s; each second without a location adds this to the standard deviation
+const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
 const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
 const lengthSpread = 0.25; // deviation of ln(length of the line between two stops / of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
@@ -227,7 +227,7 @@ function detours({ path: { unknown, line } }: NetworkPattern, from: number, to: 
 }
 
 const spread = (gap: number): number =>
-  Math.hypot(endSpread, Math.min(mostGapSpread, gapSpeed * Math.max(0, gap - 10)));
+  Math.hypot(endSpread, Math.min(mostGapSpread, gapSpread * Math.max(0, gap - 10)));
 
 const logNormal = (x: number, mean: number, deviation: number): number =>
   -(((x - mean) / deviation) ** 2) / 2 - Math.log(deviation);
@@ -364,8 +364,8 @@ function stopsBetween(
 }
 
 /**
- * Score of the share of the path along rails (subway and railway, not trams in streets): finds rides with a change of
- * trains, and stations out of reach. Minus infinity if it cannot exceed `least`.
+ * Score of the share of the path along rails (subway and railway, not trams in streets): evidence also for a ride with
+ * a change of trains, or with an end far from its station. Minus infinity if it cannot exceed `least`.
  */
 function railsAlone(
   { start, track }: TransitRide,
