@@ -88,7 +88,7 @@ const rows = {
     'MOBILITY_BODY_LIMIT',
     '64',
     integer(1, 1024),
-    'largest request body in MiB, compressed and decompressed',
+    'largest request body in MiB, before and after decompression',
   ),
   mibPerDay: row(
     'MOBILITY_MIB_PER_DAY',

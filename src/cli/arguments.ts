@@ -134,7 +134,9 @@ export function phoneAddress(given: string | undefined, configured: string): str
   }
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw usageError(`expected an address such as https://mobility.example.org, found ${JSON.stringify(text)}`);
+    throw usageError(
+      `expected an address such as https://mobility.example.org, without ? and #, found ${JSON.stringify(text)}`,
+    );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
@@ -155,7 +157,7 @@ export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>
     const time = isDay(day) ? Date.parse(offset === undefined ? `${text}Z` : text) / 1000 : Number.NaN;
     if (Number.isNaN(time))
       throw new InvalidArgumentError(
-        'Expected 2h, 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
+        'Expected a time: 2h (ago), 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
       );
     return offset === undefined ? timeOnClocks(time, zone) : time;
   };

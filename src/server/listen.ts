@@ -18,7 +18,7 @@ const idleCheck = 25; // ms between checks for idle connections while closing
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;
-  /** 0: any free port. */
+  /** The port; 0: any free one. */
   port: number;
   /** Seconds that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;

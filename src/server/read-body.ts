@@ -1,4 +1,4 @@
-// Reads the bytes of a request body. Limits its size, compressed and decompressed, and authenticates the sender of a
+// Reads the bytes of a request body. Limits its size, before and after decompression, and authenticates the sender of a
 // large body before all of it has arrived.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -21,7 +21,7 @@ export interface IncomingBody {
 }
 
 export interface BodyRules {
-  /** The maximum size of the body in bytes, both compressed and decompressed. */
+  /** The maximum size of the body in bytes, before and after decompression. */
   limit: number;
   /** Counts all bytes that are held. The caller of `readBody` must release them. */
   share: BodyShare;
@@ -150,15 +150,18 @@ async function collect(
 
 function senderUnknown(): Problem {
   return forbidden(
-    `expected a token with a body of more than ${strangersLimit} bytes: as "Authorization: Bearer TOKEN", or as a text in "user" ` +
-      'at the beginning of the body or, without gzip, at its end',
+    `expected a token with a body of more than ${strangersLimit} bytes, found none at its beginning: send it as ` +
+      '"Authorization: Bearer TOKEN", or as a text in "user" before the entries',
   );
 }
 
 function overLimit(limit: number): Problem {
-  return tooLarge(`expected a body of at most ${limit} bytes, compressed and decompressed; send it in smaller parts`, {
-    limit_bytes: limit,
-  });
+  return tooLarge(
+    `expected a body of at most ${limit} bytes, before and after decompression; send it in smaller parts`,
+    {
+      limit_bytes: limit,
+    },
+  );
 }
 
 // The token is searched near the beginning and the end of a body, without parsing the body.

@@ -176,7 +176,7 @@ interface FolderExport {
 interface Task {
   user: UserRecord;
   days: Days;
-  /** null: all data, as collections of an e-mission database */
+  /** The tables; null: all data, as collections of an e-mission database */
   choice: TableChoice | null;
   path: string;
 }

@@ -129,7 +129,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
   const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
   if (lost.length === 0) return;
-  const close = `\`mobility study close ${before.name}\` stops new people from joining`;
+  const close = `to stop new people from joining, use \`mobility study close ${before.name}\``;
   throw usageError(`expected every subgroup that has members, found no ${found}: add what is missing; ${close}`);
 }
 
@@ -277,7 +277,8 @@ const readmitCommand = (context: CommandContext) =>
 async function readmit(context: CommandContext, token: string): Promise<void> {
   const { studies } = await context.store();
   const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
-  if (study === null) throw usageError('expected a token of a study of this store, found another text');
+  if (study === null)
+    throw usageError('expected a study token as the app shows it, found one that names no study of this store');
   if (!(await studies.readmit(study.name, tokenHash(token))))
     throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
   await context.output.result({ study: study.name, readmitted: true }, study.name);
