@@ -57,7 +57,7 @@ export interface BundleSource {
 
 /** A case in the form that `evaluate` reads, with the diary as truth. */
 export interface Bundle {
-  /** The entries are made whenever they are read, and are the same each time. */
+  /** Each iteration over `phone_to_server` generates the same entries anew. */
   put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
   /** Seconds by which the times of the case differ from the real ones; secret */

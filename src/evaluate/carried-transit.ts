@@ -29,7 +29,7 @@ export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSou
   return (legs) => legs.map(forLeg);
 }
 
-/** The kinds of the names in evidence. */
+/** The fields of evidence that contain names, each with the word that begins its aliases. */
 const kinds: Partial<Record<keyof LineFound, string>> = {
   feed: 'feed',
   agency: 'agency',

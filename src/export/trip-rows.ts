@@ -108,7 +108,6 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   return first === undefined ? null : plainMode(first.sensed_mode);
 }
 
-/** True for public transport. */
 export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
 
 /** m before and after public transport */

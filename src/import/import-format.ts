@@ -13,7 +13,7 @@ export interface SourcePerson {
   update_ts?: number;
 }
 
-/** null: the user for whom the import runs. */
+/** The person to whom an item belongs; null: the user for whom the import runs. */
 export type Owner = SourcePerson | null;
 
 /** An item that a reader found. Counted as read: entries, unusable values, errors, skipped and unread parts. */

@@ -37,7 +37,6 @@ export interface PartReport extends ImportCounts {
   problem_kinds: SourceProblem[];
 }
 
-/** The result of an import. */
 export interface ImportReport extends ImportCounts {
   parts: PartReport[];
   /** Every user who got data. `registered`: this import registered the user. */

@@ -127,6 +127,5 @@ export function checkedName(text: string, uuid = ''): string {
   throw usageError(`expected a name of at most 254 visible characters without blanks around it, found ${found}`);
 }
 
-/** The error for an invalid UUID. */
 export const uuidError = (text: string): MobilityError =>
   usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);

@@ -10,7 +10,7 @@ export interface ErrorRow {
   id: string;
   /** The entry exactly as pushed (times in seconds). */
   entry: JsonValue;
-  /** null: the unusable entry has no identity. */
+  /** Key and `write_ts`; null: the entry has none that are usable. */
   identity: Identity | null;
   reason: string;
   message: string;

@@ -61,7 +61,6 @@ export const motionTypes = {
   AIR_OR_HSR: 11,
 } as const;
 
-/** A code of `motionTypes`. */
 export type MotionType = (typeof motionTypes)[keyof typeof motionTypes];
 
 export const iosMotions = {
@@ -83,7 +82,6 @@ export interface BatteryPayload extends TimeFields {
 
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
 
-/** A code of `batteryStatuses`. */
 export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuses];
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */

@@ -121,7 +121,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** null: the offset changes in that quarter of an hour. Some clocks change at 00:01. */
+/** The offset in a bucket of time; null: it changes within the bucket, as at 00:01 in some zones. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;

@@ -38,7 +38,6 @@ export interface ObsoleteKey {
   why: string;
 }
 
-/** Returns the keys that are neither of a day with trips nor one of the three configuration keys. */
 export function obsoleteKeys(present: readonly string[], daysWithTrips: readonly string[]): ObsoleteKey[] {
   const valid = new Set([...configKeys, ...daysWithTrips.map(dayKey)]);
   return present.filter((key) => !valid.has(key)).map((key) => ({ key, why: whyObsolete(key) }));

@@ -200,11 +200,11 @@ async function* userPages(store: Store): AsyncGenerator<string[]> {
 }
 
 /**
- * Waits for the lease that another run held at the first try, then runs the pipeline for the user. The wait ends when
- * - the lease was renewed: then its owner is alive and does the work,
+ * Tries again after the lease that another run held at the first try. Waits until
+ * - the lease was renewed: its owner is alive and does the work, so the user stays `busy`,
  * - the lease has ended, by the store's clock,
  * - the term of the lease is over, in case clocks differ,
- * - the signal is aborted.
+ * - the signal is aborted: then there is no second try.
  */
 async function secondTry(
   store: Store,

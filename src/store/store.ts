@@ -230,7 +230,6 @@ export interface Profiles {
 
 // ---------------------------------------------------------------- staging
 
-/** The result of one entry of a put. */
 export type PutResult = 'inserted' | 'updated';
 
 /** A pushed value that is rejected at once. */

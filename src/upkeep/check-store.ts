@@ -80,7 +80,7 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
   }
 }
 
-/** A finding about a whole table. Empty: the whole store. */
+/** A finding about a whole table, or about the whole store if `table` is empty. */
 function findingAbout(table: string, problem: string): Finding {
   return { user_id: null, table, row: '', problem, cure: restore };
 }

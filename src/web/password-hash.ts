@@ -4,7 +4,6 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 const hashCost = 2 ** 15; // N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash
 const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommends for this N
 
-/** The minimum length of a password. */
 export const leastPassword = 12;
 
 /**

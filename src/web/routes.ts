@@ -12,7 +12,6 @@ import { studyRoutes } from './study-pages.ts';
 import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
-/** The routes of all pages and forms. */
 export const webRoutes: readonly WebRoute[] = [
   ...homeRoutes,
   ...joinRoutes,

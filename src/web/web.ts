@@ -20,7 +20,6 @@ import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import type { FigureCache } from './study-people.ts';
 
-/** A form with a file. */
 export interface Upload {
   form: Readonly<Record<string, string>>;
   file: { name: string; bytes: Uint8Array } | null;
@@ -118,7 +117,6 @@ export const redirect = (to: string, headers: Readonly<Record<string, string>> =
 
 export const csvType = 'text/csv; charset=utf-8';
 
-/** A file to download. */
 export const fileAnswer = (body: WebAnswer['body'], name: string, type: string): WebAnswer => ({
   status: 200,
   body,

@@ -57,7 +57,7 @@ export interface StatusOptions {
 export const usualSilentDays = 3;
 /** s; entries may be pending for this long, as runs are made every few minutes to once a day (by hand) */
 const longWait = 1.5 * day;
-/** s; a call with an unknown token counts as the person's only if they did not call for this long */
+/** s; a refusal of an unknown token counts only this long after the person's last call: others may send it */
 const strangersWait = day;
 /** Fewer rejected entries than this are not a fault: among thousands of entries, a few are normal. */
 const manyRejected = 10;

@@ -17,7 +17,6 @@ export const formatReasons = {
     'The time of the message is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
 } as const;
 
-/** A code of `formatReasons`. */
 export type FormatReason = keyof typeof formatReasons;
 
 /** The result for a message of another program. Each part becomes an entry, is unusable or is skipped. */

@@ -32,7 +32,7 @@ const batchSize = 1_000_000;
 
 interface Scope {
   db: Db;
-  /** null: outside of a transaction. Then a second statement throws `SecondStatement`. */
+  /** The open transaction; null: none. Then a second statement throws `SecondStatement`. */
   session: ClientSession | null;
   /** The user whose rows are written; null: unknown. */
   user: string | null;

@@ -87,7 +87,7 @@ export const accounts = table('accounts', {
     /** `erasing`: an erasure has begun. `arriving`: a copy from another store is incomplete. */
     stage: 'text',
     fence: 'number',
-    /** null: no lease. */
+    /** The holder of the lease; null: there is none. */
     owner: 'text?',
     expires_ts: 'number',
     /** Seconds for which the lease was acquired. */

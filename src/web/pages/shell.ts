@@ -11,7 +11,7 @@ export interface Shell {
   links?: readonly { href: string; words: string; isCurrent?: boolean }[];
   signOut?: Markup;
   isNarrow?: boolean;
-  /** True: a file that may fetch nothing. */
+  /** True: the page is a file, which may fetch nothing. */
   isFile?: boolean;
   foot?: MarkupValue;
   /** The query of the page, which links to other languages repeat. null: the page has no such links. */
