@@ -7,6 +7,7 @@ import { shownName } from '../model/user.ts';
 import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import { ownValue } from './pages/texts/texts.ts';
+import { needsReminder } from './study-people.ts';
 import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
 
 const gibibyte = 1024 ** 3;
@@ -14,13 +15,15 @@ const gibibyte = 1024 ** 3;
 const mostNamed = 50;
 
 async function sumFigures({ store, now }: ManagerCall) {
-  const sum = { people: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
+  const sum = { people: 0, reminders: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
   const states = new Map<PersonState, number>();
   const leaving: { name: string; ts: number; uuid: string }[] = [];
   const turnedAway: { name: string; code: 'refused' | 'limited'; since: number | null }[] = [];
-  for await (const { user, state, figures, faults, lag_s, broken } of everyStatus(store, { now })) {
+  for await (const status of everyStatus(store, { now })) {
+    const { user, state, figures, faults, lag_s, broken } = status;
     states.set(state, (states.get(state) ?? 0) + 1);
     sum.people += 1;
+    sum.reminders += needsReminder(status, now) ? 1 : 0;
     sum.waiting += figures.waiting.count;
     sum.setAside += figures.set_aside.reduce((total, { count }) => total + count, 0);
     sum.faults += faults;
@@ -51,7 +54,6 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const { number } = t;
   const size = (n: number): string => `${number(n / gibibyte, 1)} GiB`;
   const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
-  const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
   const facts: [string, MarkupValue][] = [
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
@@ -80,7 +82,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   });
   const isFine = works && wrong.length === 0;
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
-<p class="lead"><b>${isFine ? words.works : works ? words.needsYou(wrong.length) : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
+<p class="lead"><b>${isFine ? words.works : works ? words.needsYou(wrong.length) : words.broken}</b> ${sum.reminders === 0 ? words.noReminder : t.study.needReminder(sum.reminders)}</p>
 ${cards}${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
 ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${withCommands(words.doctor)}</p>`}<p class="soft small">${withCommands(words.more)}</p>`;
   const links = [

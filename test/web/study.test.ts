@@ -43,6 +43,8 @@ it('lists a person who never began for a reminder only after the days that a pho
     false,
     expect.stringMatching(/me@example[\s\S]*?New/),
   ]);
+  const needed = async (path: string) => /\d+ (?:person needs|people need) a reminder/.exec(await text(path))?.[0];
+  expect(await needed('/operator')).toBe(await needed('/study/sunny'));
   const before = now;
   await at(now + 4 * 86_400);
   expect(await reminded()).toBe(true);
