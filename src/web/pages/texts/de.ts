@@ -127,7 +127,7 @@ export const de: Texts = {
     lag: 'Längste Zeit vom Telefon bis ins Tagebuch',
     lastRun: 'Letzte Verarbeitung',
     failed: 'Personen, deren letzte Verarbeitung fehlgeschlagen ist',
-    setAside: 'Abgelehnt',
+    setAside: 'Abgelehnte Datensätze',
     setAsideText: (all, faults) => `${all}, davon ${faults} wegen eines Programmfehlers`,
     asked: (name, when) => `${name} hat am ${when} die Löschung aller Daten verlangt:`,
     checks: {
@@ -180,7 +180,7 @@ export const de: Texts = {
     points: [
       'Ihr Telefon zeichnet den ganzen Tag auf, wo Sie sind und wie Sie sich bewegen, bis Sie die Aufzeichnung beenden.',
       'Die Daten gehen an den Server dieser Studie und nirgendwohin sonst.',
-      'Sie können jederzeit und ohne Angabe von Gründen alles ansehen, Ihre Daten mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
+      'Sie können jederzeit und ohne Angabe von Gründen alles ansehen, Ihre Daten herunterladen, die Aufzeichnung beenden und alles löschen lassen.',
     ],
     underCode: 'Das Studienteam sieht Ihre Tage unter einem Kürzel, nicht unter Ihrem Namen.',
     underName: 'Das Studienteam sieht Ihre Tage und Ihren Namen.',
@@ -221,11 +221,11 @@ export const de: Texts = {
     allowText: 'Von da an schreibt sich das Tagebuch von selbst. Sie können jederzeit aufhören.',
     days: 'Ihre Tage ansehen',
     daysText: (until) =>
-      `Scannen Sie diesen Code, um Ihre Wege anzusehen und zu berichtigen. Er funktioniert einmal, bis ${until}.`,
+      `Scannen Sie diesen Code, um Ihre Wege anzusehen und zu berichtigen. Er funktioniert einmal, bis zum ${until}.`,
     more: 'Was ist das für eine Studie?',
     data: 'Was geschieht mit meinen Daten?',
     dataText:
-      'Sie bleiben auf dem Server der Studie. Sie können alles ansehen, Ihre Daten mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
+      'Sie bleiben auf dem Server der Studie. Sie können alles ansehen, Ihre Daten herunterladen, die Aufzeichnung beenden und alles löschen lassen.',
     contact: 'Fragen?',
     sheet: (number, of) => `Blatt ${number} von ${of}`,
     person: 'Ein Blatt für eine Person.',

@@ -138,7 +138,7 @@ export const en = {
     lag: 'Longest from phone to diary',
     lastRun: 'Last run',
     failed: 'People whose last run failed',
-    setAside: 'Rejected',
+    setAside: 'Records rejected',
     setAsideText: (all: string, faults: string): string => `${all}, ${faults} of them because of a program fault`,
     asked: (name: string, when: string): string => `${name} asked on ${when} to have everything erased:`,
     /** What is wrong, and what to do, by the name of a check. Commands are in backticks. */

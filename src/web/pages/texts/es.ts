@@ -128,7 +128,7 @@ export const es: Texts = {
     lag: 'Mayor demora del teléfono al diario',
     lastRun: 'Último procesamiento',
     failed: 'Personas cuyo último procesamiento falló',
-    setAside: 'Rechazados',
+    setAside: 'Registros rechazados',
     setAsideText: (all, faults) => `${all}, de ellos ${faults} por un error del programa`,
     asked: (name, when) => `${name} pidió el ${when} que se borraran todos sus datos:`,
     checks: {

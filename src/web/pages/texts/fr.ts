@@ -130,7 +130,7 @@ export const fr: Texts = {
     lag: 'Plus long délai du téléphone au carnet',
     lastRun: 'Dernier traitement',
     failed: 'Personnes dont le dernier traitement a échoué',
-    setAside: 'Rejetés',
+    setAside: 'Enregistrements rejetés',
     setAsideText: (all, faults) => `${all}, dont ${faults} à cause d’une erreur du programme`,
     asked: (name, when) => `${name} a demandé le ${when} l’effacement de toutes ses données :`,
     checks: {
