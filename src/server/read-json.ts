@@ -121,7 +121,7 @@ function parseWithin(text: string, limits: JsonLimits): JsonValue {
   if (text.length > 2 * Math.min(maxDepth, limits.values)) {
     const { values, depth } = scan(text, 0, -1, limits.values);
     if (values > limits.values) throw tooManyValues(limits);
-    if (depth > maxDepth) throw badRequest(`expected JSON that nests at most ${maxDepth} deep; found more`);
+    if (depth > maxDepth) throw badRequest(`expected JSON that nests at most ${maxDepth} deep, found more`);
   }
   const value = parsed(text);
   if (value === undefined) throw malformed(text);

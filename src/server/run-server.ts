@@ -53,7 +53,7 @@ function checkDevHost({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
   throw new MobilityError(
     'MOBILITY_CONFIG',
-    `expected a loopback address with --auth dev, which lets every caller name any user; found ${host}. ` +
+    `expected a loopback address with --auth dev, which lets every caller name any user, found ${host}. ` +
       'Use --auth token, or, in a network that you trust, set MOBILITY_DEV_ANYWHERE=true',
   );
 }

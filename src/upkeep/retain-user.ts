@@ -33,7 +33,7 @@ export interface RetainReport {
   links: number;
   /** The data time before which all sensed data were removed, seconds since the epoch; null: none were removed. */
   raw_before: number | null;
-  /** The same for links and user inputs. */
+  /** The time before which all links and user inputs were removed; null: none were removed. */
   days_before: number | null;
 }
 

@@ -51,7 +51,7 @@ interface KeptImport extends JsonObject {
   rejected: number;
   from_ts: number;
   to_ts: number;
-  /** Earlier builds kept English texts. */
+  /** Texts: an earlier version of the program kept them. */
   problems?: (KeptProblem | string)[];
 }
 

@@ -9,7 +9,7 @@ import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
 /** How the phone samples: about every 30 s (`time`, Android), or after a fixed distance (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
 
-/** A usable location of the phone. */
+/** A usable location of a phone or another source. */
 export interface Location extends LatLon {
   ts: number; // s since the epoch
   altitude: number | null; // m above sea level; null: the phone sent none

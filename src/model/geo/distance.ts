@@ -12,7 +12,7 @@ export interface LatLon {
 
 const radians = Math.PI / 180;
 
-/** Great-circle distance by the haversine formula, m. Differs from the ellipsoid by up to 0.5 %. */
+/** Great-circle distance by the haversine formula, m. Differs from the ellipsoid by up to 0.6 %. */
 export function distance(a: LatLon, b: LatLon): number {
   const sinLat = Math.sin(((b.latitude - a.latitude) * radians) / 2);
   const sinLon = Math.sin(((b.longitude - a.longitude) * radians) / 2);
