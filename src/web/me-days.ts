@@ -2,9 +2,9 @@
 //
 //   readDay            a day, its heading and its week
 //     shownDays        days with their texts
-//       everyDay       days with flags and labels, read in ranges
+//       everyWholeDay  days with flags and labels, read in ranges
 //         readRange    days and links of one range
-//           readObservedDays      observed time, and the corrected links
+//           readDaysWithLinks     observed time, and the corrected links
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
@@ -33,8 +33,8 @@ import {
   weekStrip,
 } from './pages/overview.ts';
 import { shell } from './pages/shell.ts';
-import { shownDays } from './pages/shown-days.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
+import { shownDays } from './shown-days.ts';
 import { baseMapOf } from './tiles.ts';
 import {
   answerOf,

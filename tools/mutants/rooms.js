@@ -123,7 +123,7 @@ export const rooms = {
       'src/web/pages/day-items.ts',
       'src/web/pages/day-map.ts',
       'src/web/pages/overview.ts',
-      'src/web/pages/shown-days.ts',
+      'src/web/shown-days.ts',
     ],
     first: ['test/web/pages/day-items.test.ts', 'test/web/pages/day-map.test.ts', 'test/web/pages/overview.test.ts'],
     tests: ['test/web/pages', 'test/web/corrections.test.ts', 'test/web/correction-forms.test.ts'],

@@ -1,11 +1,11 @@
-import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
-import { readPlaces } from '../../diary/places.ts';
-import { type DayBounds, type DayStore, everyWholeDay } from '../../diary/read-days.ts';
-import { studyLabels } from '../../model/study-labels.ts';
-import type { Trip } from '../../model/trip.ts';
-import type { UserRecord } from '../../model/user.ts';
-import { namedPlaces, type ShownDay } from './day-items.ts';
-import type { Texts } from './texts/texts.ts';
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { readPlaces } from '../diary/places.ts';
+import { type DayBounds, type DayStore, everyWholeDay } from '../diary/read-days.ts';
+import { studyLabels } from '../model/study-labels.ts';
+import type { Trip } from '../model/trip.ts';
+import type { UserRecord } from '../model/user.ts';
+import { namedPlaces, type ShownDay } from './pages/day-items.ts';
+import type { Texts } from './pages/texts/texts.ts';
 
 /**
  * Local days in order. `isOwn`: the reader is the person. `beyond`: true: all days between the bounds; false: from the
