@@ -117,5 +117,5 @@ export const shippedNames = {
 export const versionWith = ({ full, sparse, crf, crfSparse }: Record<keyof typeof shippedNames, string>): string =>
   [codeVersion, full, sparse, crf, crfSparse].join(' ');
 
-/** The version of `shippedSegmenter`. */
+/** The version of `shippedSegmenter`, known without loading its models. */
 export const shippedVersion = versionWith(shippedNames);

@@ -62,7 +62,7 @@ function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | n
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // Add a day, because a trip may start before its first location. Unobserved time belongs to the trip after it.
+  // Reads a day more, as a trip may start before its first location, and one trip more, which has the time before it.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });

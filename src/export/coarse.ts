@@ -79,7 +79,7 @@ function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex: true if it is shown, after the first turn since the departure and before the last turn. */
+/** For each vertex: true if it is shown, from the first turn after the departure to the last before the arrival. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));

@@ -34,7 +34,7 @@ export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>)
 /** The versions of the analysis that made the trips of a person, or some rows of a table, as they are written. */
 export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
 
-const rowsAtOnce = 500; // in a part of a person
+const rowsAtOnce = 500; // rows in a `PersonPart`
 const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 

@@ -311,7 +311,7 @@ class People {
   async #putDocument({ user: { uuid } }: Recipient, document: Document): Promise<void> {
     const { documents, leases } = this.#options.store;
     if ((await documents.keys(uuid)).includes(document.key)) return;
-    const taken = await leases.acquire(uuid, `import ${document.key}`, secondsOfDocument);
+    const taken = await leases.acquire(uuid, `import ${document.key}`, documentLease);
     if ('heldBy' in taken) return; // a run that works on the user writes the documents itself
     await documents.apply(uuid, { put: [document], remove: [] }, taken.lease, { release: true });
   }
@@ -321,7 +321,7 @@ class People {
   }
 }
 
-const secondsOfDocument = 60; // until another process can get the lease if the import is killed
+const documentLease = 60; // s; if the import is killed, another process gets the lease after this time
 
 function count(recipient: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
   for (const name of countNames) for (const sums of [report, recipient.counts]) sums[name] += counts[name] ?? 0;

@@ -30,7 +30,7 @@ export interface SourceFolder {
   readonly names: readonly string[];
 }
 
-const headBytes = 64 * 1024; // by which the format of a file is recognised
+const headBytes = 64 * 1024; // bytes at the beginning of a file, by which its format is recognised
 
 /** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
 export async function openSource(path: string): Promise<SourceFile | SourceFolder> {

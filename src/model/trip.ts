@@ -172,7 +172,7 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Events show that the trip of the last location continued up to this time, without a gap; absent: no open trip. */
+  /** Up to this time, events show the trip under way at the last location, without a gap; absent: there was none. */
   led?: number;
   /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;

@@ -321,7 +321,7 @@ function corridorScore(
   return corridor + atStops - Math.min(4, back / 400); // 1 for each 400 m backwards, at most 4
 }
 
-/** True if a position can be on a path between the ends of an edge that is at most 1.6 times the straight line. */
+/** True if a path between the ends of an edge by way of a position is at most 1.6 times as long as the edge. */
 function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   const length = line.along[edge + 1]! - line.along[edge]!;
   const there = Math.hypot(x - line.x[edge]!, y - line.y[edge]!);

@@ -79,8 +79,8 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
 export const endSession = async ({ store, user, session, now }: PersonCall): Promise<void> =>
   void (await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' }));
 
-const mostSessions = 10; // of a manager; a further one ends the oldest
-const mostBrowsers = 20; // that are known of a manager; a further one replaces the one that signed in first
+const mostSessions = 10; // sessions of a manager; a further one ends the oldest
+const mostBrowsers = 20; // known browsers of a manager; a further one replaces the one that signed in first
 
 /** The manager's name, and the hash of the secret, from the cookie of the call; both empty if there is none. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {

@@ -222,7 +222,6 @@ export function boardingRatios(features: readonly number[]): { wait: number; wal
 
 const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map((f) => legFeatures.indexOf(f));
 
-/** Feature of seconds of walking. */
 const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
 const chord = 60; // m; length along the path of the chords of `turnPerKm` (by hand)

@@ -29,10 +29,10 @@ export const journeyLimits = {
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
   /** 0 to 100; a candidate with a reading of movement of this confidence is not a phantom, see `phantomSpeed` */
   phantomConfidence: 50,
-  noticedLate: 180, // s; earlier readings count, too, because phones notice a short walk late
+  noticedLate: 180, // s; readings this long before a candidate count, too: phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
-  standing: 60, // m; a smaller one is always a phantom: receivers indoors have such errors (physical)
-  lateNotice: 2500, // m; a shorter path from the stay counts: the phone noticed the departure late
+  standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
+  lateNotice: 2500, // m; a distance from the stay up to this counts: the phone noticed the departure late
 };
 
 /** Why two consecutive candidates are one journey or two. Stored with the trip. */

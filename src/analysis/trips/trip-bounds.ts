@@ -37,16 +37,16 @@ import type { Cells } from '../states/viterbi.ts';
 export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
-  silence: 300, // s; after a longer gap, an Android phone noticed the departure late
-  awake: 45, // s; a phone awake this long before the movement noticed it in time (physical)
+  silence: 300, // s; if its last location is older, an Android phone noticed the departure late
+  awake: 45, // s; a phone that was awake this long before the movement noticed it at once (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap in the walk
   walkingReach: 1200, // s; the walk may begin at most this long before the start
   // For a start that only an iPhone's readings show:
-  movingGap: 90, // s; the longest gap between readings of movement
-  gapBeforeRide: 420, // s; the longest gap before a ride: the user may wait in the vehicle
-  stillInGap: 20, // s; the longest rest within a gap
+  movingGap: 90, // s; the longest gap between two movements of one trip
+  gapBeforeRide: 420, // s; the same if the second is a ride: the user may wait in the vehicle
+  stillInGap: 20, // s; the longest rest within such a gap
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 

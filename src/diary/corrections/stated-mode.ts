@@ -4,8 +4,8 @@
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
 //   bus 4 km                            label "other"  -> unchanged: it is not a mode
 //   walk 300 m, walk 400 m              label "bike"   -> both are by bicycle: a trip on foot is one ride
-//   walk 300 m, bus 4 km                label "car" of the time of the walk, given before the two trips were joined
-//                                                      -> the walk becomes a car
+//   walk 300 m, bus 4 km                label "car", given when the walk was a trip of its own
+//                                                      -> the walk becomes a car: the label has only its time
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';
 

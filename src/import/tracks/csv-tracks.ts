@@ -16,7 +16,7 @@ export const csv: FileFormat = {
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-const headerLines = 20; // that are searched for the header: some programs write `sep=;` or titles before it
+const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
 /** True if the columns for time and coordinates are known, even if no row can be read. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;

@@ -18,7 +18,6 @@ import { ConversionError } from './conversion-error.ts';
 const percent = { min: 0, max: 100 };
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
 
-/** The names of type and confidence. */
 type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];

@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 import { timelineRoutes } from './timeline.ts';
 import { usercacheRoutes } from './usercache-routes.ts';
 
-/** Routes that need a caller. Each is a POST. */
+/** Routes that need a caller. Each is a POST, some also a GET or PUT. */
 export const routes: readonly Route[] = [
   ...usercacheRoutes,
   ...timelineRoutes,
