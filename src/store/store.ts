@@ -224,8 +224,15 @@ export interface Feeds {
 /** What the app reports about itself: one object per user, which does not contain the user's id. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
-  /** Replaces `fields`, and sets missing fields from `defaults`. Atomic. Returns the whole profile. */
-  merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
+  /**
+   * Replaces `fields`, and sets missing fields from `defaults`. Atomic. Returns the whole profile. A function makes the
+   * fields from the profile before, may be called several times, and changes nothing if it throws.
+   */
+  merge(
+    userId: string,
+    fields: JsonObject | ((before: JsonObject) => JsonObject),
+    defaults?: JsonObject,
+  ): Promise<JsonObject>;
 }
 
 // ---------------------------------------------------------------- staging

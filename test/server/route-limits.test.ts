@@ -218,6 +218,20 @@ function limitsHold(server: () => TestServer | null): void {
     },
   );
 
+  it('simultaneous changes of a profile neither lose one another nor exceed its size', async () => {
+    await open(server());
+    const labels = Array.from({ length: 12 }, (_, i) => `label ${String(i).padStart(2, '0')}`);
+    const insert = (label: string) =>
+      post('/customlabel/insert', { user: 'ada', inserted_label: { key: 'mode', label } });
+    expect((await Promise.all(labels.map(insert))).map(({ status }) => status)).toEqual(labels.map(() => 200));
+    const { json } = await post('/customlabel/get', { user: 'ada', keys: ['mode'] });
+    expect(json.mode).toEqual(labels);
+    const update = (i: number) =>
+      post('/profile/update', { user: 'ada', update_doc: { [`f${i}`]: 'x'.repeat(300_000) } });
+    const statuses = (await Promise.all([0, 1, 2, 3, 4, 5].map(update))).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([200, 200, 200, 413, 413, 413]);
+  });
+
   it('the diary of a day holds at most the newest 8 MiB of user input', async () => {
     let clock = now;
     await open(server(), { now: () => clock });

@@ -62,10 +62,13 @@ function changeRoute(
     answer: async (call) => {
       const asked = call.body[field] as JsonObject;
       const kind = asked.key as string;
-      const rows = rowsOf(await profileOf(call), kind);
-      apply(rows, asked, call.now());
-      await call.store.profiles.merge(call.caller.uuid, { [kind]: Object.fromEntries(rows) });
-      return { label: activeOf(rows) };
+      const now = call.now();
+      const profile = await call.store.profiles.merge(call.caller.uuid, (before) => {
+        const rows = rowsOf(before, kind);
+        apply(rows, asked, now);
+        return { [kind]: Object.fromEntries(rows) };
+      });
+      return { label: activeOf(rowsOf(profile, kind)) };
     },
   };
 }

@@ -78,13 +78,13 @@ async function update({ caller, body, store, now }: RouteCall): Promise<JsonObje
   const ignored = Object.keys(given).filter((name) => serverFields.has(name));
   // `fromEntries` makes every name an own field, even `__proto__`.
   const fields = Object.fromEntries(names.map((name) => [name, given[name]]));
-  const stored = (await store.profiles.get(caller.uuid)) ?? {};
-  if (JSON.stringify({ ...stored, ...fields }).length > maxProfileLength) {
+  const update_ts = now();
+  await store.profiles.merge(caller.uuid, (stored) => {
+    if (JSON.stringify({ ...stored, ...fields }).length <= maxProfileLength) return { ...fields, update_ts };
     throw tooLarge(`expected a profile of at most ${maxProfileLength} characters of JSON in all`, {
       limit_characters: maxProfileLength,
     });
-  }
-  await store.profiles.merge(caller.uuid, { ...fields, update_ts: now() });
+  });
   return { update: true, ...(ignored.length > 0 && { ignored }) };
 }
 

@@ -10,10 +10,10 @@ export function profiles(engine: Engine): Profiles {
     get: (userId) => engine.read((rows) => profileOf(rows, userId)),
     merge: async (userId, fields, defaults = {}) => {
       // Copied before the first `await`: later changes of the objects have no effect.
-      const [given, fallback] = [copyOf(fields), copyOf(defaults)];
+      const [given, fallback] = [typeof fields === 'function' ? fields : copyOf(fields), copyOf(defaults)];
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        return mergeProfile(rows, userId, () => given, fallback);
+        return mergeProfile(rows, userId, typeof given === 'function' ? given : () => given, fallback);
       });
     },
   };
