@@ -10,7 +10,7 @@ import { createAuthMethod } from './auth.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
-import { CallerCounts, callerLimits } from './caller-limits.ts';
+import { CallerLimiter, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failed-calls.ts';
 import { openApi } from './openapi.ts';
 import { originFinder } from './origin.ts';
@@ -31,14 +31,14 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const base = basePath(config.publicUrl);
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
-  const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
-  const auth = { method: createAuthMethod(parts), counts };
+  const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, now);
+  const auth = { method: createAuthMethod(parts), limiter };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, base));
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, parts, auth)), guard));
-  mountPages(app, parts, counts);
+  mountPages(app, parts, limiter);
   // At the path of another app and below it, so that the app also understands the answer to a mistyped path.
   for (const { path, dialect } of routes.filter((route) => route.dialect !== undefined))
     app.use(`${path}/*`, async (c, next) => {
@@ -77,7 +77,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     refuseAsPage(c);
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
-  app.onError((error, c) => answerProblem(error, c.get('call'), parts, counts));
+  app.onError((error, c) => answerProblem(error, c.get('call'), parts, limiter));
   return app;
 }
 

@@ -4,30 +4,30 @@ import type { UserRecord } from '../model/user.ts';
 import type { AppParts } from './app-parts.ts';
 import { type AuthMethod, type BasicToken, maxTokenLength } from './auth.ts';
 import type { Call } from './call.ts';
-import type { CallerCounts } from './caller-limits.ts';
+import type { CallerLimiter } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
 /** What identifies callers, and what limits them. */
 export interface Auth {
   method: AuthMethod;
-  counts: CallerCounts;
+  limiter: CallerLimiter;
 }
 
 /** Names the caller of a call in the log, and counts the call against the caller's limits. */
-export function enterCaller(call: Call, caller: UserRecord, counts: CallerCounts): void {
+export function enterCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
   call.authenticated(caller);
   call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
-  countCaller(call, caller, counts);
+  countCaller(call, caller, limiter);
 }
 
-export function countCaller(call: Call, caller: UserRecord, counts: CallerCounts): void {
-  counts.countCall(caller);
-  call.cleanups.push(counts.openCall(caller.uuid, 'calls'));
+export function countCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
+  limiter.countCall(caller);
+  call.cleanups.push(limiter.openCall(caller.uuid, 'calls'));
   call.share.belongsTo(caller.uuid);
 }
 
-export function authenticator({ method, counts }: Auth, { store, now }: AppParts, route: Route, call: Call) {
+export function authenticator({ method, limiter }: Auth, { store, now }: AppParts, route: Route, call: Call) {
   const { users } = store;
 
   /** Returns the account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
@@ -64,7 +64,7 @@ export function authenticator({ method, counts }: Auth, { store, now }: AppParts
       if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
       const caller = await (route.registers ? register(token) : find(token));
       self.token = token;
-      enterCaller(call, caller, counts);
+      enterCaller(call, caller, limiter);
       return caller;
     },
 

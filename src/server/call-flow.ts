@@ -24,7 +24,7 @@ const fetchStep = 3600; // s in which a process records at most one fetch per us
 
 export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
   const { store, config, now, metrics } = parts;
-  const { counts } = auth;
+  const { limiter } = auth;
   const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
@@ -82,14 +82,14 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
     const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
     if (token === null) throw refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const caller = await sender.admit(token);
-    counts.countBytes(caller, size);
+    limiter.countBytes(caller, size);
 
     // 4. Run the route. A streamed answer does not need the body.
     checkBody(body);
     const { log } = call;
     const onStored = metrics?.figures.countEntries;
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    const releaseSlot = route.fetches ? await counts.waitForSlot(caller.uuid) : () => {};
+    const releaseSlot = route.fetches ? await limiter.waitForSlot(caller.uuid) : () => {};
     try {
       // A long answer counts as unsent from its first step on.
       const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
@@ -101,16 +101,16 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
         params,
         query,
         store,
-        put: (checked) => putForCaller({ store, counts, now }, { user: caller, log, sentWith, onStored }, checked),
+        put: (checked) => putForCaller({ store, limiter, now }, { user: caller, log, sentWith, onStored }, checked),
         log,
         now,
       });
       call.share.release();
       releaseBytes();
       // The call does not wait for the record of its fetch.
-      if (route.fetches && counts.mayRecord(caller.uuid, 'fetch', fetchStep))
+      if (route.fetches && limiter.mayRecord(caller.uuid, 'fetch', fetchStep))
         void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
-      if (Symbol.asyncIterator in result) call.cleanups.push(counts.openCall(caller.uuid, 'streams'));
+      if (Symbol.asyncIterator in result) call.cleanups.push(limiter.openCall(caller.uuid, 'streams'));
       return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
     } finally {
       releaseSlot();

@@ -91,7 +91,8 @@ class Caller {
   readonly recorded = new Map<string, number>();
 }
 
-export class CallerCounts {
+/** Counts what each caller uses. Refuses calls, and rejects entries, beyond the limits. */
+export class CallerLimiter {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
@@ -318,11 +319,11 @@ export async function limitCorrections(
 export function reportLimit(
   problem: Problem,
   userId: string,
-  { counts, log, store, now }: { counts: CallerCounts; log: Log; store: Pick<Store, 'profiles'>; now: () => number },
+  { limiter, log, store, now }: { limiter: CallerLimiter; log: Log; store: Pick<Store, 'profiles'>; now: () => number },
 ): void {
   const { limit, most } = problem.options.members ?? {};
   const name = typeof limit === 'string' ? limit : 'open_calls';
-  if (!counts.mayRecord(userId, name)) return;
+  if (!limiter.mayRecord(userId, name)) return;
   log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
   // Only operators read this. If the write fails, the refusal and the log line remain.
   store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});

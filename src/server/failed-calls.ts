@@ -5,25 +5,25 @@ import { errorText, stackText } from '../model/mobility-error.ts';
 import { userNameOf } from '../model/user.ts';
 import type { AppParts } from './app-parts.ts';
 import type { Call } from './call.ts';
-import { type CallerCounts, reportLimit } from './caller-limits.ts';
+import { type CallerLimiter, reportLimit } from './caller-limits.ts';
 import { causeOf, type Problem, problemOf } from './problem.ts';
 
 export async function answerProblem(
   error: unknown,
   call: Call,
   parts: AppParts,
-  counts: CallerCounts,
+  limiter: CallerLimiter,
 ): Promise<Response> {
   const problem = problemOf(error);
   const { status, options } = problem;
-  if ((status === 400 || status === 413) && call.caller !== null) counts.countRefusal(call.caller.uuid);
+  if ((status === 400 || status === 413) && call.caller !== null) limiter.countRefusal(call.caller.uuid);
   if (status === 429) parts.metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
   if (status === 429 && call.caller !== null)
-    reportLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
+    reportLimit(problem, call.caller.uuid, { ...parts, limiter, log: call.log });
   call.failure = options.code ?? null;
   call.cause = causeOf(problem);
   if (status >= 500) reportFailure(problem, call, parts);
-  else if (!(await reportRefusal(problem, call, parts, counts))) call.reason = problem.message;
+  else if (!(await reportRefusal(problem, call, parts, limiter))) call.reason = problem.message;
   return call.refuse(problem, call.id);
 }
 
@@ -35,7 +35,7 @@ async function reportRefusal(
   { options }: Problem,
   { log }: Call,
   { store, now }: AppParts,
-  counts: CallerCounts,
+  limiter: CallerLimiter,
 ): Promise<boolean> {
   const { token, user: owner, why, since, claimed } = options.refusal ?? {};
   if (token === undefined) return false;
@@ -45,7 +45,7 @@ async function reportRefusal(
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
   log.write('INFO', line.userUuid(user.uuid));
-  if (!counts.mayRecord(user.uuid, 'refused')) return true;
+  if (!limiter.mayRecord(user.uuid, 'refused')) return true;
   const last = { last_refusal: `token ${token}, ${state}`, last_refusal_ts: now(), last_refusal_why: why ?? 'unknown' };
   store.profiles.merge(user.uuid, last).catch(() => {});
   return true;

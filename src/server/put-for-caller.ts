@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type CallerCounts, limitCorrections } from './caller-limits.ts';
+import { type CallerLimiter, limitCorrections } from './caller-limits.ts';
 
 /** The sender, and how to store the entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
 interface SentBy extends Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> {
@@ -18,16 +18,16 @@ interface SentBy extends Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'rec
  * 429 `Problem`, and stores nothing, if too many entries would be pending or rejected.
  */
 export async function putForCaller(
-  { store, counts, now }: { store: Store; counts: CallerCounts; now: () => number },
+  { store, limiter, now }: { store: Store; limiter: CallerLimiter; now: () => number },
   { user, ...options }: SentBy,
   checked: readonly CheckedEntry[],
 ): Promise<PutCounts> {
-  await counts.countEntries(user, checked.length, store);
-  const withinKeys = await counts.limitKeys(user, checked, store);
-  const withinStatements = await counts.limitStatements(user, withinKeys, store);
+  await limiter.countEntries(user, checked.length, store);
+  const withinKeys = await limiter.limitKeys(user, checked, store);
+  const withinStatements = await limiter.limitStatements(user, withinKeys, store);
   try {
     const allowed = await limitCorrections(user.uuid, withinStatements.allowed, store);
-    const mostLines = counts.countLines(user.uuid, checked.length);
+    const mostLines = limiter.countLines(user.uuid, checked.length);
     return await putChecked(user.uuid, allowed, { store, now, mostLines, ...options });
   } catch (error) {
     withinStatements.uncount();

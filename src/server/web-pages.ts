@@ -21,7 +21,7 @@ import { fixedAnswer, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCaller, enterCaller } from './authenticator.ts';
 import type { Call, ServerEnv } from './call.ts';
-import type { CallerCounts } from './caller-limits.ts';
+import type { CallerLimiter } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
 import { badRequest, forbidden, headersOf, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
@@ -58,7 +58,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
 };
 
 /** Adds the pages to the app. Must be called before the steps for phones are added. */
-export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
+export function mountPages(app: Hono<ServerEnv>, parts: AppParts, limiter: CallerLimiter): void {
   const { store, config, now, makeArchive, claim, tiles, version, checks, passwordCost } = parts;
   const fixed = {
     store,
@@ -93,7 +93,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         file: null,
         readUpload: () => uploadOf(c, address),
         put: (user: UserRecord, checked: readonly CheckedEntry[], options: { sentWith?: string } = {}) =>
-          putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, checked),
+          putForCaller({ store, limiter, now }, { user, log: call.log, inProfile: false, ...options }, checked),
         t: textsFor(preferred),
         preferred,
         now: now(),
@@ -108,7 +108,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
-        leave = await counts.waitForSlot(enterReader(call, caller, counts));
+        leave = await limiter.waitForSlot(enterReader(call, caller, limiter));
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
       try {
@@ -170,15 +170,15 @@ const asPage =
  * Counts the call of a page against the limits of its caller: a participant, together with their phones, or a manager,
  * who is given by name. Returns the id under which the call is counted.
  */
-function enterReader(call: Call, reader: UserRecord | string, counts: CallerCounts): string {
+function enterReader(call: Call, reader: UserRecord | string, limiter: CallerLimiter): string {
   call.log.write('INFO', line.called(call.handler));
   if (typeof reader === 'object') {
-    enterCaller(call, reader, counts);
+    enterCaller(call, reader, limiter);
     return reader.uuid;
   }
   const uuid = `manager ${reader}`;
   call.log.write('INFO', uuid);
-  countCaller(call, { uuid, user_email: reader, update_ts: 0 }, counts);
+  countCaller(call, { uuid, user_email: reader, update_ts: 0 }, limiter);
   return uuid;
 }
 

@@ -9,7 +9,7 @@ import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import { countCalls } from '../../src/server/call-metrics.ts';
-import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
+import { CallerLimiter, callerLimits } from '../../src/server/caller-limits.ts';
 import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
@@ -188,12 +188,12 @@ it.each([
   ['calls', 64, 'calls'],
   ['streams', 8, 'streamed answers'],
 ] as const)('a caller may have a limited number of open %s: %d', (kind, most, what) => {
-  const counts = new CallerCounts(callerLimits(config), () => clock);
-  const leave = Array.from({ length: most }, () => counts.openCall('ada', kind));
-  expect(() => counts.openCall('ada', kind)).toThrow(`at most ${most} ${what} open at once`);
-  counts.openCall('ben', kind)();
+  const limiter = new CallerLimiter(callerLimits(config), () => clock);
+  const leave = Array.from({ length: most }, () => limiter.openCall('ada', kind));
+  expect(() => limiter.openCall('ada', kind)).toThrow(`at most ${most} ${what} open at once`);
+  limiter.openCall('ben', kind)();
   leave[0]!();
-  expect(() => counts.openCall('ada', kind)()).not.toThrow();
+  expect(() => limiter.openCall('ada', kind)()).not.toThrow();
 });
 
 it('pages of a person count as calls of their phones', async () => {
@@ -211,11 +211,11 @@ it('pages of a person count as calls of their phones', async () => {
 });
 
 it('four pages of a caller are made at a time, and the next begins when one is finished', async () => {
-  const counts = new CallerCounts(callerLimits(config), () => clock);
+  const limiter = new CallerLimiter(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];
-  const all = Array.from({ length: 6 }, () => counts.waitForSlot('ada').then((done) => void begun.push(done)));
+  const all = Array.from({ length: 6 }, () => limiter.waitForSlot('ada').then((done) => void begun.push(done)));
   await Promise.all(all.slice(0, 4));
-  (await counts.waitForSlot('ben'))();
+  (await limiter.waitForSlot('ben'))();
   expect(begun.length).toBe(4);
   begun[0]!();
   await all[4];
@@ -223,7 +223,7 @@ it('four pages of a caller are made at a time, and the next begins when one is f
   begun[1]!();
   await all[5];
   for (const done of begun.slice(2)) done();
-  for (let i = 0; i < 4; i += 1) await counts.waitForSlot('ada');
+  for (let i = 0; i < 4; i += 1) await limiter.waitForSlot('ada');
 });
 
 it('entries of unknown keys beyond the limit are rejected, and can be recovered', async () => {
@@ -233,7 +233,7 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
   expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
-  const other = new CallerCounts({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
+  const other = new CallerLimiter({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
   const [third, first] = await other.limitKeys(
     await kit.user('ada'),
     [checkEntry(entry('a/9', 20)), checkEntry(entry('a/1', 21))],
@@ -247,12 +247,12 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
 it('keys that a phone chose are dropped within a minute of their use: another process may have erased its person', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const counts = new CallerCounts({ ...callerLimits(config), unknownKeys: 5 }, () => clock);
+  const limiter = new CallerLimiter({ ...callerLimits(config), unknownKeys: 5 }, () => clock);
   let reads = 0;
   const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
   const user = await kit.user('ada');
   const send = () =>
-    counts.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
+    limiter.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
       ...kit.store,
       usercache,
     });

@@ -18,9 +18,9 @@ export const rooms = {
       'src/server/put-for-caller.ts',
       'src/server/read-body.ts',
     ],
-    first: ['test/server/caller-counts.test.ts', 'test/server/byte-budget.test.ts', 'test/server/read-body.test.ts'],
+    first: ['test/server/caller-limiter.test.ts', 'test/server/byte-budget.test.ts', 'test/server/read-body.test.ts'],
     tests: [
-      'test/server/caller-counts.test.ts',
+      'test/server/caller-limiter.test.ts',
       'test/server/limits.test.ts',
       'test/server/route-limits.test.ts',
       'test/server/byte-budget.test.ts',

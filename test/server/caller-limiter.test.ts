@@ -1,9 +1,9 @@
-// What the counts of a process allow its callers, at the bounds of each limit.
+// What the limiter of a process allows its callers, at the bounds of each limit.
 import { expect, it } from 'vitest';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { UserRecord } from '../../src/model/user.ts';
-import { CallerCounts, type CallerLimits, callerLimits, reportLimit } from '../../src/server/caller-limits.ts';
+import { CallerLimiter, type CallerLimits, callerLimits, reportLimit } from '../../src/server/caller-limits.ts';
 import { Problem } from '../../src/server/problem.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -21,7 +21,7 @@ const noLimits: CallerLimits = {
 
 function open(limits: Partial<CallerLimits> = {}) {
   const clock = { now: Math.ceil(now / day) * day };
-  return { clock, counts: new CallerCounts({ ...noLimits, ...limits }, () => clock.now) };
+  return { clock, limiter: new CallerLimiter({ ...noLimits, ...limits }, () => clock.now) };
 }
 
 /** The fields of the refusal; null: the call was not refused. */
@@ -51,11 +51,11 @@ it('the limits of a caller by the settings', () => {
 });
 
 it('a new member may send 16 MiB a day, all new members of a study 2 GiB', async () => {
-  const { counts, clock } = open({ studyBytesPerDay: 40 * mebibyte });
-  const send = (user: UserRecord, bytes: number) => refusalOf(() => counts.countBytes(user, bytes));
+  const { limiter, clock } = open({ studyBytesPerDay: 40 * mebibyte });
+  const send = (user: UserRecord, bytes: number) => refusalOf(() => limiter.countBytes(user, bytes));
   expect(await send(eve, 16 * mebibyte)).toBeNull();
   const most = { status: 429, limit: 'new_member_bytes_per_day', most: 16 * mebibyte, after: '86400' };
-  expect([await send(eve, 1), await refusalOf(() => counts.countCall(eve))]).toEqual([
+  expect([await send(eve, 1), await refusalOf(() => limiter.countCall(eve))]).toEqual([
     most,
     { ...most, limit: 'bytes_per_day' },
   ]);
@@ -76,20 +76,20 @@ it.each([
   ['a smaller limit', 5, 5],
   ['a larger limit', 99 * mebibyte, 16 * mebibyte],
 ])('the smaller limit holds for a new member: %s', async (_, bytesPerDay, most) => {
-  const { counts } = open({ bytesPerDay });
-  counts.countBytes(eve, most - 1);
-  expect(await refusalOf(() => counts.countCall(eve))).toBeNull();
-  counts.countBytes(eve, 1);
-  expect(await refusalOf(() => counts.countCall(eve))).toMatchObject({ limit: 'bytes_per_day', most });
+  const { limiter } = open({ bytesPerDay });
+  limiter.countBytes(eve, most - 1);
+  expect(await refusalOf(() => limiter.countCall(eve))).toBeNull();
+  limiter.countBytes(eve, 1);
+  expect(await refusalOf(() => limiter.countCall(eve))).toMatchObject({ limit: 'bytes_per_day', most });
 });
 
 it.each([
   ['calls', 64],
   ['streams', 8],
 ] as const)('a caller may have open %s up to %i, and may try again 5 s after a refusal', async (kind, most) => {
-  const { counts } = open();
-  const ends = Array.from({ length: most }, () => counts.openCall('a', kind));
-  const another = (user = 'a') => refusalOf(() => counts.openCall(user, kind));
+  const { limiter } = open();
+  const ends = Array.from({ length: most }, () => limiter.openCall('a', kind));
+  const another = (user = 'a') => refusalOf(() => limiter.openCall(user, kind));
   expect(await another()).toEqual({ status: 429, limit: `open_${kind}`, most, after: '5' });
   expect(await another('b')).toBeNull();
   ends[0]!();
@@ -97,7 +97,7 @@ it.each([
 });
 
 it('pending and rejected entries are counted by the store at first, then every 10 s near the limit', async () => {
-  const { counts, clock } = open({ pendingEntries: 10 });
+  const { limiter, clock } = open({ pendingEntries: 10 });
   let [pending, rejected, reads] = [4, 3, 0];
   const store = {
     usercache: {
@@ -108,7 +108,7 @@ it('pending and rejected entries are counted by the store at first, then every 1
     },
     errors: { count: async () => rejected },
   } as unknown as Store;
-  const put = (more: number, user = ada) => refusalOf(() => counts.countEntries(user, more, store));
+  const put = (more: number, user = ada) => refusalOf(() => limiter.countEntries(user, more, store));
   expect([await put(0), reads]).toEqual([null, 0]);
   expect([await put(3), reads]).toEqual([null, 1]);
   [pending, rejected] = [0, 0];
@@ -119,10 +119,10 @@ it('pending and rejected entries are counted by the store at first, then every 1
   expect([await put(10), reads]).toEqual([null, 2]);
   expect([await put(1), reads]).toEqual([full, 2]);
   [pending, rejected] = [50_000, 0];
-  expect(await refusalOf(() => open().counts.countEntries(eve, 1, store))).toMatchObject({ most: 50_000 });
+  expect(await refusalOf(() => open().limiter.countEntries(eve, 1, store))).toMatchObject({ most: 50_000 });
   pending -= 1;
-  expect(await refusalOf(() => open().counts.countEntries(eve, 1, store))).toBeNull();
-  expect(await refusalOf(() => open().counts.countEntries(ada, 1e9, store))).toBeNull();
+  expect(await refusalOf(() => open().limiter.countEntries(eve, 1, store))).toBeNull();
+  expect(await refusalOf(() => open().limiter.countEntries(ada, 1e9, store))).toBeNull();
 });
 
 const entryOf = (key: string, write_ts: number, data = {}) => checkEntry({ metadata: { key, write_ts }, data });
@@ -133,20 +133,20 @@ it('a new member may use 100 unknown keys, of which the store has some', async (
     timeseries: { summary: async () => [{ key: 'own/1' }] },
   } as unknown as Store;
   const list = Array.from({ length: 101 }, (_, i) => entryOf(`own/${i}`, i));
-  const found = await open().counts.limitKeys(eve, [...list, entryOf('background/location', 1)], store);
+  const found = await open().limiter.limitKeys(eve, [...list, entryOf('background/location', 1)], store);
   const rejected = found.flatMap((one, i) => ('reason' in one ? [[i, one.reason, one.message]] : []));
   expect(rejected).toEqual([[100, 'too_many_keys', 'expected at most 100 unknown keys of one user, found one more']]);
-  const { counts } = open();
-  expect(await counts.limitKeys(ada, list, store)).toBe(list);
+  const { limiter } = open();
+  expect(await limiter.limitKeys(ada, list, store)).toBe(list);
 });
 
 it('a user may send 8 MiB of statements a day; entries that the store has do not count again', async () => {
-  const { counts } = open();
+  const { limiter } = open();
   const find = async (_: string, { from }: { from: number }) => ({ entries: from === 7 ? ['known'] : [] });
   const store = { usercache: { find }, timeseries: { find: async () => ({ entries: [] }) } } as unknown as Store;
   const text = (length: number) => ({ a: 'x'.repeat(length - '{"a":""}'.length) });
   const send = async (...list: ReturnType<typeof entryOf>[]) => {
-    const { allowed, uncount } = await counts.limitStatements(ada, list, store);
+    const { allowed, uncount } = await limiter.limitStatements(ada, list, store);
     return { uncount, reasons: allowed.map((one) => ('reason' in one ? one.reason : null)) };
   };
   const half = entryOf('manual/survey', 1, text(4 * mebibyte));
@@ -161,8 +161,8 @@ it('a user may send 8 MiB of statements a day; entries that the store has do not
 });
 
 it('what was recorded about a caller is recorded again after a minute or the given time', () => {
-  const { counts, clock } = open();
-  const may = (what: string, seconds?: number) => counts.mayRecord('a', what, seconds);
+  const { limiter, clock } = open();
+  const may = (what: string, seconds?: number) => limiter.mayRecord('a', what, seconds);
   expect([may('x'), may('x'), may('y')]).toEqual([true, false, true]);
   clock.now += 59;
   expect([may('x'), may('x', 59)]).toEqual([false, true]);
@@ -172,27 +172,27 @@ it('what was recorded about a caller is recorded again after a minute or the giv
   expect(may('x')).toBe(true);
 });
 
-it('the counts remember 20,000 callers and forget the oldest', () => {
-  const { counts } = open();
+it('the limiter remembers 20,000 callers and forgets the oldest', () => {
+  const { limiter } = open();
   const names = Array.from({ length: 20_000 }, (_, i) => `caller ${i}`);
-  for (const name of names) counts.mayRecord(name, 'x');
-  expect(names.slice(0, 2).map((name) => counts.mayRecord(name, 'x'))).toEqual([false, false]);
-  counts.mayRecord('another', 'x');
-  expect([counts.mayRecord(names[1]!, 'x'), counts.mayRecord(names[0]!, 'x')]).toEqual([false, true]);
+  for (const name of names) limiter.mayRecord(name, 'x');
+  expect(names.slice(0, 2).map((name) => limiter.mayRecord(name, 'x'))).toEqual([false, false]);
+  limiter.mayRecord('another', 'x');
+  expect([limiter.mayRecord(names[1]!, 'x'), limiter.mayRecord(names[0]!, 'x')]).toEqual([false, true]);
 });
 
 it('the log may list as many entries of a caller as are left of the day', () => {
-  const { counts } = open({ linesPerDay: 5 });
-  expect([2, 2, 9, 1].map((entries) => counts.countLines('a', entries))).toEqual([5, 3, 1, 0]);
-  expect(open({ linesPerDay: 0 }).counts.countLines('a', 9)).toBe(Infinity);
+  const { limiter } = open({ linesPerDay: 5 });
+  expect([2, 2, 9, 1].map((entries) => limiter.countLines('a', entries))).toEqual([5, 3, 1, 0]);
+  expect(open({ linesPerDay: 0 }).limiter.countLines('a', 9)).toBe(Infinity);
 });
 
 it('a limit that a caller meets is in the log and in their profile, once a minute', async () => {
-  const { counts, clock } = open({ callsPerMinute: 1 });
+  const { limiter, clock } = open({ callsPerMinute: 1 });
   const lines: string[] = [];
   const merged: unknown[] = [];
   const parts = {
-    counts,
+    limiter,
     log: { write: (level: string, text: string) => lines.push(`${level} ${text}`) } as unknown as Log,
     store: { profiles: { merge: async (...args: unknown[]) => void merged.push(args) } } as unknown as Store,
     now: () => clock.now,
