@@ -28,7 +28,6 @@ export interface Mapped {
   skipped: number;
 }
 
-/** A result with these parts. */
 export const newMapped = (parts: Partial<Mapped> = {}): Mapped => ({ entries: [], unusable: [], skipped: 0, ...parts });
 
 /** A location of another program. Unknown values are left out. */
