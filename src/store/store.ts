@@ -477,6 +477,8 @@ export interface Trips {
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /** The times of the trips with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
+  /** The times of the last two trips before `chainTs` and of the first three at or after it, ascending. */
+  neighbours(userId: string, chainTs: number): Promise<TripSpan[]>;
   /**
    * Links in brief, ascending, from the last trip before `from` to the first link at or after `to`, both included.
    * Drafts only in `[from, to)`.

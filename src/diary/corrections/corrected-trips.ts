@@ -5,8 +5,8 @@
 //   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]      only these links are read and changed
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
-import type { TripRecord } from '../../model/trip.ts';
-import { outlineOf } from '../../model/trip-fields.ts';
+import type { TripRecord, TripSpan } from '../../model/trip.ts';
+import { briefOf, outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
@@ -19,7 +19,7 @@ import {
 } from './read-corrections.ts';
 
 /** The reading functions of `Trips`, with the active corrections applied. */
-export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'places' | 'apply'> {
+export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neighbours' | 'places' | 'apply'> {
   /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, whole. */
@@ -129,10 +129,22 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       const drafts = await trips.drafts(userId);
       return [...links, ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to)];
     },
-    briefs: async (userId, range) => {
-      const stated = await readStated(userId);
-      return stated.length === 0 ? raw.briefs(userId, range) : trips.around(userId, range);
-    },
+    briefs: (userId, range) =>
+      corrected(userId, raw.briefs(userId, range), async (found, overlay) => {
+        const { from, to } = range;
+        const analysed = found.filter(({ kind }) => kind !== 'draft');
+        const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
+        // Without an analysed link beyond an end, any earlier or later correction may add one.
+        const read = { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
+        const links = withOverlay(analysed, await overlay(read), () => true, briefOf);
+        const before = links.findLast((link) => isTrip(link) && link.chain_ts < from)?.chain_ts ?? from;
+        const after = links.find(({ chain_ts }) => chain_ts >= to)?.chain_ts ?? to;
+        const drafts = analysed.length === found.length ? [] : (await trips.drafts(userId)).map(briefOf);
+        return [
+          ...links.filter(({ chain_ts }) => chain_ts >= before && chain_ts <= after),
+          ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to),
+        ];
+      }),
     outlines: (userId, chainTs) =>
       corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
@@ -171,7 +183,7 @@ export async function* everyLinkAndDraft(
     if (draft.chain_ts >= from && draft.chain_ts < to) yield draft;
 }
 
-const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
+const isTrip = ({ kind }: Pick<TripRecord, 'kind'>): boolean => kind === 'trip';
 
 /** The `chain_ts` of trips of local days in any zone. A trip begins up to a day before its first location. */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
@@ -304,15 +316,14 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 type Concerned = Touching & { one: Stated };
 
 /** From the start of the trip `before` to the start of `after`. `first`, `last`: start of the trips beyond these. */
-type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
+type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
 /** The gap around a time; empty if a trip begins at that time. */
 async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
-  const before = await raw.previous(userId, ts);
-  const first = before && (await raw.previous(userId, before.chain_ts));
-  const after = await raw.next(userId, ts);
-  const last = after && (await raw.next(userId, after.chain_ts));
-  const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
+  const spans = await raw.neighbours(userId, ts);
+  const [before = null, first] = spans.filter(({ chain_ts }) => chain_ts < ts).reverse();
+  const [after = null, last] = spans.filter(({ chain_ts }) => chain_ts > ts);
+  const isGap = spans.every(({ chain_ts }) => chain_ts !== ts);
   const [from, to] = isGap ? [before?.chain_ts ?? allTime.from, after?.chain_ts ?? allTime.to] : [ts, ts];
   const ends = { first: first?.chain_ts ?? allTime.from, last: last?.chain_ts ?? allTime.to };
   return { from, to, ...ends, before, after };

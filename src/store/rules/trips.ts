@@ -65,8 +65,14 @@ export function trips(engine: Engine): Trips {
     spans: (userId, { from, to }) =>
       engine.read((rows) => {
         const where = { user: userId, ...onlyTrips, chain_ts: { gte: from, lt: to } };
-        const columns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
-        return rows.find(table, { where, order: ['chain_ts'] }, columns);
+        return rows.find(table, { where, order: ['chain_ts'] }, spanColumns);
+      }),
+    neighbours: (userId, ts) =>
+      engine.read(async (rows) => {
+        const [before, after] = [{ lt: ts }, { gte: ts }].map((chain_ts) => ({ user: userId, ...onlyTrips, chain_ts }));
+        const last = await rows.find(table, { where: before!, order: ['-chain_ts'], limit: 2 }, spanColumns);
+        const first = await rows.find(table, { where: after!, order: ['chain_ts'], limit: 3 }, spanColumns);
+        return [...last.reverse(), ...first];
       }),
     briefs: (userId, { from, to }) =>
       engine.read(async (rows) => {
@@ -113,6 +119,7 @@ export function trips(engine: Engine): Trips {
   };
 }
 
+const spanColumns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
 const briefColumns = ['user', 'kind', 'chain_ts', 'start_ts', 'end_ts', 'day', 'outline'] as const;
 
 /** Links in brief, ascending. Reads the records of links that an older version stored. */

@@ -219,4 +219,23 @@ export function tripTests(use: Use): void {
     expect([await next(newId(), 0), await previous(newId(), Infinity)]).toEqual([null, null]);
     expect(await summary(user.id)).toEqual({ count: 2, start_ts: 10.25, end_ts: 35.5 });
   });
+
+  use.it('neighbours are two trips before a time and three from it on, without dropped links', async (user, other) => {
+    await apply(other, [link(31)]);
+    await apply(
+      user,
+      [10, 20, 30, 40, 50, 60].map((ts) => link(ts)),
+    );
+    await apply(user, [dropped(25), dropped(55)]);
+    const near = async (ts: number) => (await use.store.trips.neighbours(user.id, ts)).map(({ chain_ts }) => chain_ts);
+    expect(await near(30)).toEqual([10, 20, 30, 40, 50]);
+    expect(await near(30.5)).toEqual([20, 30, 40, 50, 60]);
+    expect([await near(-Infinity), await near(Infinity)]).toEqual([
+      [10, 20, 30],
+      [50, 60],
+    ]);
+    const [, span] = await use.store.trips.neighbours(user.id, 25);
+    expect(span).toEqual((await use.store.trips.spans(user.id, { from: 20, to: 21 }))[0]);
+    expect(await use.store.trips.neighbours(newId(), 0)).toEqual([]);
+  });
 }
