@@ -40,7 +40,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;backgrou
 .note{background:var(--warn);color:var(--warnink);border-radius:6px;padding:.5rem .75rem;margin:.75rem 0;max-width:46rem}
 .note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}.note h2{margin:0}
 .saved{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:0 .5rem;align-items:center;background:var(--paper)}.saved .note{flex:1 14rem;margin:.5rem 0}:target{scroll-margin-top:6rem}
-.acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
+.acts{display:flex;flex-wrap:wrap;gap:.5rem;padding:.5rem 0}
 label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
 input:not([type=radio]),select{font:inherit;color:inherit;width:100%;min-height:2.75rem;padding:.375rem .75rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper)}
 fieldset{border:0;padding:0;margin:0;min-width:0}

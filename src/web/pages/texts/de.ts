@@ -603,7 +603,7 @@ export const de: Texts = {
       ],
       correction_contradicted: [
         'Ihre Berichtigung passt nicht zu den übrigen Daten.',
-        'Stimmt sie noch? Falls nicht, nehmen Sie sie zurück:',
+        'Stimmt sie noch? Falls nicht, nehmen Sie sie zurück.',
       ],
       label_contradicts: ['Ihre Angabe nennt ein anderes Verkehrsmittel als das Tagebuch.', 'Welches stimmt?'],
     },
@@ -706,7 +706,7 @@ export const de: Texts = {
     signOutOthers: 'Alle anderen abmelden',
     othersOut: 'Alle anderen Browser sind abgemeldet, und noch nicht geöffnete Links gelten nicht mehr.',
     download: 'Ihre Daten herunterladen',
-    downloadText: 'Ein Tag, einige Tage oder alles. Ohne Tage bekommen Sie alles.',
+    downloadText: 'Ein Tag, einige Tage oder alles. Ohne Angabe von Tagen bekommen Sie alles.',
     from: 'Erster Tag',
     to: 'Letzter Tag',
     format: 'Format',

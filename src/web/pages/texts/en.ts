@@ -582,7 +582,7 @@ export const en = {
       jump_left_out: ['Some locations were ignored: a person cannot move that fast.', 'Did this trip happen?'],
       correction_contradicted: [
         'Your correction does not fit the rest of the data.',
-        'Is it still right? If not, undo it:',
+        'Is it still right? If not, undo it.',
       ],
       label_contradicts: ['Your label names another mode than the diary.', 'Which one is right?'],
     } satisfies Record<Flag, readonly [fact: string, question: string]>,

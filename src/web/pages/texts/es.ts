@@ -604,7 +604,7 @@ export const es: Texts = {
       jump_left_out: ['Algunas ubicaciones se ignoraron: nadie puede moverse tan deprisa.', '¿Hizo este viaje?'],
       correction_contradicted: [
         'Su corrección no encaja con el resto de los datos.',
-        '¿Sigue siendo correcta? Si no, deshágala:',
+        '¿Sigue siendo correcta? Si no, deshágala.',
       ],
       label_contradicts: ['Su respuesta indica otro medio de transporte que el diario.', '¿Cuál es el correcto?'],
     },
@@ -706,7 +706,7 @@ export const es: Texts = {
     signOutOthers: 'Cerrar las demás sesiones',
     othersOut: 'Se han cerrado las demás sesiones, y los enlaces que aún no se habían abierto ya no funcionan.',
     download: 'Descargar sus datos',
-    downloadText: 'Un día, algunos días o todo. Sin días recibe todo.',
+    downloadText: 'Un día, algunos días o todo. Si no indica días, recibe todo.',
     from: 'Primer día',
     to: 'Último día',
     format: 'Formato',

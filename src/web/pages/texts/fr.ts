@@ -632,7 +632,7 @@ export const fr: Texts = {
       ],
       correction_contradicted: [
         'Votre correction ne correspond pas au reste des données.',
-        'Est-elle toujours exacte ? Sinon, annulez-la :',
+        'Est-elle toujours exacte ? Sinon, annulez-la.',
       ],
       label_contradicts: ['Votre réponse indique un autre mode de transport que le carnet.', 'Lequel est exact ?'],
     },
@@ -736,7 +736,7 @@ export const fr: Texts = {
     othersOut:
       'Tous les autres navigateurs sont déconnectés, et les liens qui n’ont pas encore été ouverts ne fonctionnent plus.',
     download: 'Télécharger vos données',
-    downloadText: 'Un jour, quelques jours ou tout. Sans jour, vous recevez tout.',
+    downloadText: 'Un jour, quelques jours ou tout. Sans date, vous recevez tout.',
     from: 'Premier jour',
     to: 'Dernier jour',
     format: 'Format',
