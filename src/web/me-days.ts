@@ -221,7 +221,7 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const steps = monthSteps(monthBeside(before, 31), '/me/month', earliest, month === undefined ? before : newest, t);
   const title = month === undefined ? t.me.lastDays(lastDays) : t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
-${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.future)}`;
+${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.reasons['not yet'])}`;
   return mePage(call, title, 'month', body);
 }
 

@@ -300,6 +300,10 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(await page(`/me/day/${day}`)).not.toContain('<h3>Gym</h3>');
 });
 
+it('a month that has not begun is still to come', async () => {
+  expect(await page('/me/month/2099-01')).toMatch(/January 2099[\s\S]*This is still to come\./);
+});
+
 it('the map measures distances from home, wherever the day begins', async () => {
   const html = await page(`/me/day/${day}`);
   expect(html).toContain('Rings: distance from Place A.');
