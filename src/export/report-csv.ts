@@ -29,5 +29,7 @@ export function exactCsv(month: string, cells: readonly ExactCell[]): string {
   }));
   const ranges = ['trips_per_day', 'km_per_day', 'km_per_day_from', 'km_per_day_to'];
   const columns = ['month', 'cell', 'people', 'trips', 'km', 'share_of_km', 'hours', ...ranges];
-  return stringify(rows, { header: true, columns, escape_formulas: true });
+  // Nine digits are exact to the metre, and hide the binary rest of sums.
+  const cast = { number: (value: number) => String(Number(value.toPrecision(9))) };
+  return stringify(rows, { header: true, columns, escape_formulas: true, cast });
 }
