@@ -244,9 +244,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
     [t.study.app, [found.app, typeof version === 'string' ? version : ''].join(' ')],
     [t.study.battery, await batteryText(call, found.user.uuid)],
   ] as const;
-  const facts = [found.user.subgroup, found.app, `${t.study.columns.joined} ${t.date(joinedOf(found), zone)}`].filter(
-    Boolean,
-  );
+  const facts = [found.user.subgroup, found.app, t.study.joinedOn(t.date(joinedOf(found), zone))].filter(Boolean);
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p lang="${study.language ?? t.language}">${letter}</p></section>`}
 ${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${stepItems(found, call)}</ol></details>

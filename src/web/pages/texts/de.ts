@@ -282,6 +282,7 @@ export const de: Texts = {
       behind: (days) => (days === null ? 'im Rückstand' : `seit ${dative(days)} im Rückstand`),
       stopped: (days) => (days === null ? 'beendet' : `vor ${dative(days)} beendet`),
     },
+    joinedOn: (date) => `Dabei seit dem ${date}`,
     recordedOn: (some, all) => `an ${some} von ${dative(de.days(all))} aufgezeichnet`,
     asksErasure: 'verlangt die Löschung aller Daten',
     stripText:

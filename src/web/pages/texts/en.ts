@@ -288,6 +288,7 @@ export const en = {
       behind: (days: string | null) => (days === null ? 'Behind' : `Behind for ${days}`),
       stopped: (days: string | null) => (days === null ? 'Stopped' : `Stopped ${days} ago`),
     },
+    joinedOn: (date: string): string => `Joined ${date}`,
     recordedOn: (some: number, all: number): string => `recorded on ${some} of ${en.days(all)}`,
     asksErasure: 'asked to have everything erased',
     stripText:

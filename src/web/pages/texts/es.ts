@@ -289,6 +289,7 @@ export const es: Texts = {
       behind: (days) => (days === null ? 'con retraso' : `con retraso desde hace ${days}`),
       stopped: (days) => (days === null ? 'registro detenido' : `registro detenido hace ${days}`),
     },
+    joinedOn: (date) => `Inscripción el ${date}`,
     recordedOn: (some, all) => `registrado en ${some} de ${es.days(all)}`,
     asksErasure: 'pidió que se borraran todos sus datos',
     stripText:

@@ -291,14 +291,15 @@ export const fr: Texts = {
     },
     states: {
       in_order: () => 'OK',
-      silent: (days) => (days === null ? 'silence' : `silence depuis ${days}`),
+      silent: (days) => (days === null ? 'sans contact' : `sans contact depuis ${days}`),
       without_locations: (days) => (days === null ? 'aucune position' : `aucune position depuis ${days}`),
       never_began: (days) => (days === null ? 'jamais commencé' : `jamais commencé, inscription il y a ${days}`),
-      refused: (days) => (days === null ? 'refus' : `refus depuis ${days}`),
+      refused: (days) => (days === null ? 'téléphone refusé' : `téléphone refusé depuis ${days}`),
       unusable: (days) => (days === null ? 'rien d’utilisable' : `rien d’utilisable depuis ${days}`),
       behind: (days) => (days === null ? 'en retard' : `en retard depuis ${days}`),
-      stopped: (days) => (days === null ? 'arrêt' : `arrêt il y a ${days}`),
+      stopped: (days) => (days === null ? 'enregistrement arrêté' : `enregistrement arrêté il y a ${days}`),
     },
+    joinedOn: (date) => `Inscription le ${date}`,
     recordedOn: (some, all) => `enregistré ${some} ${plural(some, { one: 'jour', other: 'jours' })} sur ${all}`,
     asksErasure: 'a demandé l’effacement de toutes ses données',
     stripText:
