@@ -1,8 +1,7 @@
 // Manages the connections of a server: runs the calls of a connection one after another, and closes idle connections if
 // there are too many.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { privateNetworks } from '../model/networks.ts';
+import type { BlockList, Socket } from 'node:net';
 
 const mostAhead = 8; // calls before the first call is answered; phones and proxies wait for each answer
 
@@ -10,8 +9,8 @@ const mostAhead = 8; // calls before the first call is answered; phones and prox
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /**
- * At most `most` connections, and a tenth of them from one address outside this machine and private networks. Beyond 90
- * % of `most`, each new connection closes the oldest connection without a call.
+ * At most `most` connections, and a tenth of them from one address that is not in `proxies`. Beyond 90 % of `most`,
+ * each new connection closes the oldest connection without a call.
  */
 export class Connections {
   /**
@@ -24,10 +23,12 @@ export class Connections {
   readonly #perAddress = new Map<string, number>();
   readonly #server: Server;
   readonly #most: number;
+  readonly #proxies: BlockList;
 
-  constructor(server: Server, most: number) {
+  constructor(server: Server, most: number, proxies: BlockList) {
     this.#server = server;
     this.#most = most;
+    this.#proxies = proxies;
     server.maxConnections = most;
     server.on('connection', (socket: Socket) => this.#open(socket));
     this.#setTimeout();
@@ -57,7 +58,7 @@ export class Connections {
 
   #open(socket: Socket): void {
     const { remoteAddress: address = '', remoteFamily } = socket;
-    const isProxy = address === '' || privateNetworks.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+    const isProxy = address === '' || this.#proxies.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
     const count = this.#perAddress.get(address) ?? 0;
     if (!isProxy && count >= this.#most / 10) {
       socket.destroy();

@@ -1,9 +1,10 @@
 // Binds an app to a port with limits on time, headers and connections. Closes without cutting off running calls.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, type BlockList, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/mobility-error.ts';
+import { privateNetworks } from '../model/networks.ts';
 import type { ServerEnv } from './call.ts';
 import { Connections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
@@ -24,6 +25,8 @@ export interface ServeOptions {
   drainSeconds: number;
   /** The maximum number of open connections; see `Connections`. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
+  /** Addresses of proxies. Default: this machine and private networks. */
+  proxies?: BlockList;
   /** Seconds after which an answer is ended if its caller does not read it. Default 60. */
   stallSeconds?: number;
 }
@@ -51,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     closeGently(incoming);
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  const connections = new Connections(server, most);
+  const connections = new Connections(server, most, options.proxies ?? privateNetworks);
   // A socket without progress for this time is closed: its answer is not read, or it is idle. While a call is being
   // processed, the socket stays open.
   server.setTimeout(stallSeconds * 1000, (socket) => {

@@ -26,7 +26,14 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
     const parameters = { ...texts(rest), ...(isText && { location }), ...query };
     if ((isText || location === null) && isOsmAnd(parameters)) return fromOsmAnd(parameters, now());
     if (location === null) return lacks(rest, 'location');
-    return fromTraccar(Array.isArray(location) ? location : [location], now());
+    const inBody = fromTraccar(Array.isArray(location) ? location : [location], now());
+    if (!isOsmAnd(query)) return inBody;
+    const { entries, unusable: bad, skipped } = fromOsmAnd(query, now());
+    return {
+      entries: [...entries, ...inBody.entries],
+      unusable: [...bad, ...inBody.unusable],
+      skipped: skipped + inBody.skipped,
+    };
   },
 };
 

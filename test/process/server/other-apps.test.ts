@@ -367,13 +367,13 @@ describe("OsmAnd's protocol", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('a position in the query and one in the body are both stored, and another body is rejected', async () => {
+  it('a position in the query and one in the body are both stored, and other parameters belong to the query', async () => {
     const path = `/traccar?${query(iso)}`;
     expect((await kit.post(path, apps.traccar.body({ ...here, latitude: 38.6 }, token))).status).toBe(200);
+    const later = { device_id: token, batt: 56 };
+    expect((await kit.post(`/traccar?${query('2024-03-12T09:00:00Z')}`, later)).status).toBe(200);
     const found = (await waiting()).flatMap(({ data }) => data.latitude ?? []);
-    expect(found.sort()).toEqual([38.571, 38.6]);
-    expect((await kit.post(path, { device_id: token, loc: 1 })).status).toBe(200);
-    expect(await aside()).toEqual([{ reason: 'format_unknown', entry: ['loc'] }]);
+    expect([found.sort(), await aside()]).toEqual([[38.571, 38.571, 38.6], []]);
   });
 
   it('a position of a time after the year 9999 is rejected', async () => {

@@ -357,7 +357,7 @@ describe('connections that ask for too much', () => {
 
   it('the connections of an address that is not a proxy are limited', async () => {
     await serving.close();
-    const limits = { maxPerAddress: 3, proxies: new BlockList() };
+    const limits = { maxConnections: 30, proxies: new BlockList() };
     serving = await listen(kit.app, { drainSeconds: 1, ...limits });
     const open = await Promise.all(Array.from({ length: 3 }, () => rawConnection()));
     expect(await (await rawConnection()).ended).toBe('');
