@@ -121,9 +121,8 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       }),
     around: async (userId, { from, to }) => {
       const before = await trips.previous(userId, from);
-      const start = before === null ? {} : { from: before.chain_ts };
       const links: TripRecord[] = [];
-      for await (const link of everyLink({ trips }, userId, { ...start, to })) links.push(link);
+      for await (const link of everyLink({ trips }, userId, { from: before?.chain_ts ?? from, to })) links.push(link);
       // The link after the range may have a gap that began in it.
       links.push(...(await trips.chain(userId, { from: to, limit: 1 })));
       const drafts = await trips.drafts(userId);
