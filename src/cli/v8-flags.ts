@@ -13,7 +13,7 @@ export function growFreely(): void {
 
 /**
  * Makes V8 optimise functions later, for a process that ends after one round: a first run of 12 people takes 1.7 s of
- * CPU in place of 2.3 on Node 20, and 1.6 in place of 1.9 on Node 24. Node 20 counts bytes of bytecode, later versions
+ * CPU in place of 2.3 on Node 20, and 1.7 in place of 1.8 on Node 24. Node 20 counts bytes of bytecode, later versions
  * count calls.
  */
 export function optimiseLate(): void {

@@ -20,7 +20,10 @@ const every = all.filter((row) => count(row) === kinds.length);
 const several = all.filter((row) => count(row) >= 3 && !every.includes(row));
 const written = [
   sectionOf('every table', every),
-  sectionOf('several tables', several),
+  sectionOf(
+    'several tables',
+    several.map((row) => row.replace(/ \|$/, ` (${kinds.filter((_, i) => rows[i]!.includes(row)).join(', ')}) |`)),
+  ),
   ...kinds.map((kind, i) =>
     sectionOf(
       kind,

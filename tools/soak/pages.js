@@ -15,7 +15,7 @@ const days = 4; // of each participant
 const mostPages = 400; // pages that a browser knows
 const patience = 120; // s; a call without an answer by then is a problem
 
-/** Calls that would end the session or the study's store for the others, so that later calls would test less. */
+/** Links and forms that end sessions, accounts or links are left out: later calls would only be refused. */
 const ends = /sign-out|\/stop|erase|lost|revoke|new-link|password/;
 
 const values = [
@@ -71,7 +71,7 @@ async function cookieAfter(soak, path, fields) {
   return cookie.split(';')[0];
 }
 
-/** Follows links and sends forms of one browser until all calls are made. */
+/** Follows the links and sends the forms that one browser finds, until all calls are made. */
 async function browse(soak, { cookie, start }, random) {
   const known = new Set(start);
   while (soak.left > 0) {
