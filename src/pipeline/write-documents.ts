@@ -7,8 +7,8 @@ import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
 import type { Document } from '../store/store.ts';
+import { type DocumentKeys, type DocumentWindow, documentWindow, findObsoleteKeys } from './document-keys.ts';
 import { keepPlaces } from './keep-places.ts';
-import { type DocumentKeys, type DocumentWindow, documentWindow, findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
+import { documentWindow, findObsoleteKeys, type ObsoleteKey } from '../pipeline/document-keys.ts';
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
-import { documentWindow, findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
 /** The documents of a user that were removed, or would be in a dry run. */

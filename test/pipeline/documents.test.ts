@@ -6,7 +6,7 @@ import { readTripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { documentWindow, obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
+import { documentWindow, obsoleteKeys } from '../../src/pipeline/document-keys.ts';
 import { hasEntry } from '../../src/store/paging.ts';
 import { purgeKeys } from '../../src/upkeep/purge-documents.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
