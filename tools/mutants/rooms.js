@@ -63,7 +63,7 @@ export const rooms = {
     sources: [
       'src/pipeline/analyse-trips.ts',
       'src/pipeline/write-documents.ts',
-      'src/pipeline/obsolete-keys.ts',
+      'src/pipeline/document-keys.ts',
       'src/pipeline/read-stretch.ts',
     ],
     tests: [
