@@ -2,14 +2,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
-import {
-  type Entry,
-  fromRandomAccessReaderPromise,
-  getFileNameLowLevel,
-  RandomAccessReader,
-  validateFileName,
-  type ZipFile,
-} from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
+import { fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader, validateFileName } from 'yauzl';
 import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';

@@ -1,15 +1,8 @@
 // Answers the call of a page: finds the caller, checks their rights and the secret of a form, then runs the route.
 import type { UserRecord } from '../model/user.ts';
 import { findManager, findPerson, isOwnForm } from './sessions.ts';
-import {
-  faultPage,
-  type ManagerCall,
-  type PersonCall,
-  redirect,
-  type WebAnswer,
-  type WebCall,
-  type WebRoute,
-} from './web.ts';
+import type { ManagerCall, PersonCall, WebAnswer, WebCall, WebRoute } from './web.ts';
+import { faultPage, redirect } from './web.ts';
 
 const signInPages = {
   person: '/sign-in',

@@ -19,17 +19,8 @@ import { dayPath, modeField, readChoices, statedModeOf } from './me-forms.ts';
 import { dayItems, labelTexts, type ShownDay, zoneOfDay } from './pages/day-items.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
-import {
-  banner,
-  faultPage,
-  formButton,
-  formOf,
-  isShownDay,
-  type PersonCall,
-  redirect,
-  type WebAnswer,
-  type WebRoute,
-} from './web.ts';
+import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import { banner, faultPage, formButton, formOf, isShownDay, redirect } from './web.ts';
 
 const origin = { program: 'my days' };
 

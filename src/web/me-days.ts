@@ -21,31 +21,14 @@ import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, trip
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { answerList, barPatterns, type DayActions, dayView } from './pages/day-view.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
-import {
-  type DayRow,
-  dayRow,
-  dayTitle,
-  listByWeek,
-  monthSteps,
-  monthSummary,
-  type NeighbourLink,
-  stepHeading,
-  weekStrip,
-} from './pages/overview.ts';
+import type { DayRow, NeighbourLink } from './pages/overview.ts';
+import { dayRow, dayTitle, listByWeek, monthSteps, monthSummary, stepHeading, weekStrip } from './pages/overview.ts';
 import { shell } from './pages/shell.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { shownDays } from './shown-days.ts';
 import { baseMapOf } from './tiles.ts';
-import {
-  answerOf,
-  banner,
-  faultPage,
-  formButton,
-  isShownDay,
-  type PersonCall,
-  type WebAnswer,
-  type WebRoute,
-} from './web.ts';
+import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import { answerOf, banner, faultPage, formButton, isShownDay } from './web.ts';
 
 const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
 

@@ -8,15 +8,8 @@ import { labelModes, type StudyLabels, studyLabels } from '../model/study-labels
 import type { Section, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import {
-  type DayItem,
-  dayItems,
-  isOutside,
-  itemId,
-  type ShownDay,
-  type ShownPlace,
-  zoneOfDay,
-} from './pages/day-items.ts';
+import type { DayItem, ShownDay, ShownPlace } from './pages/day-items.ts';
+import { dayItems, isOutside, itemId, zoneOfDay } from './pages/day-items.ts';
 import type { ItemOf } from './pages/day-view.ts';
 import { icon } from './pages/icons.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';

@@ -16,19 +16,8 @@ import { mePage } from './me-days.ts';
 import { importSection } from './my-imports.ts';
 import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
-import {
-  banner,
-  csvType,
-  faultPage,
-  fileAnswer,
-  formButton,
-  formOf,
-  isShownDay,
-  type PersonCall,
-  redirect,
-  type WebAnswer,
-  type WebRoute,
-} from './web.ts';
+import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import { banner, csvType, faultPage, fileAnswer, formButton, formOf, isShownDay, redirect } from './web.ts';
 
 const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
   [keys.location]: 'location',

@@ -14,18 +14,8 @@ import {
   sessionCookie,
   startManagerSession,
 } from './sessions.ts';
-import {
-  answerOf,
-  banner,
-  faultPage,
-  formButton,
-  type ManagerCall,
-  type PersonCall,
-  redirect,
-  type WebAnswer,
-  type WebCall,
-  type WebRoute,
-} from './web.ts';
+import type { ManagerCall, PersonCall, WebAnswer, WebCall, WebRoute } from './web.ts';
+import { answerOf, banner, faultPage, formButton, redirect } from './web.ts';
 
 /** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
 const lockTime = 900;

@@ -6,17 +6,8 @@ import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
 import { readPeople, type StudyPerson } from './study-people.ts';
-import {
-  banner,
-  faultPage,
-  fileAnswer,
-  formOf,
-  isShownDay,
-  redirect,
-  type StudyCall,
-  type WebAnswer,
-  type WebRoute,
-} from './web.ts';
+import type { StudyCall, WebAnswer, WebRoute } from './web.ts';
+import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
 const mostPersonDays = 2000; // one process makes them in a few minutes
 const usualDays = 30;

@@ -7,13 +7,8 @@ import { maxElementBytes } from '../read/json-elements.ts';
 import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
-import {
-  type CollectionName,
-  type EmissionDocument,
-  isCollectionName,
-  readDatabase,
-  type Unreadable,
-} from './database.ts';
+import type { CollectionName, EmissionDocument, Unreadable } from './database.ts';
+import { isCollectionName, readDatabase } from './database.ts';
 
 export const emissionDump: FolderFormat = {
   name: 'emission-dump',

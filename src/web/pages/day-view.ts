@@ -7,18 +7,8 @@ import { formatTime } from '../../model/time.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { estimatedOf } from '../../model/trip-fields.ts';
 import { dayBar } from './day-bar.ts';
-import {
-  type DayItem,
-  dayItems,
-  isOutside,
-  itemId,
-  labelTexts,
-  recordedTime,
-  type ShownDay,
-  type ShownPlace,
-  settledUntil,
-  zoneOfDay,
-} from './day-items.ts';
+import type { DayItem, ShownDay, ShownPlace } from './day-items.ts';
+import { dayItems, isOutside, itemId, labelTexts, recordedTime, settledUntil, zoneOfDay } from './day-items.ts';
 import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
 import { icon } from './icons.ts';
 import { factList, html, Markup, type MarkupValue, markup } from './markup.ts';

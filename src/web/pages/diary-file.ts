@@ -2,15 +2,8 @@
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';
-import {
-  type DayRow,
-  dayRow,
-  dayTitle,
-  listByWeek,
-  type NeighbourLink,
-  type Neighbours,
-  stepHeading,
-} from './overview.ts';
+import type { DayRow, NeighbourLink, Neighbours } from './overview.ts';
+import { dayRow, dayTitle, listByWeek, stepHeading } from './overview.ts';
 import { shell } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
