@@ -28,7 +28,6 @@ export {
 export type { JsonObject, JsonValue } from './model/json.ts';
 export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
 export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/mobility-error.ts';
-export type * as payloads from './model/payloads.ts';
 export {
   addDays,
   dayRange,

@@ -1,4 +1,4 @@
-// The table of keys. `payloads.ts` has the payloads of pushed entries.
+// The table of keys.
 
 /** What a change of an entry affects: trips, only the documents, or nothing. */
 type Affects = 'trips' | 'documents' | 'nothing';

@@ -21,7 +21,7 @@ const iosStatuses = new Map<number, number>([
 const convertedStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
 /**
- * To payload `Battery`; other fields stay as pushed. The time is `write_ts`. A negative level means that the phone did
+ * Converts the status; other fields stay as pushed. The time is `write_ts`. A negative level means that the phone did
  * not know it.
  */
 export function convertAndroidBattery(entry: Entry): Conversion {
@@ -32,7 +32,7 @@ export function convertAndroidBattery(entry: Entry): Conversion {
 }
 
 /**
- * To payload `Battery`, with percent instead of the ratio. The time is `write_ts`. A ratio of -1 (-100 %) means that
+ * Converts the status, and the ratio to percent. The time is `write_ts`. A ratio of -1 (-100 %) means that
  * the phone did not know the level. An entry that was converted before and is pushed again has percent already.
  */
 export function convertIosBattery(entry: Entry): Conversion {
@@ -44,7 +44,7 @@ export function convertIosBattery(entry: Entry): Conversion {
   return withTime(entry, ts, { battery_level_pct: level, battery_status: status }, ['battery_level_ratio']);
 }
 
-/** To payload `Battery`. Other apps and imports have percent and the codes of the payload already. */
+/** Other apps and imports send percent and the codes of `batteryStatuses`. */
 export function convertOtherBattery(entry: Entry): Conversion {
   const level = percentOf(entry);
   const status = statusOf(entry, convertedStatuses);

@@ -5,7 +5,7 @@ import { type Conversion, checkNumber, checkText, nameOrCode, timeOf, withTime }
 
 const events = new Map<string, number>(Object.entries(beaconEvents));
 
-/** To payload `BluetoothBeacon`. An `accuracy` of -1 is common: the distance to the beacon is unknown. */
+/** Units: `accuracy` m to the beacon, often -1 for an unknown distance; `rssi` dBm. */
 export function convertBluetooth(entry: Entry): Conversion {
   const { data } = entry;
   const eventType = nameOrCode(events, data.eventType, 'data.eventType');

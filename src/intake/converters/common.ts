@@ -5,8 +5,8 @@ import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../../m
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * Checks a pushed entry and returns its payload as in `payloads.ts`, without local times. Pure; never changes its
- * input. Throws a `ConversionError`.
+ * Checks a pushed entry and returns its payload, the same for all platforms, without local times. Pure; never changes
+ * its input. Throws a `ConversionError`.
  */
 export interface Converter {
   (entry: Entry): Conversion;

@@ -9,9 +9,9 @@ import { converterFor, localTimesOf, platforms } from './registry.ts';
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
 
 /**
- * The converted entry: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under an unknown
- * key is returned unchanged, since studies and newer apps have their own keys. Never changes its input but may share
- * parts with it. Throws a `ConversionError` if the entry must be rejected.
+ * The converted entry: metadata as pushed, payload the same for all platforms, without local times. An entry under an
+ * unknown key is returned unchanged, since studies and newer apps have their own keys. Never changes its input but may
+ * share parts with it. Throws a `ConversionError` if the entry must be rejected.
  */
 export function convert(entry: Entry): Entry {
   const found = conversionOf(entry);

@@ -15,7 +15,7 @@ const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 1
 /** s. A correction about the current day may end this long after its `write_ts`. */
 const ahead = 86_400;
 
-/** To payload `Correction`. Also checks the optional fields `reason`, `author`, `source`, `token_id` and `seen`. */
+/** Also checks the optional fields `reason`, `author`, `source`, `token_id` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data } = entry;
   codeOf(kinds, data.kind, 'data.kind');

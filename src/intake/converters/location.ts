@@ -8,7 +8,7 @@ const latitudes = { min: -90, max: 90 };
 const longitudes = { min: -180, max: 180 };
 
 /**
- * To payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, and reads `filter` from the metadata
+ * Adds the GeoJSON point, renames `bearing` to `heading`, and reads `filter` from the metadata
  * of entries from 2015.
  */
 export const convertLocation: Converter = Object.assign(convert, { asPushed });
@@ -17,15 +17,15 @@ function convert(entry: Entry): Conversion {
   const { data } = entry;
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
-  checkNumber(data.accuracy, 'data.accuracy', notNegative);
+  checkNumber(data.accuracy, 'data.accuracy', notNegative); // m; 68 % of positions are within
   // Phones send -1 for "unknown" in each field below. A loop over the names takes several times longer.
-  checkNumber(data.altitude, 'data.altitude');
-  checkNumber(data.sensed_speed, 'data.sensed_speed');
+  checkNumber(data.altitude, 'data.altitude'); // m above sea level; Android: 0 if unknown
+  checkNumber(data.sensed_speed, 'data.sensed_speed'); // m/s; 0 on Android and -1 on iOS if unknown
   checkNumber(data.bearing, 'data.bearing');
-  checkNumber(data.heading, 'data.heading');
-  checkNumber(data.vaccuracy, 'data.vaccuracy');
+  checkNumber(data.heading, 'data.heading'); // degrees clockwise from north
+  checkNumber(data.vaccuracy, 'data.vaccuracy'); // m
   checkNumber(data.floor, 'data.floor');
-  checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos');
+  checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos'); // ns since the phone started
   const added: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
   if (data.bearing !== undefined) added.heading = data.bearing;
   const filter = filterOf(entry);

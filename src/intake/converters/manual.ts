@@ -27,7 +27,7 @@ function checkLengths(entry: Entry): void {
   checkStatement(entry);
 }
 
-/** To payload `UserInput`: labels for the time range of a trip. */
+/** Labels for the time range of a trip. */
 export function convertUserInput(entry: Entry): Conversion {
   timeOf(entry.data.start_ts, 'data.start_ts');
   timeOf(entry.data.end_ts, 'data.end_ts');
@@ -35,7 +35,7 @@ export function convertUserInput(entry: Entry): Conversion {
 }
 
 /**
- * To payload `UserInput`: surveys and notes about a trip or a place. One of the two times may be missing, since the
+ * Surveys and notes about a trip or a place. One of the two times may be missing, since the
  * first place has no start and the current place has no end.
  */
 export function convertOpenUserInput(entry: Entry): Conversion {
@@ -52,14 +52,14 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   );
 }
 
-/** To payload `Survey`: answers at one time. */
+/** Answers that belong to no trip, at one time. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkLengths(entry);
   return withTime(entry, ts);
 }
 
-/** To payload `Incident`. */
+/** A place that the user marked. `ts`: when they were there. `stress`: 0 (happy) to 100 (stressed). */
 export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);

@@ -34,7 +34,7 @@ const legacyNames: readonly Names[] = [
 
 // ---------------------------------------------------------------- Android
 
-/** To payload `MotionActivity`. The time is `data.ts`, or `write_ts` if that is missing. */
+/** Keeps codes and percent under their current names. The time is `data.ts`, or `write_ts` if that is missing. */
 export const convertAndroidMotionActivity: Converter = Object.assign(convertAndroid, { asPushed });
 
 function convertAndroid(entry: Entry): Conversion {
@@ -79,7 +79,7 @@ const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
 const confidences = new Map(Object.entries({ high: 100, medium: 75, low: 50 }));
 
 /**
- * To payload `MotionActivity`. iPhones send six flags instead of a type, which stay in the payload. The time is
+ * Adds `type`. iPhones send six flags instead of it, which stay in the payload. The time is
  * `write_ts`, the start of the activity.
  */
 export function convertIosMotionActivity(entry: Entry): Conversion {
@@ -123,7 +123,7 @@ function addConfidence(added: JsonObject, { confidence, confidence_level: level 
 /** Percent for readings without a confidence: the same as `medium` of an iPhone. */
 const usualConfidence = 75;
 
-/** To payload `MotionActivity`. Other apps and imports have the codes of the payload already. */
+/** Other apps and imports send the codes of `motionTypes`. */
 export function convertOtherMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const type = codeOf(codes, data.type, 'data.type');

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { type Conversion, checkText, timeOf, unchanged } from './common.ts';
 
-/** To payload `StatsEvent`: the data stay as pushed, without local times. Without `ts`, only `write_ts` counts. */
+/** The data stay as pushed. `reading` is in seconds if it is a duration, -1 for an event without a value. */
 export function convertStats(entry: Entry): Conversion {
   const { name, ts } = entry.data;
   checkText(name, 'data.name');

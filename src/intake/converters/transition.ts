@@ -2,7 +2,6 @@
 import { states, transitions } from '../../model/payloads.ts';
 import { type Converter, nameOrCode, timeOf, withTime } from './common.ts';
 
-/** To payload `Transition`. */
 export const convertAndroidTransition = transitionConverter({
   states: {
     'local.state.start': states.START,
@@ -24,7 +23,7 @@ export const convertAndroidTransition = transitionConverter({
   },
 });
 
-/** To payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code and are rejected. */
+/** `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code and are rejected. */
 export const convertIosTransition = transitionConverter({
   states: {
     STATE_START: states.START,
@@ -55,11 +54,11 @@ export const convertIosTransition = transitionConverter({
   },
 });
 
-/** To payload `Transition`. Other apps and imports have the codes of the payload already. */
+/** Other apps and imports send the codes of `states` and `transitions`. */
 export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });
 
 /**
- * Makes a converter to payload `Transition` from the texts of a platform. The time is `write_ts`. The state is in
+ * Makes a converter of the texts of a platform to codes. The time is `write_ts`. The state is in
  * `currState`, or in `curr_state` after a "force sync" of the app. State and transition may be codes already.
  */
 function transitionConverter(texts: {
