@@ -16,9 +16,9 @@ async function home({ t, store }: WebCall): Promise<WebAnswer> {
       ? markup`<p>${words.joinText}</p><ul class="acts">${studies}</ul>`
       : markup`<p>${words.joinNone}</p>`;
   const body = markup`<h1>${words.title}</h1><p class="lead">${words.lead}</p><div class="cards">
-<section class="card"><h2>${words.me}</h2><p>${words.meText}</p><a class="btn go" href="/me">${words.meLink}</a></section>
+<section class="card"><h2>${words.me}</h2><p>${words.meText}</p><a class="btn go" href="/me">${t.me.days}</a></section>
 <section class="card"><h2>${words.join}</h2>${join}</section>
-<section class="card"><h2>${words.manage}</h2><p>${words.manageText}</p><a class="btn" href="/study">${words.manageLink}</a></section></div>`;
+<section class="card"><h2>${words.manage}</h2><p>${words.manageText}</p><a class="btn" href="/study">${t.signIn.managers}</a></section></div>`;
   return answerOf(shell({ t, title: t.service, body }));
 }
 

@@ -75,7 +75,7 @@ function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup
   return markup`<section><h2>${words.steps}</h2><ol class="steps">
 ${step(1, t.invite.app(name), markup`<p>${words.appText}</p><div class="acts">${get}</div>`)}
 ${step(2, words.open, open)}
-${step(3, words.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
+${step(3, t.invite.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
 }
 
 const step = (number: number, title: string, content: MarkupValue): Markup =>
@@ -85,7 +85,7 @@ function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   if (text === '') return null;
   const mail = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(text)?.[0];
   const write = mail !== undefined && markup`<a class="btn" href="${`mailto:${mail}`}">${t.join.mail}</a>`;
-  return markup`<section class="card"><h2>${t.join.contact}</h2><p>${text}</p>${write}</section>`;
+  return markup`<section class="card"><h2>${t.invite.contact}</h2><p>${text}</p>${write}</section>`;
 }
 
 /** The pages for joining. Apps use the address without a name, from the study configuration. */

@@ -82,15 +82,15 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     [words.aside, counts.errors || undefined],
     [words.trips, counts.trips],
   ];
-  const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
+  const body = markup`${done}<h1>${t.me.data}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
 <section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, valid, status.chain.called.ts)}</section>
 <section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
 ${await importSection(call)}
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${hasOthers && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
-<section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
+<section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stop)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
-  return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
+  return mePage(call, t.me.data, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
 function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {

@@ -58,7 +58,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
     [words.version, version ?? '–'],
-    [words.people, number(sum.people)],
+    [t.study.people, number(sum.people)],
     ...troubles
       .filter((state) => states.has(state))
       .map((state): [string, string] => [t.study.states[state](null), number(states.get(state)!)]),

@@ -65,7 +65,7 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
   const body = markup`<p>${t.signIn.managersText}</p>${wrong}<form method="post" action="/sign-in/study">
 <label><span>${t.signIn.name}</span><input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${name}"></label>
 <label><span>${t.signIn.password}</span><input type="password" name="password" autocomplete="current-password" required></label>
-<button class="go">${t.signIn.submit}</button></form>`;
+<button class="go">${t.signIn.managers}</button></form>`;
   return page(t, t.signIn.managers, body, isWrong ? 403 : 200);
 }
 

@@ -45,7 +45,7 @@ async function show(call: StudyCall): Promise<WebAnswer> {
   const people = (await senders(call)).length;
   const days = people * countDays(asked);
   const date = (name: 'from' | 'to'): MarkupValue =>
-    markup`<label><span>${words[name]}</span><input type="date" name="${name}" required value="${asked[name]}"></label>`;
+    markup`<label><span>${t.mine[name]}</span><input type="date" name="${name}" required value="${asked[name]}"></label>`;
   const cells = ['', ...cellSizes].map(
     (size) =>
       markup`<option value="${size}"${Number(size) === (asked.coarse ?? 0) && markup` selected`}>${size === '' ? words.exact : words.cells(t.roundLength(Number(size)))}</option>`,

@@ -62,7 +62,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const all = exact.at(-1);
   const steps = monthSteps(month, `/study/${study.name}/figures`, '', thisMonth, t);
   const name = t.month(`${month}-01`);
-  const title = words.title[read.by](name);
+  const title = words.title(name, read.by);
   const isPublished = isDue && report.all !== null;
   if (query.csv !== undefined && all !== undefined) {
     const isExact = query.csv !== 'published' || !isPublished;

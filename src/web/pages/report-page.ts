@@ -14,7 +14,7 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
   const t = textsFor();
   const { by } = months[0]!;
   const names = months.map(({ month }) => t.month(`${month}-01`));
-  const title = t.figures.title[by](t.figures.period(names[0]!, names.at(-1)!));
+  const title = t.figures.title(t.figures.period(names[0]!, names.at(-1)!), by);
   const links = months.map(({ month }, i) => markup`<a href="#m${month}">${names[i]}</a> `);
   const sections = months.map((report, i) => {
     const few = report.withheld > 0 && markup`<p class="soft small">${t.figures.withheld(report.withheld)}</p>`;

@@ -2,7 +2,7 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats } from './locale.ts';
+import { capital, localeFormats } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('de-DE', 'unter 1 min', 'Tage', ', ');
 
@@ -25,7 +25,6 @@ const modes: Record<ModeName, string> = {
   unknown: 'etwas anderes',
   other: 'etwas anderes',
 };
-const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 const ways: Readonly<Record<string, string>> = {
   [home]: 'nach Hause',
   Arbeit: 'zur Arbeit',
@@ -40,14 +39,12 @@ export const de: Texts = {
   ownName: 'Deutsch',
   languages: 'Sprachen',
 
-  // ---------------------------------------------------------------- numbers and times
   ...texts,
   days: (days) => count(days, { one: 'Tag', other: 'Tage' }),
   entries: (entries) => count(entries, { one: 'Datensatz', other: 'Datensätze' }),
   trips: (trips) => count(trips, { one: 'Weg', other: 'Wege' }),
   people: (people) => count(people, { one: 'Person', other: 'Personen' }),
 
-  // ---------------------------------------------------------------- every page
   service: 'Wegetagebuch',
   skip: 'Zum Inhalt springen',
   pages: 'Seiten',
@@ -71,22 +68,18 @@ export const de: Texts = {
   request: (id) => `Nummer der Anfrage: ${id}`,
   toStart: 'Zur Startseite',
 
-  // ---------------------------------------------------------------- the first page
   home: {
     title: 'Ein Wegetagebuch, das bei Ihrer Studie bleibt',
     lead: 'Die Telefone der Teilnehmenden zeichnen deren Wege auf. Dieser Server macht daraus ein Tagebuch der Wege.',
     me: 'Ich nehme teil',
     meText: 'Sehen Sie Ihre Tage an, berichtigen Sie sie und erfahren Sie, was über Sie gespeichert ist.',
-    meLink: 'Meine Tage',
     join: 'Ich möchte teilnehmen',
     joinText: 'An diesen Studien können Sie jetzt teilnehmen:',
     joinNone: 'Bitten Sie das Team Ihrer Studie um eine Einladung.',
     manage: 'Ich leite eine Studie',
     manageText: 'Sehen Sie, wer teilnimmt und wer eine Erinnerung braucht.',
-    manageLink: 'Anmelden',
   },
 
-  // ---------------------------------------------------------------- signing in
   signIn: {
     title: 'Öffnen Sie Ihre Tage mit Ihrem Link',
     text: 'Ihre Tage öffnen Sie mit einem persönlichen Link. Das Studienteam schickt ihn Ihnen oder druckt ihn als Code zum Scannen. Er gilt nur einmal; danach erkennt Sie dieser Browser wieder.',
@@ -103,7 +96,6 @@ export const de: Texts = {
     managersText: 'Für Personen, die eine Studie leiten. Die Konten richtet der Betreiber dieses Servers ein.',
     name: 'Name',
     password: 'Passwort',
-    submit: 'Anmelden',
     wrong:
       'Name oder Passwort ist falsch, oder es waren zu viele Versuche. Nach fünf falschen Versuchen aus einem Netz ist die Anmeldung von dort 15 Minuten lang gesperrt.',
     chooseStudy: 'Ihre Studien',
@@ -122,7 +114,6 @@ export const de: Texts = {
     storeFails: 'antwortet nicht',
     disk: 'Speicherplatz',
     diskText: (used, free) => `${used} belegt, ${free} frei`,
-    people: 'Personen',
     waiting: 'Wartende Datensätze',
     lag: 'Längste Zeit vom Telefon bis ins Tagebuch',
     lastRun: 'Letzte Verarbeitung',
@@ -170,7 +161,6 @@ export const de: Texts = {
     more: 'Mehr zeigen `mobility status` und `mobility doctor`.',
   },
 
-  // ---------------------------------------------------------------- joining
   join: {
     title: (name) => `Machen Sie mit bei „${name}“`,
     by: (who) => `Durchgeführt von ${who}.`,
@@ -196,10 +186,8 @@ export const de: Texts = {
     openNothing: 'Es passiert nichts? Dann ist die App noch nicht installiert.',
     scan: 'Scannen Sie diesen Code mit Ihrem Telefon',
     scanText: 'Dort öffnet sich dieselbe Seite mit der Schaltfläche.',
-    allow: 'Standort „immer“ erlauben',
     allowText: 'Sonst fehlen Wege, während der Bildschirm aus ist. Der Akku ist etwas schneller leer.',
     group: 'Zu welcher Gruppe gehören Sie?',
-    contact: 'Fragen?',
     mail: 'E-Mail schreiben',
     closed: 'Diese Studie nimmt zurzeit keine neuen Personen auf.',
     byList: 'Teilnahme nur mit Einladung. Scannen Sie den Code auf Ihrer Einladung in der App.',
@@ -207,7 +195,6 @@ export const de: Texts = {
     goneText: 'Bitten Sie das Studienteam um eine neue.',
   },
 
-  // ---------------------------------------------------------------- invitations
   invite: {
     title: 'Wir laden Sie ein, ein Wegetagebuch zu führen',
     lead: 'Ihr Telefon zeichnet auf, wohin Sie unterwegs sind und wie: zu Fuß, mit Fahrrad, Bus, Bahn oder Auto. Die Teilnahme ist kostenlos und freiwillig.',
@@ -231,7 +218,6 @@ export const de: Texts = {
     person: 'Ein Blatt für eine Person.',
   },
 
-  // ---------------------------------------------------------------- studies
   study: {
     people: 'Personen',
     flagged: 'Zu prüfende Tage',
@@ -345,13 +331,10 @@ export const de: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- export
   exports: {
     title: 'Tabellen herunterladen',
     lead: 'Tage, Wege, Etappen, Orte und Punkte der Studie als CSV-Dateien in einer ZIP-Datei, mit einer Beschreibung jeder Spalte.',
     size: (people, days) => `${people}, ${days}.`,
-    from: 'Erster Tag',
-    to: 'Letzter Tag',
     places: 'Orte',
     exact: 'genaue',
     cells: (size) => `Zellen von ${size}, Wege um Aufenthalte verborgen`,
@@ -365,7 +348,6 @@ export const de: Texts = {
     range: 'Wählen Sie einen ersten Tag und einen letzten, der nicht davor liegt.',
   },
 
-  // ---------------------------------------------------------------- imports
   imports: {
     title: 'Eigene Aufzeichnungen hinzufügen',
     lead: 'Eine Datei, die Sie schon haben: Google-Zeitachse, GPX, GeoJSON, CSV, KML oder ein ZIP mit solchen Dateien, bis 64 MB. Sie erscheint nach der nächsten Verarbeitung in Ihren Tagen.',
@@ -408,16 +390,9 @@ export const de: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} bis ${last}`),
-    title: {
-      mode: (period) => `${period} nach Verkehrsmittel`,
-      hour: (period) => `${period} nach Stunde der Abfahrt`,
-      weekday: (period) => `${period} nach Wochentag`,
-      zone: (period) => `${period} nach Zeitzone`,
-      cell: (period) => `${period} nach Südwestecke der Zelle`,
-    },
+    title: (period, by) => `${period} nach ${de.figures.by[by]}`,
     by: {
       mode: 'Verkehrsmittel',
       hour: 'Stunde der Abfahrt',
@@ -460,7 +435,6 @@ export const de: Texts = {
     nothing: 'In diesem Monat gab es keine Wege.',
   },
 
-  // ---------------------------------------------------------------- my days
   me: {
     days: 'Meine Tage',
     month: 'Monat',
@@ -680,9 +654,7 @@ export const de: Texts = {
     placeName: 'Wie nennen Sie diesen Ort?',
   },
 
-  // ---------------------------------------------------------------- my data
   mine: {
-    title: 'Meine Daten',
     lead: 'Was dieser Server über Sie speichert und was Sie damit tun können.',
     stored: 'Was gespeichert ist',
     account: 'Ihr Benutzername',
@@ -758,7 +730,6 @@ export const de: Texts = {
     stop: 'Aufzeichnung beenden',
     stopText:
       'Der Server nimmt dann keine Daten Ihrer Telefone mehr an. Gespeicherte Daten bleiben, bis Sie sie löschen lassen. Wenn Sie wieder beginnen möchten, fragen Sie das Studienteam.',
-    stopDo: 'Aufzeichnung beenden',
     stopped: 'Beendet. Dieser Server nimmt keine Daten Ihrer Telefone mehr an.',
     isStopped: 'Beendet: Dieser Server nimmt keine Daten Ihrer Telefone an.',
     erase: 'Alles löschen lassen',

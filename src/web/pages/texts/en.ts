@@ -7,7 +7,7 @@ import type { UnobservedReason } from '../../../diary/observed-time.ts';
 import type { Dimension } from '../../../figures/tally.ts';
 import type { SourceProblem } from '../../../import/source-error.ts';
 import { type ModeName, plainMode } from '../../../model/modes.ts';
-import { localeFormats } from './locale.ts';
+import { capital, localeFormats, lower } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('en-GB', 'under 1 min', 'd', ' ');
 
@@ -44,7 +44,6 @@ const modes: Record<ModeName, string> = {
   unknown: 'something else',
   other: 'something else',
 };
-const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** The English words. */
 export const en = {
@@ -54,14 +53,12 @@ export const en = {
   ownName: 'English',
   languages: 'Languages',
 
-  // ---------------------------------------------------------------- numbers and times
   ...texts,
   days: (days: number): string => count(days, { one: 'day', other: 'days' }),
   entries: (entries: number): string => count(entries, { one: 'record', other: 'records' }),
   trips: (trips: number): string => count(trips, { one: 'trip', other: 'trips' }),
   people: (people: number): string => count(people, { one: 'person', other: 'people' }),
 
-  // ---------------------------------------------------------------- every page
   service: 'Travel diary',
   skip: 'Skip to the content',
   pages: 'Pages',
@@ -82,22 +79,18 @@ export const en = {
   request: (id: string): string => `Request number: ${id}`,
   toStart: 'Back to the home page',
 
-  // ---------------------------------------------------------------- the first page
   home: {
     title: 'A travel diary that stays with your study',
     lead: 'Phones of the people who take part record where they go. This server turns it into a diary of trips.',
     me: 'I take part',
     meText: 'Look at your days, correct them, and see what is stored about you.',
-    meLink: 'My days',
     join: 'I want to take part',
     joinText: 'These studies let people join now:',
     joinNone: 'Ask the people of your study for an invitation.',
     manage: 'I run a study',
     manageText: 'See who takes part and who needs a reminder.',
-    manageLink: 'Sign in',
   },
 
-  // ---------------------------------------------------------------- signing in
   signIn: {
     title: 'Open your days with your link',
     text: 'You open your days with a personal link. The study team sends it to you or prints it as a code to scan. It works once; after that, this browser remembers you.',
@@ -114,7 +107,6 @@ export const en = {
     managersText: 'For the people who run a study. The operator of this server makes the accounts.',
     name: 'Name',
     password: 'Password',
-    submit: 'Sign in',
     wrong:
       'Name or password is wrong, or there were too many tries. After five wrong tries from one network, signing in from there is blocked for 15 minutes.',
     chooseStudy: 'Your studies',
@@ -133,7 +125,6 @@ export const en = {
     storeFails: 'does not answer',
     disk: 'Disk',
     diskText: (used: string, free: string): string => `${used} used, ${free} free`,
-    people: 'People',
     waiting: 'Records waiting',
     lag: 'Longest from phone to diary',
     lastRun: 'Last run',
@@ -176,7 +167,6 @@ export const en = {
     more: '`mobility status` and `mobility doctor` show more.',
   },
 
-  // ---------------------------------------------------------------- joining
   join: {
     title: (name: string): string => `Take part in ${name}`,
     by: (who: string): string => `Run by ${who}.`,
@@ -202,10 +192,8 @@ export const en = {
     openNothing: 'Nothing happens? Then the app is not installed yet.',
     scan: 'Scan this with your phone',
     scanText: 'The same page opens there, with the button.',
-    allow: 'Allow location “all the time”',
     allowText: 'Otherwise trips are missing while the screen is off. The battery runs down a little faster.',
     group: 'Which group are you in?',
-    contact: 'Questions?',
     mail: 'Write an e-mail',
     closed: 'This study does not accept new participants at the moment.',
     byList: 'This study is by invitation only. Scan the code on your invitation in the app.',
@@ -213,7 +201,6 @@ export const en = {
     goneText: 'Ask the people of the study for a new one.',
   },
 
-  // ---------------------------------------------------------------- invitations
   invite: {
     title: 'You are invited to keep a travel diary',
     lead: 'Your phone records where you go and how: on foot, by bicycle, bus, train or car. Taking part is free and up to you.',
@@ -237,7 +224,6 @@ export const en = {
     person: 'One person, one sheet.',
   },
 
-  // ---------------------------------------------------------------- studies
   study: {
     people: 'People',
     flagged: 'Days to check',
@@ -351,13 +337,10 @@ export const en = {
     } as Record<string, string>,
   },
 
-  // ---------------------------------------------------------------- export
   exports: {
     title: 'Download tables',
     lead: 'Days, trips, sections, places and points of the study as CSV files in one ZIP file, with a description of each column.',
     size: (people: string, days: string): string => `${people}, ${days}.`,
-    from: 'First day',
-    to: 'Last day',
     places: 'Places',
     exact: 'exact',
     cells: (size: string): string => `cells of ${size}, routes around stays hidden`,
@@ -371,7 +354,6 @@ export const en = {
     range: 'Choose a first day and a last day that is not before it.',
   },
 
-  // ---------------------------------------------------------------- imports
   imports: {
     title: 'Add your own history',
     lead: 'A file that you already have: Google Timeline, GPX, GeoJSON, CSV, KML or a ZIP of such files, up to 64 MB. It appears in your days after the server has processed it.',
@@ -413,16 +395,9 @@ export const en = {
     } satisfies Record<SourceProblem, string>,
   },
 
-  // ---------------------------------------------------------------- figures
   figures: {
     period: (first: string, last: string): string => (first === last ? first : `${first} to ${last}`),
-    title: {
-      mode: (period: string): string => `${period} by mode`,
-      hour: (period: string): string => `${period} by hour of departure`,
-      weekday: (period: string): string => `${period} by weekday`,
-      zone: (period: string): string => `${period} by time zone`,
-      cell: (period: string): string => `${period} by south-west corner of the cell`,
-    } satisfies Record<Dimension, (period: string) => string>,
+    title: (period: string, by: Dimension): string => `${period} by ${lower(en.figures.by[by])}`,
     by: {
       mode: 'Mode',
       hour: 'Hour of departure',
@@ -464,7 +439,6 @@ export const en = {
     nothing: 'There were no trips in this month.',
   },
 
-  // ---------------------------------------------------------------- my days
   me: {
     days: 'My days',
     month: 'Month',
@@ -603,7 +577,7 @@ export const en = {
     isHome: 'Yes, this is my home',
     answers: 'Your answers',
     inParts: (span: string, parts: number): string => `${span} in ${parts} parts`,
-    mostlyNot: (reason: string): string => `Not recorded: ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
+    mostlyNot: (reason: string): string => `Not recorded: ${lower(reason)}`,
     onMap: 'Show on the map',
     downloadDay: 'Download this day:',
     /** The sentences that explain a trip, by the rules that are stored with the trip. */
@@ -659,9 +633,7 @@ export const en = {
     placeName: 'What do you call this place?',
   },
 
-  // ---------------------------------------------------------------- my data
   mine: {
-    title: 'My data',
     lead: 'What this server stores about you, and what you can do about it.',
     stored: 'What is stored',
     account: 'Your name here',
@@ -730,7 +702,6 @@ export const en = {
     stop: 'Stop recording',
     stopText:
       'This server then accepts no more data from your phones. Stored data stays until you have it erased. To start again, ask the people of the study.',
-    stopDo: 'Stop recording',
     stopped: 'Stopped. This server accepts no more data from your phones.',
     isStopped: 'Stopped: this server accepts no data from your phones.',
     erase: 'Have everything erased',

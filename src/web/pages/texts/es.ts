@@ -2,7 +2,7 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats } from './locale.ts';
+import { capital, localeFormats, lower } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('es-ES', 'menos de 1 min', 'd', ' a las ');
 
@@ -25,7 +25,6 @@ const modes: Record<ModeName, string> = {
   unknown: 'otra cosa',
   other: 'otra cosa',
 };
-const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 const ways: Readonly<Record<string, string>> = {
   [home]: 'a casa',
   Trabajo: 'al trabajo',
@@ -41,14 +40,12 @@ export const es: Texts = {
   ownName: 'Español',
   languages: 'Idiomas',
 
-  // ---------------------------------------------------------------- numbers and times
   ...texts,
   days: (days) => count(days, { one: 'día', other: 'días' }),
   entries: (entries) => count(entries, { one: 'registro', other: 'registros' }),
   trips: (trips) => count(trips, { one: 'viaje', other: 'viajes' }),
   people: (people) => count(people, { one: 'persona', other: 'personas' }),
 
-  // ---------------------------------------------------------------- every page
   service: 'Diario de viajes',
   skip: 'Ir al contenido',
   pages: 'Páginas',
@@ -72,22 +69,18 @@ export const es: Texts = {
   request: (id) => `Número de la solicitud: ${id}`,
   toStart: 'Volver al inicio',
 
-  // ---------------------------------------------------------------- the first page
   home: {
     title: 'Un diario de viajes que se queda en su estudio',
     lead: 'Los teléfonos de quienes participan registran adónde van. Este servidor lo convierte en un diario de viajes.',
     me: 'Participo',
     meText: 'Consulte sus días, corríjalos y vea qué datos suyos se guardan.',
-    meLink: 'Mis días',
     join: 'Quiero participar',
     joinText: 'En estos estudios puede participar ahora:',
     joinNone: 'Pida una invitación al equipo de su estudio.',
     manage: 'Dirijo un estudio',
     manageText: 'Vea quién participa y quién necesita un recordatorio.',
-    manageLink: 'Iniciar sesión',
   },
 
-  // ---------------------------------------------------------------- signing in
   signIn: {
     title: 'Abra sus días con su enlace',
     text: 'Sus días se abren con un enlace personal. El equipo del estudio se lo envía o lo imprime como un código para escanear. Funciona una sola vez; después, este navegador le reconoce.',
@@ -104,7 +97,6 @@ export const es: Texts = {
     managersText: 'Para quienes dirigen un estudio. Las cuentas las crea el operador de este servidor.',
     name: 'Nombre',
     password: 'Contraseña',
-    submit: 'Iniciar sesión',
     wrong:
       'El nombre o la contraseña no son correctos, o ha habido demasiados intentos. Tras cinco intentos fallidos desde una misma red, el acceso desde ella se bloquea durante 15 minutos.',
     chooseStudy: 'Sus estudios',
@@ -123,7 +115,6 @@ export const es: Texts = {
     storeFails: 'no responde',
     disk: 'Disco',
     diskText: (used, free) => `${used} usados, ${free} libres`,
-    people: 'Personas',
     waiting: 'Registros pendientes',
     lag: 'Mayor demora del teléfono al diario',
     lastRun: 'Último procesamiento',
@@ -174,7 +165,6 @@ export const es: Texts = {
     more: '`mobility status` y `mobility doctor` muestran más.',
   },
 
-  // ---------------------------------------------------------------- joining
   join: {
     title: (name) => `Participe en «${name}»`,
     by: (who) => `Estudio realizado por ${who}.`,
@@ -200,10 +190,8 @@ export const es: Texts = {
     openNothing: '¿No pasa nada? Entonces la aplicación aún no está instalada.',
     scan: 'Escanee este código con su teléfono',
     scanText: 'Allí se abre la misma página, con el botón.',
-    allow: 'Permita la ubicación «siempre»',
     allowText: 'Si no, faltan viajes mientras la pantalla está apagada. La batería se gasta algo más deprisa.',
     group: '¿En qué grupo está?',
-    contact: '¿Preguntas?',
     mail: 'Escribir un correo',
     closed: 'Este estudio no admite nuevos participantes por el momento.',
     byList: 'En este estudio solo se participa con invitación. Escanee en la aplicación el código de su invitación.',
@@ -211,7 +199,6 @@ export const es: Texts = {
     goneText: 'Pida una nueva al equipo del estudio.',
   },
 
-  // ---------------------------------------------------------------- invitations
   invite: {
     title: 'Le invitamos a llevar un diario de viajes',
     lead: 'Su teléfono registra adónde va y cómo: a pie, en bicicleta, autobús, tren o coche. La participación es gratuita y voluntaria.',
@@ -235,7 +222,6 @@ export const es: Texts = {
     person: 'Una hoja por persona.',
   },
 
-  // ---------------------------------------------------------------- studies
   study: {
     people: 'Personas',
     flagged: 'Días por revisar',
@@ -352,13 +338,10 @@ export const es: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- export
   exports: {
     title: 'Descargar tablas',
     lead: 'Días, viajes, etapas, lugares y puntos del estudio como archivos CSV en un archivo ZIP, con una descripción de cada columna.',
     size: (people, days) => `${people}, ${days}.`,
-    from: 'Primer día',
-    to: 'Último día',
     places: 'Lugares',
     exact: 'exactos',
     cells: (size) => `celdas de ${size}, con los recorridos junto a las estancias ocultos`,
@@ -372,7 +355,6 @@ export const es: Texts = {
     range: 'Elija un primer día y un último día que no sea anterior.',
   },
 
-  // ---------------------------------------------------------------- imports
   imports: {
     title: 'Añadir su propio historial',
     lead: 'Un archivo que ya tiene: Cronología de Google Maps, GPX, GeoJSON, CSV, KML o un ZIP de estos archivos, hasta 64 MB. Aparece en sus días después del próximo procesamiento.',
@@ -414,16 +396,9 @@ export const es: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} a ${last}`),
-    title: {
-      mode: (period) => `${capital(period)} por medio de transporte`,
-      hour: (period) => `${capital(period)} por hora de salida`,
-      weekday: (period) => `${capital(period)} por día de la semana`,
-      zone: (period) => `${capital(period)} por zona horaria`,
-      cell: (period) => `${capital(period)} por esquina suroeste de la celda`,
-    },
+    title: (period, by) => `${capital(period)} por ${lower(es.figures.by[by])}`,
     by: {
       mode: 'Medio de transporte',
       hour: 'Hora de salida',
@@ -465,7 +440,6 @@ export const es: Texts = {
     nothing: 'No hubo viajes este mes.',
   },
 
-  // ---------------------------------------------------------------- my days
   me: {
     days: 'Mis días',
     month: 'Mes',
@@ -626,7 +600,7 @@ export const es: Texts = {
     isHome: 'Sí, vivo aquí',
     answers: 'Sus respuestas',
     inParts: (span, parts) => `${span} en ${parts} partes`,
-    mostlyNot: (reason) => `No registrado: ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
+    mostlyNot: (reason) => `No registrado: ${lower(reason)}`,
     onMap: 'Ver en el mapa',
     downloadDay: 'Descargar este día:',
     why: {
@@ -680,9 +654,7 @@ export const es: Texts = {
     placeName: '¿Cómo llama a este lugar?',
   },
 
-  // ---------------------------------------------------------------- my data
   mine: {
-    title: 'Mis datos',
     lead: 'Qué guarda este servidor sobre usted y qué puede hacer al respecto.',
     stored: 'Qué se guarda',
     account: 'Su nombre de usuario',
@@ -755,7 +727,6 @@ export const es: Texts = {
     stop: 'Detener el registro',
     stopText:
       'Este servidor no aceptará entonces más datos de sus teléfonos. Los datos guardados se quedan hasta que usted pida que se borren. Para empezar de nuevo, consulte al equipo del estudio.',
-    stopDo: 'Detener el registro',
     stopped: 'Detenido. Este servidor ya no acepta datos de sus teléfonos.',
     isStopped: 'Detenido: este servidor no acepta datos de sus teléfonos.',
     erase: 'Pedir que se borre todo',

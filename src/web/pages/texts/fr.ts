@@ -2,7 +2,7 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats } from './locale.ts';
+import { capital, localeFormats, lower } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('fr-FR', 'moins de 1 min', 'j', ' à ');
 
@@ -25,7 +25,6 @@ const modes: Record<ModeName, string> = {
   unknown: 'autre chose',
   other: 'autre chose',
 };
-const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 const ways: Readonly<Record<string, string>> = {
   [home]: 'vers le domicile',
   Travail: 'vers le travail',
@@ -40,14 +39,12 @@ export const fr: Texts = {
   ownName: 'Français',
   languages: 'Langues',
 
-  // ---------------------------------------------------------------- numbers and times
   ...texts,
   days: (days) => count(days, { one: 'jour', other: 'jours' }),
   entries: (entries) => count(entries, { one: 'enregistrement', other: 'enregistrements' }),
   trips: (trips) => count(trips, { one: 'trajet', other: 'trajets' }),
   people: (people) => count(people, { one: 'personne', other: 'personnes' }),
 
-  // ---------------------------------------------------------------- every page
   service: 'Carnet de trajets',
   skip: 'Aller au contenu',
   pages: 'Pages',
@@ -74,22 +71,18 @@ export const fr: Texts = {
   request: (id) => `Numéro de la demande : ${id}`,
   toStart: 'Retour à l’accueil',
 
-  // ---------------------------------------------------------------- the first page
   home: {
     title: 'Un carnet de trajets qui reste dans votre étude',
     lead: 'Les téléphones des participants enregistrent leurs déplacements. Ce serveur en fait un carnet de trajets.',
     me: 'Je participe',
     meText: 'Consultez vos journées, corrigez-les et voyez ce qui est enregistré à votre sujet.',
-    meLink: 'Mes journées',
     join: 'Je voudrais participer',
     joinText: 'Vous pouvez participer dès maintenant à ces études :',
     joinNone: 'Demandez une invitation à l’équipe de votre étude.',
     manage: 'Je dirige une étude',
     manageText: 'Voyez qui participe et qui a besoin d’un rappel.',
-    manageLink: 'Se connecter',
   },
 
-  // ---------------------------------------------------------------- signing in
   signIn: {
     title: 'Ouvrez vos journées avec votre lien',
     text: 'Vous ouvrez vos journées avec un lien personnel. L’équipe de l’étude vous l’envoie ou l’imprime sous forme de code à scanner. Il ne fonctionne qu’une fois ; ensuite, ce navigateur vous reconnaît.',
@@ -106,7 +99,6 @@ export const fr: Texts = {
     managersText: 'Pour les personnes qui dirigent une étude. L’administrateur de ce serveur crée les comptes.',
     name: 'Nom',
     password: 'Mot de passe',
-    submit: 'Se connecter',
     wrong:
       'Le nom ou le mot de passe est incorrect, ou il y a eu trop de tentatives. Après cinq échecs depuis un même réseau, la connexion y est bloquée pendant 15 minutes.',
     chooseStudy: 'Vos études',
@@ -125,7 +117,6 @@ export const fr: Texts = {
     storeFails: 'ne répond pas',
     disk: 'Disque',
     diskText: (used, free) => `${used} occupés, ${free} libres`,
-    people: 'Personnes',
     waiting: 'Enregistrements en attente',
     lag: 'Plus long délai du téléphone au carnet',
     lastRun: 'Dernier traitement',
@@ -182,7 +173,6 @@ export const fr: Texts = {
     more: '`mobility status` et `mobility doctor` en montrent davantage.',
   },
 
-  // ---------------------------------------------------------------- joining
   join: {
     title: (name) => `Participer à « ${name} »`,
     by: (who) => `Étude menée par ${who}.`,
@@ -208,10 +198,8 @@ export const fr: Texts = {
     openNothing: 'Rien ne se passe ? L’application n’est pas encore installée.',
     scan: 'Scannez ce code avec votre téléphone',
     scanText: 'La même page s’y ouvre, avec le bouton.',
-    allow: 'Autoriser la position « toujours »',
     allowText: 'Sinon, les trajets manquent quand l’écran est éteint. La batterie se décharge un peu plus vite.',
     group: 'À quel groupe appartenez-vous ?',
-    contact: 'Des questions ?',
     mail: 'Écrire un e-mail',
     closed: 'Cette étude n’accepte pas de nouveaux participants pour le moment.',
     byList: 'Cette étude est accessible sur invitation. Scannez dans l’application le code de votre invitation.',
@@ -219,7 +207,6 @@ export const fr: Texts = {
     goneText: 'Demandez-en une nouvelle à l’équipe de l’étude.',
   },
 
-  // ---------------------------------------------------------------- invitations
   invite: {
     title: 'Nous vous invitons à tenir un carnet de trajets',
     lead: 'Votre téléphone enregistre où vous allez et comment : à pied, à vélo, en bus, en train ou en voiture. La participation est gratuite et volontaire.',
@@ -243,7 +230,6 @@ export const fr: Texts = {
     person: 'Une feuille par personne.',
   },
 
-  // ---------------------------------------------------------------- studies
   study: {
     people: 'Personnes',
     flagged: 'Journées à vérifier',
@@ -362,13 +348,10 @@ export const fr: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- export
   exports: {
     title: 'Télécharger les tableaux',
     lead: 'Journées, trajets, étapes, lieux et points de l’étude en fichiers CSV dans un fichier ZIP, avec une description de chaque colonne.',
     size: (people, days) => `${people}, ${days}.`,
-    from: 'Premier jour',
-    to: 'Dernier jour',
     places: 'Lieux',
     exact: 'exacts',
     cells: (size) => `cellules de ${size}, trajets autour des arrêts masqués`,
@@ -382,7 +365,6 @@ export const fr: Texts = {
     range: 'Choisissez un premier jour et un dernier jour qui ne le précède pas.',
   },
 
-  // ---------------------------------------------------------------- imports
   imports: {
     title: 'Ajouter votre propre historique',
     lead: 'Un fichier que vous avez déjà : « Vos trajets » de Google Maps, GPX, GeoJSON, CSV, KML ou un ZIP de ces fichiers, jusqu’à 64 Mo. Il apparaît dans vos journées après le prochain traitement.',
@@ -425,16 +407,9 @@ export const fr: Texts = {
     },
   },
 
-  // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} à ${last}`),
-    title: {
-      mode: (period) => `${capital(period)} par mode de transport`,
-      hour: (period) => `${capital(period)} par heure de départ`,
-      weekday: (period) => `${capital(period)} par jour de la semaine`,
-      zone: (period) => `${capital(period)} par fuseau horaire`,
-      cell: (period) => `${capital(period)} par coin sud-ouest de la cellule`,
-    },
+    title: (period, by) => `${capital(period)} par ${lower(fr.figures.by[by])}`,
     by: {
       mode: 'Mode de transport',
       hour: 'Heure de départ',
@@ -477,7 +452,6 @@ export const fr: Texts = {
     nothing: 'Il n’y a pas eu de trajet ce mois-ci.',
   },
 
-  // ---------------------------------------------------------------- my days
   me: {
     days: 'Mes journées',
     month: 'Mois',
@@ -654,7 +628,7 @@ export const fr: Texts = {
     isHome: 'Oui, j’habite ici',
     answers: 'Vos réponses',
     inParts: (span, parts) => `${span} en ${parts} parties`,
-    mostlyNot: (reason) => `Non enregistré : ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
+    mostlyNot: (reason) => `Non enregistré : ${lower(reason)}`,
     onMap: 'Voir sur la carte',
     downloadDay: 'Télécharger cette journée :',
     why: {
@@ -709,9 +683,7 @@ export const fr: Texts = {
     placeName: 'Comment appelez-vous ce lieu ?',
   },
 
-  // ---------------------------------------------------------------- my data
   mine: {
-    title: 'Mes données',
     lead: 'Ce que ce serveur enregistre à votre sujet, et ce que vous pouvez en faire.',
     stored: 'Ce qui est enregistré',
     account: 'Votre identifiant',
@@ -789,7 +761,6 @@ export const fr: Texts = {
     stop: 'Arrêter l’enregistrement',
     stopText:
       'Ce serveur n’accepte alors plus de données de vos téléphones. Les données enregistrées restent jusqu’à ce que vous les fassiez effacer. Pour recommencer, adressez-vous à l’équipe de l’étude.',
-    stopDo: 'Arrêter l’enregistrement',
     stopped: 'C’est arrêté. Ce serveur n’accepte plus de données de vos téléphones.',
     isStopped: 'Arrêté : ce serveur n’accepte pas de données de vos téléphones.',
     erase: 'Tout faire effacer',

@@ -4,6 +4,9 @@ import { localDay, startOfDay } from '../../../model/time.ts';
 
 const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 
+export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+export const lower = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);
+
 /** The forms of a word for counts, by the categories of `Intl.PluralRules`: in English `one` and `other`. */
 export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
