@@ -14,7 +14,7 @@ import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { median } from '../model/geo/quantile.ts';
 import { idOf } from '../model/ids.ts';
-import { day, type TimeRange } from '../model/time.ts';
+import { allTime, day, type TimeRange } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { addToList } from '../util/add-to-list.ts';
@@ -296,13 +296,12 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
 
 /** Reads stays: from the last trip before `from` on, and up to the last trip that begins before `to`. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
-  const trips = correctedTrips(store);
-  const before = from === undefined ? null : await trips.previous(userId, from);
-  const range = { from: before?.chain_ts ?? from ?? -Number.MAX_VALUE, to: to ?? Number.MAX_VALUE };
-  const ends = new Map((await trips.spans(userId, range)).map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
-  const outlines = await trips.outlines(userId, [...ends.keys()]);
-  const stays = staysBetweenTrips(outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! })));
-  return stays.slice(before === null ? 0 : 1, to === undefined ? undefined : -1);
+  const range = { from: from ?? allTime.from, to: to ?? allTime.to };
+  const found = await correctedTrips(store).briefs(userId, range);
+  const trips = found.filter(({ kind, chain_ts }) => kind === 'trip' && chain_ts < range.to);
+  const stays = staysBetweenTrips(trips.map(({ trip }) => trip!));
+  const isFirstBefore = trips.length > 0 && trips[0]!.chain_ts < range.from;
+  return stays.slice(isFirstBefore ? 1 : 0, to === undefined ? undefined : -1);
 }
 
 /** Reads the names of places in the order in which they were given. */

@@ -1,16 +1,6 @@
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
-import type {
-  BriefRecord,
-  BriefSection,
-  BriefTrip,
-  Place,
-  Section,
-  Stop,
-  Trip,
-  TripOutline,
-  TripRecord,
-} from './trip.ts';
+import type { BriefRecord, BriefSection, BriefTrip, Place, Section, Stop, Trip, TripRecord } from './trip.ts';
 
 export type TripLink = TripRecord & { trip: Trip };
 
@@ -115,11 +105,4 @@ function briefSection(section: Section): BriefSection {
   const { id, start_ts, end_ts, sensed_mode, duration, distance, estimated, source } = section;
   const brief = { id, start_ts, end_ts, sensed_mode, duration, distance, source };
   return estimated === undefined ? brief : { ...brief, estimated };
-}
-
-/** The ends and modes of the trip of a link in brief. */
-export function outlineOf({ chain_ts, start_ts, trip }: BriefRecord): TripOutline {
-  const { start_zone, start_loc, end_loc, sections = [] } = trip!;
-  const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
-  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
 }

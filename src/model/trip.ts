@@ -262,16 +262,6 @@ export interface BriefRecord
   untracked: Pick<Untracked, 'start_ts'> | null;
 }
 
-/** The ends and modes of a trip, without its line. */
-export interface TripOutline {
-  chain_ts: number;
-  start_ts: number;
-  start_zone: string;
-  start_loc: Position;
-  end_loc: Position;
-  sections: { sensed_mode: string; distance: number }[];
-}
-
 /** The time zone that a phone had when it wrote an entry. */
 export interface ZoneSighting {
   write_ts: number;

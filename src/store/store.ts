@@ -9,14 +9,14 @@ import type { MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { BriefRecord, TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
+import type { BriefRecord, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Dirty } from '../model/dirty-range.ts';
 export type { Document } from '../model/document.ts';
 export type { ErrorRow } from '../model/error-summary.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
-export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
+export type { TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
  * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers` read
@@ -484,8 +484,8 @@ export interface Trips {
    * Drafts only in `[from, to)`.
    */
   briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
-  /** The outlines of the trips with these `chain_ts`, ascending. */
-  outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
+  /** The trips with these `chain_ts` in brief, ascending. */
+  briefsAt(userId: string, chainTs: readonly number[]): Promise<BriefRecord[]>;
   /** The places that `apply` stored last; null: none were stored. */
   places(userId: string): Promise<JsonObject | null>;
   /**

@@ -6,7 +6,7 @@
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord, TripSpan } from '../../model/trip.ts';
-import { briefOf, outlineOf } from '../../model/trip-fields.ts';
+import { briefOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
@@ -144,12 +144,12 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
           ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to),
         ];
       }),
-    outlines: (userId, chainTs) =>
-      corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
+    briefsAt: (userId, chainTs) =>
+      corrected(userId, raw.briefsAt(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
         const asked = new Set(chainTs);
         const isIn = (link: TripRecord): boolean => isTrip(link) && asked.has(link.chain_ts);
-        return withOverlay(found, await overlay(range), isIn, outlineOf);
+        return withOverlay(found, await overlay(range), isIn, briefOf);
       }),
   };
   return trips;

@@ -75,8 +75,8 @@ function habitsReader(store: LabelStore, userId: string) {
       })
       .slice(-mostHabits);
     const missing = labelled.flatMap(({ chain_ts }) => (known.has(chain_ts) ? [] : [chain_ts]));
-    const read = missing.length === 0 ? [] : await correctedTrips(store).outlines(userId, missing);
-    const traits = new Map([...known, ...read.map((trip) => [trip.chain_ts, toTraits(trip)] as const)]);
+    const read = missing.length === 0 ? [] : await correctedTrips(store).briefsAt(userId, missing);
+    const traits = new Map([...known, ...read.map(({ chain_ts, trip }) => [chain_ts, toTraits(trip!)] as const)]);
     const habits = labelled.flatMap(({ chain_ts, given }) => {
       const trait = traits.get(chain_ts);
       return trait === undefined ? [] : [{ chain_ts, ...trait, labels: given }];

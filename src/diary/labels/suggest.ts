@@ -7,7 +7,7 @@
 //   result     bus, work: 0.63   bicycle, work: 0.05      the rest to 1: labels not seen before
 import { distance } from '../../model/geo/distance.ts';
 import { localDateTime } from '../../model/time.ts';
-import type { Position, TripOutline } from '../../model/trip.ts';
+import type { BriefTrip, Position } from '../../model/trip.ts';
 
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
@@ -42,7 +42,9 @@ export interface SuggestionSettings {
 /** Apps show labels from 55 %. They do not ask from 95 %, which about seven trips with the same labels reach. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
-export type TraitSource = Omit<TripOutline, 'chain_ts'>;
+export type TraitSource = Pick<BriefTrip, 'start_ts' | 'start_zone' | 'start_loc' | 'end_loc'> & {
+  sections: Pick<BriefTrip['sections'][number], 'sensed_mode' | 'distance'>[];
+};
 
 export function toTraits(trip: TraitSource): TripTraits {
   const { hour, minute, weekday } = localDateTime(trip.start_ts, trip.start_zone);

@@ -1,7 +1,7 @@
 // Links in brief as JSON without names of fields: a list has the values of its fields in a fixed order.
 //
 //     { trip: { id: "a", distance: 9, sections: [...] }, untracked: null }   ->   [["a", 9, [...]], null]
-import type { BriefRecord, BriefSection, BriefTrip, TripOutline } from '../../model/trip.ts';
+import type { BriefRecord, BriefSection, BriefTrip } from '../../model/trip.ts';
 
 /** Fields of a link that are columns of its row. */
 type Columns = Pick<BriefRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day'>;
@@ -25,9 +25,9 @@ export function briefText(link: BriefRecord): string {
   return JSON.stringify(valuesOf({ ...link, trip: stored }, linkFields));
 }
 
-/** The link of a text; null: an older version stored the text, as a `TripOutline`. */
+/** The link of a text; null: an older version stored the text, as an object. */
 export function briefIn(columns: Columns, text: string): BriefRecord | null {
-  const values = JSON.parse(text) as unknown[] | TripOutline;
+  const values = JSON.parse(text) as unknown[] | object;
   if (!Array.isArray(values)) return null;
   const [stored = null, untracked = null, silences] = values as [unknown[]?, BriefRecord['untracked']?, never?];
   const trip = stored && withValues<StoredTrip>(stored, tripFields);

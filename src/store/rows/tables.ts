@@ -206,7 +206,9 @@ export const trips = table('trips', {
     /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /** JSON of the `BriefRecord`. Older versions stored a `TripOutline`, or null for a dropped trip or a draft. */
+    /**
+     * The `BriefRecord`, see `stored-brief.ts`. Older versions stored an object, or null for a dropped trip or a draft.
+     */
     outline: 'text?',
     /** Packed JSON of the `TripRecord`. */
     record: 'bytes',

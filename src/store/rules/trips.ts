@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import type { BriefRecord, TripRecord } from '../../model/trip.ts';
-import { briefOf, outlineOf } from '../../model/trip-fields.ts';
+import { briefOf } from '../../model/trip-fields.ts';
 import { partsOf } from '../../util/parts-of.ts';
 import { mapInSlices } from '../../util/slices.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
@@ -9,7 +9,7 @@ import { briefIn, briefText } from '../chunks/stored-brief.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { places, type TripRow, trips as table } from '../rows/tables.ts';
-import type { TripOutline, Trips } from '../store.ts';
+import type { Trips } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
@@ -84,16 +84,8 @@ export function trips(engine: Engine): Trips {
         const found = await briefsIn(rows, { user: userId, chain_ts: { gte: before?.chain_ts ?? from, ...until } });
         return found.filter(({ kind, chain_ts }) => kind !== 'draft' || (chain_ts >= from && chain_ts < to));
       }),
-    outlines: (userId, chainTs) =>
-      engine.read(async (rows) => {
-        const outlines: TripOutline[] = [];
-        const ascending = [...new Set(chainTs)].sort((a, b) => a - b);
-        for (const some of partsOf(ascending, linksAtOnce)) {
-          const found = await briefsIn(rows, { user: userId, ...onlyTrips, chain_ts: { in: some } });
-          outlines.push(...found.map(outlineOf));
-        }
-        return outlines;
-      }),
+    briefsAt: (userId, chainTs) =>
+      engine.read((rows) => briefsIn(rows, { user: userId, ...onlyTrips, chain_ts: { in: [...new Set(chainTs)] } })),
     places: (userId) =>
       engine.read(async (rows) => {
         const [row] = await rows.find(places, { where: { user: userId } });

@@ -40,9 +40,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
   for (const [i, link] of shown.entries()) {
     expect(await trips.next(uuid, edges[i]!)).toEqual(link);
     expect(await trips.previous(uuid, edges[i + 2]!)).toEqual(link);
-    expect((await trips.outlines(uuid, [link.chain_ts])).map(({ start_loc }) => start_loc)).toEqual([
-      link.trip!.start_loc,
-    ]);
+    expect(await trips.briefsAt(uuid, [link.chain_ts])).toMatchObject([{ trip: { start_loc: link.trip!.start_loc } }]);
   }
   for (const day of new Set(shown.map((link) => link.day))) {
     const ofDay = shown.filter((link) => link.day === day);

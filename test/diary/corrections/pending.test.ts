@@ -68,8 +68,8 @@ it('corrections weeks apart are applied without reading the trips between them',
   await put(store, uuid, stated);
   const read = vi.spyOn(store.trips, 'chain');
   const times = trips.map(({ chain_ts }) => chain_ts);
-  const { outlines, summary, corrections } = correctedTrips(store);
-  expect(await outlines(uuid, times)).toHaveLength(times.length);
+  const { briefsAt, summary, corrections } = correctedTrips(store);
+  expect(await briefsAt(uuid, times)).toHaveLength(times.length);
   expect(await summary(uuid)).toMatchObject({ count: times.length });
   expect(await corrections(uuid)).toMatchObject([{ effect: 'applied' }, { effect: 'applied' }]);
   const pages = await Promise.all(read.mock.results.map(({ value }) => value));

@@ -14,7 +14,7 @@ import {
 import type { Correction, Stated } from '../../../src/model/correction.ts';
 import { justAfter, localDay } from '../../../src/model/time.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
-import { briefOf, outlineOf } from '../../../src/model/trip-fields.ts';
+import { briefOf } from '../../../src/model/trip-fields.ts';
 import type { Store, Trips } from '../../../src/store/store.ts';
 import { chained, trip, untracked } from '../../support/equator-trips.ts';
 
@@ -72,8 +72,8 @@ function readersOf(all: readonly TripRecord[]): Trips {
       const drafts = within([draft], from, to);
       return [...all.filter(({ chain_ts }) => chain_ts >= first && chain_ts <= last), ...drafts].map(briefOf);
     },
-    outlines: async (_: string, times: readonly number[]) =>
-      trips.filter(({ chain_ts }) => times.includes(chain_ts)).map(outlineOf),
+    briefsAt: async (_: string, times: readonly number[]) =>
+      trips.filter(({ chain_ts }) => times.includes(chain_ts)).map(briefOf),
   } as unknown as Trips;
 }
 
@@ -147,7 +147,7 @@ it.each(cases)('with %s', async (_, list) => {
   expect(await trips.summary('ada')).toEqual(await expected.summary('ada'));
   const shown = whole.links.filter((link) => link.kind === 'trip').map(({ chain_ts }) => chain_ts);
   for (const asked of [shown, shown.slice(0, 1), shown.slice(-1)])
-    if (asked.length > 0) expect(await trips.outlines('ada', asked)).toEqual(await expected.outlines('ada', asked));
+    if (asked.length > 0) expect(await trips.briefsAt('ada', asked)).toEqual(await expected.briefsAt('ada', asked));
   const spans = await trips.spans('ada', { from: -Infinity, to: Infinity });
   expect(spans.map(({ written_ts: _written, ...span }) => span)).toEqual(
     whole.links

@@ -27,7 +27,6 @@ function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
 const dropped = (chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord =>
   link(chain_ts, { kind: 'dropped', trip: null, ...fields });
 
-/** A trip as its outline shows it, with more. */
 const tripOf = (...modes: string[]) =>
   ({
     start_zone: 'Europe/Berlin',
@@ -35,6 +34,9 @@ const tripOf = (...modes: string[]) =>
     end_loc: [9.25, 0.1 + 0.2],
     sections: modes.map((sensed_mode, distance) => ({ sensed_mode, distance, coordinates: [[9, 48]] })),
   }) as unknown as TripRecord['trip'];
+
+/** As JSON, without the fields that the trips of this test lack. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const everything = { from: -Infinity, to: Infinity };
 
@@ -89,25 +91,19 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.spans(newId(), everything)).toEqual([]);
   });
 
-  use.it('outlines have the present ends and modes of the requested trips', async (user) => {
+  use.it('trips in brief by chain_ts are the present ones', async (user) => {
     const trip = tripOf('MotionTypes.ON_FOOT', 'PredictedModeTypes.BUS');
     await apply(user, [link(10.5, { trip }), link(20, { trip }), dropped(30), link(40, { trip })]);
-    const { start_zone, start_loc, end_loc } = trip as never as Record<string, unknown>;
-    const sections = [
-      { sensed_mode: 'MotionTypes.ON_FOOT', distance: 0 },
-      { sensed_mode: 'PredictedModeTypes.BUS', distance: 1 },
-    ];
-    const outline = (chain_ts: number) => {
-      return { chain_ts, start_ts: chain_ts + 0.25, start_zone, start_loc, end_loc, sections };
-    };
-    const outlines = (...asked: number[]) => use.store.trips.outlines(user.id, asked);
-    expect(await outlines(40, 10.5, 30, 25, 40)).toEqual([outline(10.5), outline(40)]);
-    expect(await outlines()).toEqual([]);
-    expect(await use.store.trips.outlines(newId(), [10.5])).toEqual([]);
-    for (const one of await outlines(20)) one.sections[0]!.sensed_mode = 'changed';
-    expect(await outlines(20)).toEqual([outline(20)]);
+    const briefs = (...asked: number[]) => use.store.trips.briefsAt(user.id, asked);
+    expect(plain(await briefs(40, 10.5, 30, 25, 40))).toEqual(
+      plain([10.5, 40].map((ts) => briefOf(link(ts, { trip })))),
+    );
+    expect(await briefs()).toEqual([]);
+    expect(await use.store.trips.briefsAt(newId(), [10.5])).toEqual([]);
+    for (const one of await briefs(20)) one.trip!.sections[0]!.sensed_mode = 'changed';
+    expect((await briefs(20))[0]!.trip!.sections[0]!.sensed_mode).toBe('MotionTypes.ON_FOOT');
     await apply(user, [link(20, { trip: tripOf('TRAIN') })], [40]);
-    expect((await outlines(20, 40)).map((one) => one.sections[0]!.sensed_mode)).toEqual(['TRAIN']);
+    expect((await briefs(20, 40)).map((one) => one.trip!.sections[0]!.sensed_mode)).toEqual(['TRAIN']);
   });
 
   use.it('apply merges the state, and keeps the fields that it does not name', async (user) => {
@@ -138,8 +134,6 @@ export function tripTests(use: Use): void {
     await user.leased((lease) =>
       use.store.trips.apply(user.id, { put: links, remove: [], drafts: [draft] }, {}, lease),
     );
-    // As JSON, without the fields that the trips of this test lack.
-    const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
     const all = await use.store.trips.briefs(user.id, everything);
     expect(plain(all)).toEqual(plain([...links, draft].map(briefOf)));
     const within = async (from: number, to: number) => times(await use.store.trips.briefs(user.id, { from, to }));
@@ -160,9 +154,9 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.drafts(user.id), [draft(20), draft(30)]);
     expect(await use.store.trips.drafts(other.id)).toEqual([]);
     same(await chain(user), [link(10)]);
-    const { next, previous, byDay, starts, summary, spans, outlines, lastSettledBefore } = use.store.trips;
+    const { next, previous, byDay, starts, summary, spans, briefsAt, lastSettledBefore } = use.store.trips;
     const days = { from: '0001-01-01', to: '9999-12-31' };
-    expect([await next(user.id, 10), await outlines(user.id, [20, 30])]).toEqual([null, []]);
+    expect([await next(user.id, 10), await briefsAt(user.id, [20, 30])]).toEqual([null, []]);
     same([await previous(user.id, 99), await lastSettledBefore(user.id, 99)], [link(10), link(10)]);
     expect((await byDay(user.id, days)).length + (await starts(user.id, days)).length).toBe(2);
     expect((await spans(user.id, everything)).length + (await summary(user.id)).count).toBe(2);

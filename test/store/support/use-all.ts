@@ -70,7 +70,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.trips.previous(id, 9);
   await store.trips.spans(id, { from: 0, to: 10 });
   await store.trips.neighbours(id, 5);
-  await store.trips.outlines(id, [1]);
+  await store.trips.briefsAt(id, [1]);
   await store.trips.summary(id);
   await store.pipeline.withWork([id, (await newPerson(store)).id], never, 'a');
   await store.pipeline.outdated('b');

@@ -39,7 +39,7 @@ async function fill(store: Store, name: string): Promise<Person> {
 const parts = [
   ['batches', 'waiting', (store: Store, user: Person) => store.usercache.keys(user.id)],
   ['batches', 'waiting', (store: Store, user: Person) => user.on(store).put([fix(4)])],
-  ['trips', 'outline', (store: Store, user: Person) => store.trips.outlines(user.id, [1])],
+  ['trips', 'outline', (store: Store, user: Person) => store.trips.briefsAt(user.id, [1])],
 ] as const;
 
 it.each(parts)(
