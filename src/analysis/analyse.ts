@@ -19,14 +19,13 @@ export interface AnalyseInput extends Stretch {
   carry: Carry | null;
 }
 
-/** The links of a stretch, and the state that the next stretch begins with. */
 export interface AnalyseOutput {
   records: TripRecord[];
-  /** Trips after `records` that have not ended yet. Later data may change them. */
+  /** Trips that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
   /** The state after the last link, resumed at the open trip or the last location; null: there are no locations. */
   nextState: Carry | null;
-  /** Gaps since the last link, and the last known state of the phone; null: the phone never sent anything. */
+  /** Gaps since the last link, and the state of the phone after the last entry; null: there are no entries. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
   /** Trips that could not be built, by start time. The pipeline leaves them out and reports them. */
   failed: { chainTs: number; error: unknown }[];

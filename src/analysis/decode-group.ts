@@ -29,8 +29,7 @@ export interface DecodedGroup extends Observations {
   segments: readonly Segment[];
   legs: readonly LegEvidence[];
   probabilities: ModeProbabilities;
-  /** By leg: the evidence of transit feeds; empty without feeds. */
-  transit: readonly TransitEvidence[];
+  transit: readonly TransitEvidence[]; // by leg; empty without feeds
   crf: ModeCrf;
   model: string; // `id` of the model that classified the cells
 }
@@ -38,7 +37,6 @@ export interface DecodedGroup extends Observations {
 /** s; states are also decoded this long around a group (by hand): iPhones report walking long before locations */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
-/** Decodes a group. Features use the observations from `lookAround` before the group to `lookAround` after it. */
 export function decodeGroup(
   group: CandidateGroup,
   { locations, motions, events, outliers }: CleanedStretch,

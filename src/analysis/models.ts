@@ -1,10 +1,9 @@
-// The models that come with the package.
 import { readFileSync } from 'node:fs';
 import { type ModeCrf, readModeCrf } from './modes/mode-crf.ts';
 import { shippedNames } from './segmenter.ts';
 import { type Model, readModel } from './states/boosted-trees.ts';
 
-/** Models for states and modes. `sparse` and `crfSparse` are for phones without motion readings. */
+/** Models for states (trees) and modes (CRF). `sparse` and `crfSparse` are for phones without motion readings. */
 export interface Models {
   full: Model;
   sparse: Model;

@@ -4,7 +4,6 @@ import { motionTypes } from '../model/payloads.ts';
 /** The states, in the order of the models' classes. */
 export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 
-/** Index of a state in `stateNames`. */
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
 export const noState = 4; // of a motion reading that names none of the states

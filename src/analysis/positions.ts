@@ -7,17 +7,10 @@ function roundedTo(decimals: number): (value: number) => number {
   return (value) => Math.round(value * scale) / scale + 0;
 }
 
-/** Metres, to the centimetre. */
 export const metres = roundedTo(2);
+export const speed = roundedTo(3); // m/s
+export const degrees = roundedTo(7); // a centimetre on the ground
 
-/** Metres per second, to the millimetre. */
-export const speed = roundedTo(3);
-
-/** Degrees, to a centimetre on the ground. */
-export const degrees = roundedTo(7);
-
-/** `[longitude, latitude]` of a location. */
 export const positionOf = (l: { latitude: number; longitude: number }): Position => [l.longitude, l.latitude];
 
-/** The location of `[longitude, latitude]`. */
 export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });

@@ -45,7 +45,6 @@ export function segmenterWith(changed: Partial<Models>, transit: TransitSource |
   return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, { models, transit }) };
 }
 
-/** The segmenter with the models of the package. */
 export const shippedSegmenter: Segmenter = segmenterWith({});
 
 interface Knowledge {

@@ -15,38 +15,30 @@ export interface Stretch extends Observations {
   loadedUntil: number;
 }
 
-/** A stay: where the user is, and since when. */
 export interface Stay {
   location: LatLon;
   enter_ts: number;
 }
 
-/** A point of the path of a trip. */
 export interface PathPoint extends LatLon {
   ts: number;
-  /** m above sea level; null: unknown */
-  altitude: number | null;
-  /** m along the path since the start of the trip */
-  length: number;
+  altitude: number | null; // m above sea level; null: unknown
+  length: number; // m along the path since the start of the trip
 }
 
-/** A mode with its probability, and the probability of every possible mode; they sum to 1. */
+/** A mode, and the probabilities of all possible modes by name; they sum to 1. */
 export interface Mode {
   /** Name for clients: `PredictedModeTypes.X`, or `MotionTypes.X` if no mode is known. */
   sensed_mode: string;
   mode_confidence: number;
-  /** By name; includes the mode itself. */
   mode_probabilities: Record<string, number>;
 }
 
-/** A part of a trip in one mode. */
 export interface SegmentedSection extends Mode {
-  /** The transit line that was probably used. */
   transit?: TransitLine;
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
-  /** m; the estimated part of the length, where locations are missing */
-  estimated?: number;
+  estimated?: number; // m; the part of the length where locations are missing
 }
 
 /** A trip of a segmenter. Without sections the user did not travel. */
@@ -57,13 +49,12 @@ export interface SegmentedTrip {
   end_ts: number;
   end: LatLon;
   sections: SegmentedSection[];
-  /** Metres of the path that the phone recorded, including the straight line from the stay before the trip */
+  /** m of the path that the phone recorded, with the straight line from the stay before the trip */
   recorded: number;
   /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
   /** The data up to this time decide the trip; null: the end of the data was used, too. */
   settledTs: number | null;
-  /** The state after the trip. */
   resume: Resume;
   /** The next trips need only entries from this data time on. */
   needsFrom: number;
@@ -78,7 +69,7 @@ export interface Segmented {
   trips: SegmentedTrip[];
   /** At the end of the data: the trips after `trips` that have not ended. Later data may change them. */
   drafts?: SegmentedTrip[];
-  /** The state that the next stretch begins with; null: there is none yet. */
+  /** The state that the next stretch begins with; null: there are no locations yet. */
   nextState: Resume | null;
   /** Times of outliers; absent: none. */
   outliers?: readonly number[];
@@ -113,7 +104,6 @@ export const shippedNames = {
   crfSparse: 'journeys-sparse-2',
 } as const;
 
-/** The version of the analysis with the models that these names select. */
 export const versionWith = ({ full, sparse, crf, crfSparse }: Record<keyof typeof shippedNames, string>): string =>
   [codeVersion, full, sparse, crf, crfSparse].join(' ');
 

@@ -42,17 +42,14 @@ export function within<T extends Timed>(sorted: readonly T[], from: number, to: 
   return found;
 }
 
-const always = (): boolean => true;
-
 /** True if an element with `ts` from `from` to `to`, both ends included, passes `test`. */
 export function someWithin<T extends Timed>(
   sorted: readonly T[],
   from: number,
   to: number,
-  test: (element: T) => boolean = always,
+  test: (element: T) => boolean = () => true,
 ): boolean {
-  for (let i = firstAtOrAfter(sorted, from); i < sorted.length && sorted[i]!.ts <= to; i += 1) {
+  for (let i = firstAtOrAfter(sorted, from); i < sorted.length && sorted[i]!.ts <= to; i += 1)
     if (test(sorted[i]!)) return true;
-  }
   return false;
 }

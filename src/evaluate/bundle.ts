@@ -20,7 +20,7 @@ import type { Truth } from './cases.ts';
 import { PackedEntries } from './packed-entries.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
-// without the altitude: it may identify a place, and no trip depends on it
+// The altitude may identify a place, and no trip depends on it.
 const location = locationFields.filter((name) => name !== 'altitude');
 
 /** The keys that trips are derived from, each with the fields of its payload that are kept. */
@@ -34,23 +34,18 @@ const keptFields: Record<string, readonly string[]> = {
 
 export const bundleKeys: readonly string[] = Object.keys(keptFields);
 
-/** Values that are kept besides numbers. None of them is a text of a user. */
+/** Kept besides numbers, because no user can write texts with them. */
 const keptValues = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
 export interface BundleSource {
-  /** Entries of the day and around it. */
   entries: Iterable<Entry>;
   day: string;
-  /** The first and last instant of the day. */
   range: TimeRange;
-  /** The trips of the diary that touch the day. */
   trips: readonly Trip[];
   /** The evidence of transit feeds for the legs of the entries; null: there are no feeds. */
   transit: readonly CarriedEvidence[] | null;
-  /** Seconds since the epoch. No time is moved beyond it. */
-  now: number;
-  /** A random number of at least 0 and below 1. */
-  random: () => number;
+  now: number; // no time is moved beyond it
+  random: () => number; // at least 0 and below 1
   /** 0 to 1: how much the latitude and the direction of north may change. Default: 1, without limit. */
   reach?: number;
 }
@@ -60,10 +55,8 @@ export interface Bundle {
   /** Each iteration over `phone_to_server` generates the same entries anew. */
   put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
-  /** Seconds by which the times of the case differ from the real ones; secret */
-  moved: number;
-  /** The aliases of lines and stops; secret. */
-  aliases: Aliases;
+  moved: number; // s from the real times to the times of the case; secret
+  aliases: Aliases; // of lines and stops; secret
 }
 
 /**
@@ -153,8 +146,7 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
   return typeof latitude === 'number' && typeof longitude === 'number' ? { latitude, longitude } : null;
 }
 
-/** m; the minimum distance between any true and any moved location. */
-const apart = 100_000;
+const apart = 100_000; // m between any true and any moved location, at least
 
 /**
  * Makes a random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts
@@ -218,16 +210,14 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
   );
 }
 
-/** Differences between a trip of a case and the trip of the diary. */
 export interface TripDifference {
-  /** s; the largest difference of a start or end */
-  most_s: number;
+  most_s: number; // s; the largest difference of a start or end
   metres: number;
   /** True if the trips have the same modes and lines, and differ by at most 1 s and 0.5 % of the distance. */
   isAlike: boolean;
 }
 
-/** The differences between a case and the diary, trip by trip. A trip that only one of them has is a difference. */
+/** Compares trip by trip. A trip that only one side has is a difference. */
 export function compareTrips(
   diary: readonly Trip[],
   found: readonly Trip[],

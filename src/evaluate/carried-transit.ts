@@ -7,7 +7,6 @@ import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import type { TransitLine } from '../model/trip.ts';
 import { type LineFound, noEvidence, type TransitEvidence } from '../transit/match-ride.ts';
 
-/** The evidence for the leg between two times. */
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
 /** Makes a source that gives the evidence of `source`, and adds it to `found`. */

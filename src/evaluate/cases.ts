@@ -26,20 +26,15 @@ import type { CarriedEvidence } from './carried-transit.ts';
 /** The truth, as the participants logged it. Times are seconds since the epoch. */
 export interface Truth {
   platform: string;
-  /** The sampling settings of the phone. */
-  regime: string;
-  /** The name of the itinerary. */
-  timeline: string;
+  regime: string; // sampling settings of the phone
+  timeline: string; // name of the itinerary
   range: { start_ts: number; end_ts: number };
-  /** The evidence of transit feeds; absent: there were no feeds. */
-  transit?: CarriedEvidence[];
+  transit?: CarriedEvidence[]; // absent: there were no feeds
   trips: {
     start_ts: number;
     end_ts: number;
-    /** m; null: unknown */
-    reference_distance_m: number | null;
-    /** False: the phone recorded almost nothing of the trip. */
-    observable?: boolean;
+    reference_distance_m: number | null; // m; null: unknown
+    observable?: boolean; // false: the phone recorded almost nothing of the trip
     sections: { mode: string; start_ts: number; end_ts: number }[];
   }[];
 }

@@ -6,7 +6,6 @@ import { carriedTransit } from './carried-transit.ts';
 import { caseNames, type RecordedCase, readCase, type Truth } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 
-/** A scored case, with the properties by which cases are grouped. */
 export type ScoredCase = Pick<Truth, 'platform' | 'regime' | 'timeline'> & { name: string; score: CaseScore };
 
 export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {

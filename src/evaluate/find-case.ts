@@ -38,8 +38,7 @@ const reaches = [1, 0.1];
 
 type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
-/** A case, and the differences between its trips and the trips of the day. */
-export interface FoundCase {
+interface FoundCase {
   bundle: Bundle;
   differences: TripDifference[];
 }
@@ -77,7 +76,6 @@ export async function findCase(
   return best!;
 }
 
-/** Entries per put of a case. */
 const batchSize = 1000;
 
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
@@ -91,7 +89,6 @@ export async function readTripsWithin(store: Store, userId: string, { from, to }
   return trips;
 }
 
-/** The entries of a day, and of `margin` trips before and after it. */
 async function entriesAround(store: Store, userId: string, range: TimeRange, margin: number): Promise<PackedEntries> {
   let [from, to] = [range.from, range.to];
   for (let i = 0; i < margin; i += 1) {

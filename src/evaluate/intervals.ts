@@ -27,12 +27,10 @@ export function coverOf(intervals: readonly Interval[]): Interval[] {
   return cover;
 }
 
-/** The time of `interval` that a cover contains, s. */
 export function coveredBy(interval: Interval, cover: readonly Interval[]): number {
   return cover.reduce((sum, part) => sum + overlap(interval, part), 0);
 }
 
-/** The part of `interval` within `window`; null: there is none. */
 export function clipped(interval: Interval, window: Interval): Interval | null {
   const start = Math.max(interval.start, window.start);
   const end = Math.min(interval.end, window.end);

@@ -7,7 +7,6 @@ import type { Section } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
 import { type Interval, overlap } from './intervals.ts';
 
-/** The score of the labels of one mode, or of all modes. */
 export interface LabelScore {
   labels: number;
   /** Labels for which the diary has the same mode on the longest part of the path. */
@@ -15,8 +14,7 @@ export interface LabelScore {
   /** `right / labels`. `interval`: its 95 % interval (Wilson). */
   share: number;
   interval: [from: number, to: number];
-  /** The mean probability that the diary gives to its modes. */
-  said: number;
+  said: number; // mean probability that the diary gives to its modes
   /** Numbers of wrong modes, by the mode in the diary. */
   instead: Partial<Record<ModeClass, number>>;
 }
@@ -28,7 +26,6 @@ export interface LabelsReport {
   modes: Partial<Record<ModeClass, LabelScore>>;
   /** Labels without a mode of the diary, by text. */
   not_compared: Record<string, number>;
-  /** The number of labels for a time without a trip. */
   without_trip: number;
 }
 
@@ -38,8 +35,7 @@ interface Compared {
   probability: number;
 }
 
-/** The 0.975 quantile of the normal distribution. */
-const z = 1.96;
+const z = 1.96; // the 0.975 quantile of the normal distribution
 
 /** The 95 % interval of a proportion by Wilson. Valid also near 0 and 1, and for small numbers. */
 export function wilson(right: number, of: number): [from: number, to: number] {

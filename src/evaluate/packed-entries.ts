@@ -1,10 +1,8 @@
 // Stores entries as JSON outside of the JavaScript heap, because a day with a location each second can have 86,400.
 import type { Entry } from '../model/entry.ts';
 
-/** Entries per buffer. A buffer is parsed whenever it is read. */
-const entriesPerBuffer = 1000;
+const entriesPerBuffer = 1000; // a buffer is parsed whenever it is read
 
-/** A list of entries in buffers. An entry takes as many bytes as its JSON. */
 export class PackedEntries implements Iterable<Entry> {
   readonly #packed: Buffer[] = [];
   #open: Entry[] = [];

@@ -16,14 +16,12 @@ const coarse: Partial<Record<ModeClass, string>> = {
 };
 
 export interface FoundTrip extends Interval {
-  /** m */
-  distance: number;
+  distance: number; // m
   sections: ModeSpan[];
 }
 
 type ModeSpan = Interval & { mode: ModeClass };
 
-/** Scores of cases can be added up. */
 export interface CaseScore {
   /** Pairs of a true and a found trip; then found trips and true trips without a partner. */
   matched: number;
@@ -36,8 +34,7 @@ export interface CaseScore {
   /** s; found time minus true time */
   startErrors: number[];
   endErrors: number[];
-  /** Relative to the true distance. */
-  distanceErrors: number[];
+  distanceErrors: number[]; // relative to the true distance
   /** Seconds of true motion. `covered`: seconds of it within found trips. */
   motion: number;
   covered: number;
@@ -48,11 +45,8 @@ export interface CaseScore {
   stillSeconds: number;
 }
 
-/** A found trip matches a true trip if their intersection over union is at least this. */
-const leastShared = 0.5;
-
-/** s; a wait at least this long cuts a trip into pieces for `f1_split` */
-const longWait = 300;
+const leastShared = 0.5; // intersection over union of a true trip and a found trip that match
+const longWait = 300; // s; a wait at least this long cuts a trip into pieces for `f1_split`
 
 /** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */
 export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore {
@@ -118,7 +112,6 @@ function matchTrips<A extends Interval, B extends Interval>(trues: readonly A[],
   return matched;
 }
 
-/** The pieces of a true trip between its long waits. */
 function piecesOfTruth(trip: Interval & { sections: ModeSpan[] }): Interval[] {
   const pieces: Interval[] = [];
   let { start } = trip;
@@ -207,17 +200,13 @@ export interface Summary {
   /** s; median and 90th percentile of the absolute error */
   start: [number | null, number | null];
   end: [number | null, number | null];
-  /** Share of the true motion that found trips cover. */
-  travel: number | null;
+  travel: number | null; // share of the true motion that found trips cover
   /** Share of the true motion with the right mode, and with the right one of foot, cycle and motor. */
   mode: number | null;
   coarse: number | null;
-  /** Mean F1 of `fineClasses`, by time. */
-  macro_f1: number | null;
-  /** s per hour without travel */
-  false_s_per_hour: number | null;
-  /** %; median */
-  distance: number | null;
+  macro_f1: number | null; // mean F1 of `fineClasses`, by time
+  false_s_per_hour: number | null; // s of found motion per hour without travel
+  distance: number | null; // %; median
 }
 
 const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];

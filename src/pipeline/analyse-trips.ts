@@ -20,14 +20,9 @@ import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 import { feedsDiffer } from './transit-feeds.ts';
 
-/** The maximum number of locations per stretch, unless the run sets another one, or a single trip has more. */
-const defaultStretchSize = 5000;
-
-/** Locations of the first stretch. Most runs need no other. Each later stretch has twice as many, up to the maximum. */
-const firstStretchSize = 500;
-
+const firstStretchSize = 500; // locations; most runs need no other stretch
+const defaultStretchSize = 5000; // locations; each stretch has twice as many as the one before, up to this number
 const entriesAtOnce = 500; // filtered locations per read, until one is found that is not excluded
-
 const linksAtOnce = 500; // stored links per read
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
@@ -82,10 +77,7 @@ async function locationKey(
   return (retained && locations_from) ?? keys.location;
 }
 
-/**
- * The range of data times to analyse again; null: none. All data times, if trips were derived by another analysis
- * version, from locations of another key, or with other feeds.
- */
+/** The range of data times to analyse again; null: none. */
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
@@ -118,13 +110,12 @@ interface Work {
 class Analysis {
   private readonly work: Work;
   private readonly changes: TripChange[] = [];
-  /** Removed links that the next stretch may add again, see `compare`. */
-  private pending: TripRecord[] = [];
+  private pending: TripRecord[] = []; // removed links that the next stretch may add again
   private firstTs: number | null; // the time of the user's first location
   private readonly problems: string[] = [];
   /** The cells with locations. Null: unknown, because older trips were derived before cells were stored. */
   private readonly cells: Set<string> | null;
-  /** The JSON of each link. A cache, because a link is compared several times. */
+  /** The JSON of each link, because a link is compared several times. */
   private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
@@ -168,7 +159,7 @@ class Analysis {
     }
   }
 
-  /** Stores the new links since `from`. Returns true if the analysis is done: no later link can differ. */
+  /** Returns true if the analysis is done: no later link can differ. */
   private async write(
     from: number,
     { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
@@ -209,7 +200,6 @@ class Analysis {
     return done;
   }
 
-  /** The cells where the user was, and the feeds that may influence trips there. */
   private visited(): Pick<PipelineState, 'cells' | 'feeds'> {
     const cells = this.cells && [...this.cells].sort();
     return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
@@ -244,7 +234,7 @@ class Analysis {
     return { put, remove: [...before.keys()] };
   }
 
-  /** Counts differences. Removed links after the last new link wait for the next stretch, which may add them again. */
+  /** Removed links after the last new link wait for the next stretch, which may add them again. */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
     const replaced = [...this.pending, ...stored];

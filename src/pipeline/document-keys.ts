@@ -32,7 +32,6 @@ function windowUntil(ts: number, zone: string): DocumentWindow {
   return { from: addDays(day, -windowDays), to: addDays(day, 1) };
 }
 
-/** The key of a document that must be removed, with the reason. */
 export interface ObsoleteKey {
   key: string;
   why: string;
@@ -49,8 +48,7 @@ function whyObsolete(key: string): string {
 
 export interface DocumentKeys {
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
-  /** The days of `trips`, ascending. Each has a document or will get one. */
-  days: string[];
+  days: string[]; // the days of `trips`, ascending
   present: string[]; // the keys of the stored documents
   valid: string[]; // the keys that documents may have
   obsolete: ObsoleteKey[];

@@ -9,7 +9,6 @@ import { sourceNames } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Timeseries } from '../store/store.ts';
 
-/** Returns the exclusions that corrections make, by time. Undone corrections make none. */
 export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
   const exclusions = activeCorrections(corrections).flatMap((one): Exclusion[] => {
     if (one.kind !== 'set_aside') return [];

@@ -2,19 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
-/** A lease that is renewed until `end` is called. */
 export interface HeldLease {
-  readonly state: PipelineState; // the pipeline state when the lease was acquired
+  readonly state: PipelineState; // when the lease was acquired
   current(): Lease;
   /** Stops renewing and releases the lease. With `released` it only stops: a write has released the lease already. */
   end(how?: 'released'): Promise<void>;
 }
 
 export interface LeaseOptions {
-  /** The owner of the lease, which other processes see. Default: a random name. */
-  owner?: string;
-  /** The term: seconds after which the lease expires unless it is renewed. Default 60. */
-  leaseSeconds?: number;
+  owner?: string; // other processes see it; default: a random name
+  leaseSeconds?: number; // the lease expires after this time unless it is renewed; default 60
 }
 
 /**

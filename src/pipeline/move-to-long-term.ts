@@ -28,7 +28,6 @@ function faultText(error: unknown): string {
   return `${error.name}: ${error.message}${place === undefined ? '' : ` at ${place}`}`;
 }
 
-/** Moves pending entries in the order in which they were pushed. */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {

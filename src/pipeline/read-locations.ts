@@ -22,20 +22,13 @@ import { addToList } from '../util/add-to-list.ts';
 
 const pageSize = 5000; // entries per read
 
-/** The inputs of reading that are the same for all parts of a stretch. */
-export interface LocationReader {
+interface LocationReader {
   timeseries: Pick<Timeseries, 'find'>;
   userId: string;
   /** The key of the phone's locations, filtered or not. Of other sources also unfiltered ones are read. */
   key: string;
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
   onPing(ping: Ping): void;
-}
-
-/** Locations in order. They are complete before `loadedUntil`, which is Infinity at the end of the data. */
-export interface ReadLocations {
-  locations: Location[];
-  loadedUntil: number;
 }
 
 /**
@@ -47,7 +40,7 @@ export interface ReadLocations {
 export async function readLocations(
   reader: LocationReader,
   { from, countFrom, size }: { from: number; countFrom: number; size: number },
-): Promise<ReadLocations> {
+): Promise<{ locations: Location[]; loadedUntil: number }> {
   const found = new Map<string, Location[]>();
   const main = { key: reader.key, from: from - sourceReach, countFrom, size };
   let until = await readPart(reader, found, main, isAny);

@@ -31,7 +31,7 @@ const pageSize = 5000; // entries per read
 const motionKeys = [keys.activity, keys.motionActivity];
 
 /** The observations of a stretch. Each list is in ascending order of `ts`. */
-export interface ReadStretch {
+interface ReadStretch {
   locations: Location[];
   motions: Motion[];
   events: PhoneEvent[];
@@ -83,7 +83,6 @@ export async function readStretch(
 const readMotion = (entry: Entry): Motion | null => toMotion(interpretEntry(entry, motionFields));
 const readEvent = (entry: Entry): PhoneEvent | null => toEvent(interpretEntry(entry, eventFields));
 
-/** Reads the entries of a range, converts them with `read`, and leaves out entries for which it returns null. */
 async function readAll<T>(
   { timeseries }: StretchStore,
   userId: string,

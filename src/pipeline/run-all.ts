@@ -34,7 +34,7 @@ export interface AllOptions extends PipelineOptions {
   wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The numbers of users by the result of their runs. The size of the report does not depend on the number of users. */
+/** Numbers of users by result, and sums: the size does not depend on the number of users. */
 export interface AllReport {
   users: number;
   done: number;
@@ -42,21 +42,17 @@ export interface AllReport {
   busy: number;
   failed: number;
   seconds: number;
-  /** The reports of the stages, added up over all users. */
-  stages: StageReport[];
-  /** The first users whose run failed. */
-  failures: UserReport[];
+  stages: StageReport[]; // summed over all users
+  failures: UserReport[]; // the first users whose run failed
   /** The longest run; null: no user had work. */
   longest: { user_id: string; seconds: number } | null;
 }
 
-const mostListed = 20; // limit for the failed users in a report, and for the problems of a stage
-/** Users per query: few, so that the first begins soon, and the answer is not outdated when a user begins. */
-const pageSize = 100;
-/** s between two checks of a lease: short at first, because most runs end soon, then doubled up to 1. */
-const firstStep = 1 / 16;
-const longestStep = 1;
-const reportAfter = 1; // seconds of waiting after which `onWait` is called
+const mostListed = 20; // failed users in a report, and problems of a stage
+const pageSize = 100; // users per query: few, so that the answer is not outdated when a user begins
+const firstStep = 1 / 16; // s until a lease is checked again, then doubled: most runs end soon
+const longestStep = 1; // s
+const reportAfter = 1; // s of waiting after which `onWait` is called
 const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>
   setTimeout(seconds * 1000, undefined, signal && { signal }).catch(() => {});
 
@@ -112,7 +108,6 @@ async function removeExpired({ studies }: Store, { now, log }: AllOptions): Prom
   }
 }
 
-/** Adds the result of a user to the report. Throws if the user failed because the store is unreachable. */
 async function addResult(store: Store, report: AllReport, result: UserReport, options: AllOptions): Promise<void> {
   report[result.status] += 1;
   for (const stage of result.stages) addStage(report.stages, stage);
@@ -143,7 +138,7 @@ export function withoutChanges({ changes: _, ...rest }: StageReport): StageRepor
   return rest;
 }
 
-/** Throws if the store is unreachable or read-only, because then the run of every further user would fail. */
+/** If the store is unreachable or read-only, the run of every further user would fail. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE', 'MOBILITY_STORE_READONLY')) throw error;

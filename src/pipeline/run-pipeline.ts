@@ -12,21 +12,18 @@ import { endOfRun, type RunContext, runStage, type Stage, type StageReport } fro
 import { feedsDiffer, loadFeeds, type TransitFeeds } from './transit-feeds.ts';
 import { writeDocuments } from './write-documents.ts';
 
-/** In the order in which they run. */
 export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments];
 
 /** Options of a run. */
 export interface PipelineOptions extends LeaseOptions {
   log: Log;
-  /** Seconds since the epoch. */
   now: () => number;
-  /** Called before each stage. */
-  onStage?: (stage: string) => void;
+  onStage?: (stage: string) => void; // before each stage
   /** Data since this data time are analysed again. Default: only changed data. */
   reanalyseFrom?: number;
   /** Locations per stretch, at least 2. It limits the memory and does not change the result. Default 5000. */
   stretchSize?: number;
-  /** The segmenter; default: the shipped one. Trips of a segmenter of another version are derived again. */
+  /** Default: the shipped segmenter. Trips of a segmenter of another version are derived again. */
   segmenter?: Segmenter;
   /** The transit feeds of the store. Default: the run reads them from the store. */
   feeds?: TransitFeeds | null;

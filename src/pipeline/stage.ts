@@ -21,12 +21,10 @@ export interface RunContext {
   /** The moved corrections of the user; missing until a stage has read them. */
   corrections?: readonly Stated[];
   segmenter: Segmenter;
-  /** The transit feeds of the store; null: it never had one. */
   feeds: TransitFeeds | null;
   log: Log;
   now: () => number;
-  /** When the run began, seconds since the epoch. */
-  started: number;
+  started: number; // when the run began
   /** The first data time to analyse again, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
   /** Locations per stretch, at least 2. It limits the memory and does not change the result. */
@@ -48,23 +46,19 @@ export interface StageResult {
   counts: Counts;
   /** Trips that were added, removed or changed. */
   changes?: TripChange[];
-  /** Descriptions of trips that the stage left out because of an error. */
-  problems?: string[];
+  problems?: string[]; // descriptions of trips that were left out because of an error
 }
 
-/** A trip that a run added, removed or changed. */
+/** A trip that a run added, removed or changed. `before` and `after`: its sections; null: there is no such trip. */
 export interface TripChange {
   what: 'added' | 'removed' | 'changed';
   day: string;
   start_ts: number;
   end_ts: number;
-  /** The sections of the trip before the run; null: the trip is new. */
   before: ByMode | null;
-  /** The sections of the trip after the run; null: the trip is gone. */
   after: ByMode | null;
 }
 
-/** The total distance and duration of sections, by mode. */
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
 /** The result of a stage, with its duration. */
@@ -73,7 +67,7 @@ export interface StageReport extends StageResult {
   seconds: number;
 }
 
-/** Runs one stage, and writes a log line at its start and end. */
+/** Runs a stage, and logs its start and end. */
 export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
   const { log, userId, now } = context;
   log.write('INFO', line.stage(userId, stage.name));

@@ -7,7 +7,6 @@ import type { Store } from '../store/store.ts';
 import { parseIndex } from '../transit/feed-index.ts';
 import { TransitNetwork, touches } from '../transit/network.ts';
 
-/** The transit feeds of a store, in the form that the pipeline uses. */
 export interface TransitFeeds {
   segmenter: Segmenter;
   evidence: TransitSource;
@@ -18,7 +17,7 @@ export interface TransitFeeds {
   touching(cells: readonly string[] | null): string[];
 }
 
-/** The feeds that were last made for each store. Making them takes 40 ms for five agencies. */
+/** A cache: making the feeds of five agencies takes 40 ms. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
 /** Reads the feeds of a store, again only if feeds were added or removed; null if it never had any. */

@@ -12,9 +12,8 @@ import { keepPlaces } from './keep-places.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**
- * Writes the documents of the window and removes obsolete documents, in one transaction with the state. Builds
- * documents only for days whose trips may have changed. A document with equal data is not written again, so `write_ts`
- * is the time of its last change. Entries that phones pushed under the key of a document stay.
+ * Builds documents only for days whose trips may have changed. A document with equal data is not written again, so
+ * `write_ts` is the time of its last change. Entries that phones pushed under the key of a document stay.
  */
 export const writeDocuments: Stage = {
   name: 'documents',

@@ -15,7 +15,7 @@ const fence = 100; // m around the last stop
 const quiet = 300; // s within the fence, after which a trip ends
 const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
-/** The entries that an Android phone pushes during `plan`, ascending by `write_ts`. They end with the last trip. */
+/** The entries that the phone pushes, ascending by `write_ts`. */
 export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new AndroidPhone(plan, seed);
   phone.start();
@@ -60,7 +60,6 @@ class AndroidPhone {
     this.#transition('waiting_for_trip_start', 'initialize', at + 1);
   }
 
-  /** Simulates the phone at `ts`. Returns when it wakes up next. */
   tick(ts: number): number {
     if (ts >= this.#nextSync) this.#sync(ts);
     return this.#trip === null ? this.#wait(ts) : this.#track(ts, this.#trip);
@@ -166,7 +165,7 @@ class AndroidPhone {
   }
 }
 
-/** The phone's own test of arrival: the last ten locations and all of the last five minutes lie near the newest one. */
+/** The phone's own test of arrival: the last ten locations, and all of the last five minutes, lie near the newest. */
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;

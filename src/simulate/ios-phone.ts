@@ -34,8 +34,7 @@ class Iphone {
   #centre: Reading;
   /** The newest location of the current trip; null: the phone waits for a trip. */
   #last: Reading | null = null;
-  /** s after the last location until the phone notices the end of this trip. */
-  #patience = quiet;
+  #patience = quiet; // s after the last location until the phone notices the end of this trip
   #battery = 0.97;
   #nextPush: number;
   #lastEnd = Number.NEGATIVE_INFINITY;
@@ -60,7 +59,6 @@ class Iphone {
     this.#readBattery(at + 1);
   }
 
-  /** Simulates the phone at `ts`. Returns when it wakes up next. */
   tick(ts: number): number {
     if (ts >= this.#nextPush) this.#silentPush(ts);
     return this.#last === null ? this.#wait(ts) : this.#track(ts, this.#last);

@@ -7,7 +7,6 @@ type RowType = 'sensor-data' | 'message' | 'rw-document';
 
 export type Notebook = ReturnType<typeof openNotebook>;
 
-/** The local store of a simulated phone. */
 export function openNotebook(platform: 'android' | 'ios', zone: string) {
   const written: Entry[] = [];
   const lastOf = new Map<string, number>();
@@ -21,7 +20,6 @@ export function openNotebook(platform: 'android' | 'ios', zone: string) {
       if (platform === 'ios') metadata.plugin = 'none';
       written.push({ metadata, data });
     },
-    /** All rows in ascending order of `write_ts`. */
     entries: (): Entry[] => written.toSorted((a, b) => a.metadata.write_ts - b.metadata.write_ts),
   };
 }

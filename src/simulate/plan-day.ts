@@ -7,8 +7,7 @@ import { away, type Point, span, streets, type Town, towns } from './town.ts';
 
 /** Selects the person and the day. */
 export interface DayOptions {
-  /** Local day, `YYYY-MM-DD`. */
-  day: string;
+  day: string; // local day, `YYYY-MM-DD`
   /** Decides home, work and habits of the person. */
   seed: string | number;
   /** Home as `[longitude, latitude]`, which needs `zone`. Default: in `town`. */
@@ -19,7 +18,7 @@ export interface DayOptions {
   town?: Town;
 }
 
-/** A stay at one point. Times are seconds since the epoch; `to` is excluded. */
+/** A stay at one point. `to` is excluded. */
 export interface PlannedStay {
   kind: 'stay';
   name: string;
@@ -34,18 +33,15 @@ export interface PlannedLeg {
   mode: TravelMode;
   from: number;
   to: number;
-  /** m along the path */
-  distance: number;
-  /** One instant per second. */
-  track: readonly Instant[];
+  distance: number; // m along the path
+  track: readonly Instant[]; // one instant per second
 }
 
 /** A day without gaps, from its first to its last second. */
 export interface DayPlan {
   day: string;
   zone: string;
-  /** The coordinates of the plane's point (0, 0). */
-  origin: Position;
+  origin: Position; // the coordinates of the plane's point (0, 0)
   from: number;
   to: number;
   steps: readonly (PlannedStay | PlannedLeg)[];
@@ -125,7 +121,6 @@ function personOf(seed: string | number, atOrigin: boolean): Person {
 const hour = 3600;
 const minute = 60;
 
-/** Walks and takes a bus or train to work, goes out for lunch, and returns by bike or car with an errand on the way. */
 function commute(day: DayBuilder, person: Person): void {
   const { random } = day;
   day.stayUntil('home', 7.4 * hour + random.between(0, 45 * minute));
@@ -143,7 +138,6 @@ function commute(day: DayBuilder, person: Person): void {
   day.go(person.returnsBy, person.home);
 }
 
-/** Walks to the park and back, and visits a friend by car. */
 function dayOff(day: DayBuilder, person: Person): void {
   const { random } = day;
   day.stayUntil('home', 9.5 * hour + random.between(0, 1.5 * hour));
@@ -170,7 +164,6 @@ class DayBuilder {
     this.random = random;
   }
 
-  /** Stays until this second of the day. */
   stayUntil(name: string, second: number): void {
     this.stayFor(name, this.#from + second - this.#now);
   }

@@ -9,10 +9,8 @@ export function seededRandom(...seed: readonly (string | number)[]) {
     /** A number of at least 0 and below 1. */
     next,
     between: (low: number, high: number): number => low + (high - low) * next(),
-    /** True with probability `p`. */
     chance: (p: number): boolean => next() < p,
     pick: <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)]!,
-    /** From the normal distribution around 0. */
     normal: (deviation: number): number =>
       deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()),
   };

@@ -5,19 +5,13 @@ import type { TravelMode } from './ride.ts';
 import { type Point, positionAround } from './town.ts';
 
 export interface Reading {
-  /** Seconds since the epoch. */
   ts: number;
-  /** The received position in the plane, for the phone's own decisions. */
-  point: Point;
+  point: Point; // the position in the plane, for the phone's own decisions
   position: Position;
-  /** m */
-  altitude: number;
-  /** m; radius that contains the true position with 68 % probability */
-  accuracy: number;
-  /** m/s; null: unknown to the receiver */
-  speed: number | null;
-  /** degrees clockwise from north; null: unknown to the receiver */
-  bearing: number | null;
+  altitude: number; // m
+  accuracy: number; // m; radius that contains the true position with 68 % probability
+  speed: number | null; // m/s; null: unknown to the receiver
+  bearing: number | null; // degrees clockwise from north; null: unknown to the receiver
   mode: TravelMode | null;
 }
 

@@ -6,23 +6,17 @@ export type TravelMode = 'walk' | 'bike' | 'bus' | 'train' | 'car';
 
 /** The position and movement of a person at one second. */
 export interface Instant extends Point {
-  /** m/s */
-  speed: number;
-  /** degrees clockwise from north */
-  bearing: number;
+  speed: number; // m/s
+  bearing: number; // degrees clockwise from north
 }
 
 interface Motion {
-  /** m/s */
-  cruise: number;
-  /** m/s² */
-  acceleration: number;
-  /** m/s around a corner */
-  corner: number;
-  /** `every`: m between possible halts; `seconds`: how long they last; `chance`: how likely each is, 0 to 1 */
+  cruise: number; // m/s
+  acceleration: number; // m/s²
+  corner: number; // m/s around a corner
+  /** `every`: m between possible halts; `seconds`: their length; `chance`: the probability of each */
   halts: { every: number; seconds: [number, number]; chance: number };
-  /** m between corners of the streets */
-  block: number;
+  block: number; // m between corners of the streets
 }
 
 /** How people move in town traffic, by mode: typical values. */
@@ -60,12 +54,9 @@ export const motions: Record<TravelMode, Motion> = {
 
 /** A position where the speed is limited: a corner, a halt, or the end. */
 interface Limit {
-  /** m from the start */
-  at: number;
-  /** the highest speed there, m/s */
-  speed: number;
-  /** Seconds to wait there */
-  wait: number;
+  at: number; // m from the start
+  speed: number; // m/s, at most
+  wait: number; // s
 }
 
 /** The path along `corners` in `mode`: one instant per second from its first to its last metre. */
@@ -108,8 +99,7 @@ function fastestBefore(limits: readonly Limit[], next: number, at: number, accel
 
 interface Line {
   corners: readonly Point[];
-  /** m from the start, for each corner */
-  at: number[];
+  at: number[]; // m from the start, for each corner
   length: number;
 }
 

@@ -22,7 +22,7 @@ import type { TravelMode } from './ride.ts';
 import { simulateDay } from './simulate-day.ts';
 import { towns } from './town.ts';
 
-/** Problems of the last people of a study. The last person has the first problem. */
+/** The last person has the first problem. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6; // twice as long as people may be silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
@@ -31,19 +31,17 @@ const shortStay = 300; // s; a shorter stay is a wait during a trip
 /** Hours in which the first person switches tracking off, on the third day from the end of ten days or more. */
 const offHours = [11, 15] as const;
 
-export interface Member {
-  /** From 1 to `of`, the number of people. */
-  number: number;
-  of: number;
+interface Member {
+  number: number; // from 1 to `of`
+  of: number; // number of people
   name: string;
   platform: 'android' | 'ios';
   seed: string;
 }
 
-export interface StudyDays {
+interface StudyDays {
   from: string;
   days: number;
-  /** Seconds since the epoch. */
   now: number;
 }
 
@@ -181,7 +179,6 @@ const stated = (key: string, data: JsonObject, { zone }: DayPlan, write_ts: numb
   data,
 });
 
-/** The trips of a day: legs between stays of at least `shortStay`. */
 function tripsOf({ steps }: DayPlan): { legs: PlannedLeg[]; to: PlannedStay }[] {
   const trips: { legs: PlannedLeg[]; to: PlannedStay }[] = [];
   let legs: PlannedLeg[] = [];

@@ -3,10 +3,9 @@ import { metresPerDegree } from '../model/geo/distance.ts';
 import type { Position } from '../model/trip.ts';
 import type { Random } from './random.ts';
 
-/** m east and north of a town's origin */
 export interface Point {
-  x: number;
-  y: number;
+  x: number; // m east of the town's origin
+  y: number; // m north of it
 }
 
 /** A simulated town. Only its coordinates are real; its streets are derived from the seed. */
@@ -31,7 +30,6 @@ export function positionAround(point: Point, origin: Position): Position {
   return [longitude + point.x / (metresPerDegree * shrink), latitude + point.y / metresPerDegree];
 }
 
-/** The distance in a straight line, m. */
 export const span = (a: Point, b: Point): number => Math.hypot(b.x - a.x, b.y - a.y);
 
 /** The point `metres` away from `from` in the direction `angle`, radians counterclockwise from east. */
@@ -39,7 +37,7 @@ export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** The corners of a path along a grid of streets, including its ends. `block`: about how many m are between corners */
+/** The corners of a path along a grid of streets, including its ends. `block`: m between corners, about */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];

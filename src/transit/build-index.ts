@@ -11,23 +11,20 @@ import { addToList } from '../util/add-to-list.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
 
-/** A row of a table by column name. Columns that the table lacks are absent. */
 export type GtfsRow = Readonly<Record<string, string | undefined>>;
 
-/** The tables of a feed. `rows` takes a name without `.txt`, and gives no rows of a table that the feed lacks. */
 export interface GtfsTables {
+  /** The rows of `NAME.txt`; none if the feed lacks the table. */
   rows(table: string): AsyncIterable<GtfsRow>;
 }
 
-/** Numbers for the operator: what a feed lacks, and what the index leaves out. */
+/** What a feed lacks, and what the index leaves out, for the operator. */
 export interface FeedNotes {
   no_shape: number; // patterns without a shape
   no_times: number; // patterns without times
-  /** Stops without a position, and repeated stops: of several rows with one id, the last counts. */
-  stops_left_out: number;
+  stops_left_out: number; // stops without a position, and all rows of an id but the last
   trips_left_out: number; // trips with fewer than two known stops
-  /** Routes of kinds that the analysis does not use, such as lifts and taxis. */
-  routes_left_out: number;
+  routes_left_out: number; // kinds that the analysis does not use, such as lifts and taxis
   patterns_left_out: number; // rare patterns, left out to keep the index small
 }
 

@@ -1,6 +1,5 @@
 import type { LatLon } from '../model/geo/distance.ts';
 
-/** The kind of vehicle of a route, if the analysis uses it. */
 export type TransitKind = 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
 
 /** The kinds on rails. They count together as evidence for a train, because their shapes and speeds overlap. */
@@ -19,13 +18,11 @@ export interface TransitRoute {
 export interface TransitPattern {
   route: number; // index in `routes`
   shape: number; // index in `shapes`; -1: no shape
-  /** Indexes in `stops`, in the order in which a trip passes them. */
-  stops: readonly number[];
-  /** Median seconds from the first stop to each stop; empty if the feed has no times. */
-  seconds: readonly number[];
+  stops: readonly number[]; // indexes in `stops`
+  seconds: readonly number[]; // median from the first stop to each stop; empty if the feed has no times
   /** Hours of the day with a trip under way, as bits, for weekdays, Saturdays and Sundays. */
   hours: readonly [number, number, number];
-  trips: number; // mean number of trips per day over the days of the feed
+  trips: number; // mean number per day over the days of the feed
 }
 
 /** Index in `hours` of a day of the week (Monday is 0). */

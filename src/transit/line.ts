@@ -28,8 +28,7 @@ export class Plane {
   }
 }
 
-/** Number of vertices that are simplified together. The time of the algorithm can grow with the square of it. */
-const longestSpan = 1_000;
+const longestSpan = 1_000; // vertices simplified together: the time can grow with their square
 
 /** Removes vertices that are at most `tolerance` m off the simplified line (Ramer-Douglas-Peucker algorithm). */
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {
@@ -82,8 +81,7 @@ const nowhere: LinePlace = { along: Number.NaN, off: Infinity, edge: -1 };
 export class Polyline {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** Metres along the line from its start to each vertex. */
-  readonly along: Float64Array;
+  readonly along: Float64Array; // m from the start of the line to each vertex
 
   constructor(points: readonly LatLon[], plane: Plane) {
     this.x = new Float64Array(points.length);
@@ -129,7 +127,6 @@ export class Polyline {
     return { along, off: most, edge };
   }
 
-  /** Index of the edge that contains the position `along` m from the start. */
   edgeAt(along: number): number {
     let [low, high] = [0, this.along.length - 2];
     while (low < high) {

@@ -34,10 +34,9 @@ export interface TransitRide {
   halts: readonly LatLon[] | null;
 }
 
-/** Local time of the ride in the zone of a feed: day (`2024-03-08`), hour, and day of the week (Monday is 0). */
+/** Local time of the ride in the zone of a feed. `day`: `2024-03-08`; `weekday`: Monday is 0. */
 export type LocalTime = (zone: string) => { day: string; hour: number; weekday: number };
 
-/** A line that a ride may have used. */
 export interface LineFound {
   kind: TransitKind;
   feed: string;
@@ -60,7 +59,6 @@ export interface TransitEvidence {
   lines: readonly LineFound[]; // lines within reach, the most probable first
 }
 
-/** The evidence for a leg on foot, or with no feed near it. */
 export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
 const leastRide = 150; // m; a shorter ride is not matched
@@ -340,7 +338,6 @@ function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Arr
   return metres;
 }
 
-/** A stop between the two ends of a ride, on the plane of the pattern. */
 interface StopBetween {
   x: number;
   y: number;
@@ -444,7 +441,7 @@ function findLines(ride: TransitRide, scored: readonly Scored[], localTime: Loca
   return found.sort((a, b) => b.probability - a.probability);
 }
 
-/** Score of halts at stops: buses halt at most of them, cars do not. Used only to choose the line. */
+/** Used only to choose the line: buses halt at most stops, cars do not. */
 function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = pattern.path;
@@ -457,7 +454,7 @@ function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number
   }, 0);
 }
 
-/** Score of the frequency: event trains and school trips share the track of a line, and should get a lower score. */
+/** Event trains and school trips share the track of a line, and get a lower score. */
 const rarity = ({ pattern }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, pattern.trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {

@@ -8,20 +8,17 @@ import { addToList } from '../util/add-to-list.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
-/** Degrees; side of a cell of the index of stops, 550 m from south to north. */
-const cellDegrees = 0.005;
-/** m; a stop farther away is not considered */
-export const reach = 1_200;
+const cellDegrees = 0.005; // side of a cell of the index of stops, 550 m from south to north
+export const reach = 1_200; // m; a stop farther away is not considered
 const longestStraight = 1_200; // m; between stops farther apart, the path without a shape is unknown
 
 export type PatternFilter = (pattern: NetworkPattern) => boolean;
 
-export interface PatternPath {
+interface PatternPath {
   line: Polyline;
   plane: Plane;
   stops: readonly LinePlace[]; // position of each stop on the line
-  /** Edges of the line for which the feed does not show the path. */
-  unknown: readonly number[];
+  unknown: readonly number[]; // edges of the line for which the feed does not show the path
 }
 
 /** A pattern of a feed. Its number follows the order of feeds and patterns. */
@@ -41,7 +38,6 @@ export class NetworkPattern {
     this.stops = pattern.stops.map((stop) => feed.stops[stop]!);
   }
 
-  /** The list of coordinates of its shape; undefined without one. */
   get shape(): readonly number[] | undefined {
     return this.feed.shapes[this.pattern.shape];
   }

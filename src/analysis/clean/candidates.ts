@@ -43,14 +43,13 @@ export const candidateLimits = {
   longestTrip: 100_000, // A trip with more locations is cut, to bound memory
 };
 
-export interface CandidateInput extends Observations {
+interface CandidateInput extends Observations {
   /** Where the search continues; null: at the user's first location. */
   resume: Resume | null;
   /** True if no later data exist. Then an event "trip ended" from the phone or an import may end the last trip. */
   endOfData: boolean;
 }
 
-/** A possible trip between two elements of `locations`, before its states and modes are known. */
 export interface Candidate {
   startIndex: number;
   endIndex: number;
@@ -62,20 +61,14 @@ export interface Candidate {
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
 
-/** Candidates in order of time. `open`: the candidate that has not ended, up to its last location; null: none. */
-export interface CandidateOutput {
-  trips: Candidate[];
-  open: Candidate | null;
-}
-
 /**
  * Finds candidates in one pass: each location belongs to the rest after a trip, begins a trip, continues one, or shows
- * that the trip has ended.
+ * that the trip has ended. `open`: the candidate that has not ended; null: none.
  *
  * If two phones sample differently, an open trip belongs to the phone that began it. Locations of the other phone count
  * only after a gap of `gapThreshold`: they show whether the trip has ended.
  */
-export function findCandidates(input: CandidateInput): CandidateOutput {
+export function findCandidates(input: CandidateInput): { trips: Candidate[]; open: Candidate | null } {
   const { locations, resume } = input;
   const trips: Candidate[] = [];
   let start: number | null = null; // index of the open trip's first location
@@ -136,7 +129,6 @@ function isSameRest(locations: readonly Location[], last: number, i: number): bo
 
 type TripEnd = Pick<Candidate, 'endIndex' | 'resume' | 'endedBy'>;
 
-/** Decides at location `i` whether the trip that began at `start` has ended. `last`: its location before `i`. */
 function endOfTrip(input: CandidateInput, start: number, last: number, i: number): TripEnd | null {
   const { locations } = input;
   const here = locations[i]!;
@@ -232,7 +224,6 @@ export interface CandidateGroup {
   nextTs: number;
 }
 
-/** Groups near candidates, in order of time. `open`: the candidate that has not ended; null: none. */
 export function groupCandidates(
   candidates: readonly Candidate[],
   { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
@@ -268,7 +259,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** Time of the last entry that decides about the group and the doubted locations in it; null: not loaded yet. */
+/** Time of the last entry that decides about the group and the doubted locations in it. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);

@@ -96,16 +96,15 @@ export function findGaps(
   }
 }
 
-/** The state of `findGaps`. It is changed in place, because most entries change one field only. */
 type GapState = Omit<LastSeen, 'ts' | Optional> & {
   ts: number | null; // time of the last entry; null: there was none
 } & { [name in Optional]?: LastSeen[name] | undefined };
 
 type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';
 
+/** The fields are always in the same order, because links are compared by their JSON. */
 function toLastSeen({ ts, ...rest }: GapState): LastSeen | null {
   if (ts === null) return null;
-  // Always in the same order of fields, because links are compared by their JSON.
   const known = Object.entries(rest).filter(([, value]) => value !== undefined);
   known.sort(([a], [b]) => compareTexts(a, b));
   return { ...(Object.fromEntries(known) as Omit<LastSeen, 'ts'>), ts };
@@ -152,14 +151,14 @@ function reasonOf(
   return isStay ? null : 'silent';
 }
 
-/** True for a confident reading of rest, such as `restOfPings` makes of a ping of OwnTracks. */
+/** True for confident readings of rest, such as `restOfPings` makes. */
 const isStill = ({ type, confidence }: Motion): boolean =>
   readingState(type) === cellStates.still && confidence >= gapLimits.sure;
 
 /**
- * True if the user was probably at rest in a gap, although no state machine reports it: the phone has none, or its last
- * event belongs to another place. No movement was reported since the last location, and the next entry is a location
- * near it or a reading of rest.
+ * True if the user was probably at rest, although no state machine reports it: the phone has none, or its last event
+ * belongs to another place. No movement was reported since the last location, and the next entry is a location near it
+ * or a reading of rest.
  */
 function isInferredStay(now: GapState, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
   const isSilent = now.machine === undefined || now.unreported === true;
@@ -168,7 +167,6 @@ function isInferredStay(now: GapState, { from, to }: TimeRange, next: Location |
   return next?.ts === to && to - from <= gapLimits.inferred && distance(locationOf(now.at), next) <= gapLimits.same;
 }
 
-/** m in a straight line that the user moved during a gap; null: less than `near`, or not known. */
 function movedIn({ at }: GapState, { to }: TimeRange, next: Location | undefined): number | null {
   if (at === null || next === undefined || next.ts - to > gapLimits.longest) return null;
   const metres = distance(locationOf(at), next);

@@ -9,7 +9,6 @@ import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
 /** How the phone samples: about every 30 s (`time`, Android), or after a fixed distance (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
 
-/** A usable location of a phone or another source. */
 export interface Location extends LatLon {
   ts: number; // s since the epoch
   altitude: number | null; // m above sea level; null: the phone sent none
@@ -21,18 +20,17 @@ export interface Location extends LatLon {
   zoneGuessed: boolean;
 }
 
-/** A motion reading. `type` is a code of `motionTypes`. */
 export interface Motion {
   ts: number;
-  type: number;
+  type: number; // code of `motionTypes`
   confidence: number; // 0 to 100
 }
 
-/** A transition of the phone's state machine, with the codes of `transitions` and `states`. */
+/** A change of the phone's state machine. */
 export interface PhoneEvent {
   ts: number;
-  transition: number | null;
-  state: number | null;
+  transition: number | null; // code of `transitions`
+  state: number | null; // code of `states`
 }
 
 /** The usable observations of a user, each list ascending by `ts`. */
@@ -90,7 +88,6 @@ const limits = {
   staleLimit: 1000, // s; written this late, it is from a cache of Android (e-mission-server 457)
 };
 
-/** A usable location before its zone is known. */
 export interface ObservedLocation extends Location {
   /** The zone of the entry; empty if it has none, then `zoneGuessed` is true. */
   zone: string;
@@ -98,7 +95,6 @@ export interface ObservedLocation extends Location {
   writeTs: number; // `write_ts` of the entry
 }
 
-/** Fields of the payload that `toLocation` reads. */
 export const locationFields = [
   'ts',
   'latitude',
@@ -175,7 +171,6 @@ export function cleanLocations(
   return clean;
 }
 
-/** True if each element is later than the previous one, as in nearly all lists. */
 function areInOrder(found: readonly { ts: number }[]): boolean {
   for (let i = 1; i < found.length; i += 1) if (!(found[i - 1]!.ts < found[i]!.ts)) return false;
   return true;
@@ -196,7 +191,6 @@ function samplingOf(filter: unknown, source: string): Sampling {
   return source === 'android' ? 'time' : 'distance'; // other apps send only while the user moves
 }
 
-/** The fields of the payload that `toMotion` reads. */
 export const motionFields = ['ts', 'type', 'confidence'] as const;
 
 /** The motion reading of an entry; null if it is not usable. */
@@ -205,10 +199,10 @@ export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | nu
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
-/** A ping of OwnTracks. `ts`: time of the location that it repeats; `created`: time when the phone sent it. */
+/** A ping of OwnTracks repeats the last location. */
 export interface Ping {
-  ts: number;
-  created: number;
+  ts: number; // time of that location
+  created: number; // time when the phone sent the ping
 }
 
 /** s; the longest time for which a phone repeats a location (by hand) */
@@ -246,7 +240,6 @@ export function cleanMotions(found: readonly Motion[]): Motion[] {
 
 const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence;
 
-/** The fields of the payload that `toEvent` reads. */
 export const eventFields = ['ts', 'transition', 'curr_state'] as const;
 
 /** The event of an entry; null if it has no time. */
@@ -270,7 +263,6 @@ const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
 /** s; a location excludes locations of lower ranking sources this long before and after it */
 export const sourceReach = 300;
 
-/** Locations by source, ascending by `ts`. `sourceOf` of model/sources names the sources. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**

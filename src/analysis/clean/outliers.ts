@@ -32,27 +32,20 @@ const limits = {
   reported: 120, // s; the phone may report a departure this long before or after the location
 };
 
-/**
- * A decision that looked at later data: whether the location at `ts` is an outlier. `decidedTs`: time of the last entry
- * used; infinite: the decision used the end of the data.
- */
+/** A decision that used later data: whether the location at `ts` is an outlier. */
 export interface Doubt {
   ts: number;
-  decidedTs: number;
+  decidedTs: number; // time of the last entry used; infinite: the end of the data
 }
 
-export interface CleanStretch {
+interface CleanStretch {
   locations: Location[];
   outliers: number[]; // times of the outliers, including the outliers in `resume`
   doubts: Doubt[];
-  /** Time before which it is known which locations are outliers; infinite: it is known for the whole stretch. */
-  decidedUntil: number;
+  decidedUntil: number; // before this time all outliers are known
 }
 
-/**
- * Removes outliers. An earlier call decided on the locations before `resume`. The result ends before the first location
- * whose decision needs data that are not loaded yet.
- */
+/** Removes outliers. An earlier call decided on the locations before `resume`. */
 export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanStretch {
   const { locations, loadedUntil } = stretch;
   const outliers = [...(resume?.left_out ?? [])];
@@ -111,7 +104,6 @@ function rests(kept: readonly Location[]): boolean {
   return true;
 }
 
-/** Decides whether location `i` is an outlier. `from`: the last kept location before it. */
 function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boolean; decidedTs: number } {
   const { locations } = stretch;
   const first = locations[i]!;

@@ -12,7 +12,7 @@ import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.t
 import { firstLaterIn } from '../sorted-times.ts';
 import type { Location } from './observations.ts';
 
-/** Thresholds. "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
+/** "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
   repeatWithin: 60, // s; the same position this soon after, less accurate: a stale repeat (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
@@ -96,7 +96,6 @@ export class Track {
     }
   }
 
-  /** Index of the first location after `ts`; the number of locations if none follows. */
   firstAfter(ts: number): number {
     return firstLaterIn(this.ts, ts);
   }
@@ -217,12 +216,10 @@ interface PlaneLocation {
   accuracy: number;
 }
 
-/** m between two positions in the plane of a track */
 export function apart(a: { x: number; y: number }, b: { x: number; y: number }): number {
   return Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 }
 
-/** m between elements `a` and `b` of two lists of coordinates */
 export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number): number {
   return Math.sqrt((x[b]! - x[a]!) ** 2 + (y[b]! - y[a]!) ** 2);
 }

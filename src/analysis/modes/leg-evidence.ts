@@ -15,7 +15,7 @@ import { cellStates } from '../motion-states.ts';
 import { joinLegs, type Leg, type Segment, secondsIn, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
-/** The possible modes of a leg, in the order of all lists of probabilities. */
+/** The order of all lists of probabilities by mode. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
 
 /** Features of a leg, in the order of the weights in `models`. The names are stored there: do not rename. */
@@ -73,7 +73,6 @@ export const legLimits = {
   stayed: 900,
 };
 
-/** Joins segments between two times into legs, and collects the evidence of each leg. */
 export function collectEvidence(
   { segments, track, cells }: { segments: readonly Segment[]; track: Track; cells: Cells },
   from: number,
@@ -135,10 +134,8 @@ function parkedScore(segments: readonly Segment[], track: Track, before: LegEvid
   return back * turned * walked * (1 - gaussianKernel(farthest(track, end, start) / legLimits.away));
 }
 
-/** Gaussian kernel: 1 at 0, 0.6 at 1. */
 const gaussianKernel = (x: number): number => Math.exp(-(x ** 2) / 2);
 
-/** m from the beginning of a stop to the farthest location in it */
 function farthest(track: Track, start: number, end: number): number {
   const from = track.positionAt(start);
   let most = 0;
@@ -224,8 +221,8 @@ const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map
 
 const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
-const chord = 60; // m; length along the path of the chords of `turnPerKm` (by hand)
-const leastKm = 0.3; // km; `turnPerKm` divides by at least this (by hand)
+const chord = 60; // m along the path (by hand)
+const leastKm = 0.3; // km; a shorter path counts as this (by hand)
 
 /** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */
 function turnPerKm(track: Track, { start, end }: Leg): number {
@@ -300,7 +297,7 @@ function gapShare(track: Track, { start, end }: Leg): number {
   return end > start ? silent / (end - start) : 0;
 }
 
-/** For `findHalts`, by hand. */
+/** By hand. */
 const halting = {
   gap: 45, // s; a longer step does not count as covered (of a leg; `featureLimits` has the limit for cells)
   speed: 1.5, // m/s; a slower step belongs to a halt

@@ -14,7 +14,6 @@ const leastNamed = 0.1; // a line with a lower probability is not named (by hand
 /** The lowest probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
 const alternativeRatio = 0.22;
 
-/** Adds the line that was probably used to a mode. */
 export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mode & { transit?: TransitLine } {
   const best = evidence?.lines[0];
   if (evidence === undefined || best === undefined) return mode;

@@ -13,7 +13,6 @@
 import { logSum } from '../../model/log-sum.ts';
 import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
 import { boardingRatios, type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
-/** Weights of the CRF, from a file in `models`. */
 export interface ModeCrf {
   id: string;
   modes: number[][]; // by mode: one weight per feature of a leg (`legFeatures`)
@@ -70,7 +69,6 @@ function pairKind(a: number, b: number, { near, parked }: Link): number {
 
 const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
-/** Marginal probabilities. */
 export interface ModeProbabilities {
   single: number[][]; // by leg: the probability of each of `modes`
   /** By leg: probability of each pair with the previous leg, at `modes.length * before + mode`; null: no such leg. */

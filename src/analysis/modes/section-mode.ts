@@ -16,9 +16,7 @@ import type { Leg } from '../states/segments.ts';
 import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
 import { nameLine } from './line-name.ts';
 
-/** Index of the first mode by vehicle. */
-const vehicle = modes.indexOf('CAR');
-
+const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
@@ -58,7 +56,6 @@ const noneIsPossible = [0, 0, 0, 0, 1];
 /** m/s (physical). A flight: a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
-/** A flight or a high-speed train. */
 const byAir: Mode = {
   sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
   mode_confidence: 1,
@@ -96,7 +93,6 @@ export function sectionMode(
   return nameLine(toMode(limitConfidence(found, isPossible, cap)), line);
 }
 
-/** The highest probability that the most probable mode may have. */
 function confidenceCap(
   found: readonly number[],
   leg: LegEvidence | undefined,
@@ -127,7 +123,6 @@ function limitConfidence(probabilities: readonly number[], isPossible: readonly 
   return probabilities.map((one, m) => (1 - share) * one + (mixed[m] ? share * equal : 0));
 }
 
-/** The most probable mode; the first of several equally probable modes. */
 function toMode(probabilities: readonly number[]): Mode {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const mode_probabilities: Record<string, number> = {};

@@ -14,7 +14,6 @@ import { findHalts, type LegEvidence } from './leg-evidence.ts';
 /** Halts are used if locations are close together for at least this share of the leg's time (by hand). */
 const haltsCovered = 0.7;
 
-/** Gives the evidence of transit feeds for each leg. */
 export type TransitSource = (legs: readonly LegEvidence[], track: Track) => readonly TransitEvidence[];
 
 /** The evidence of the feeds of a network. */
@@ -46,7 +45,6 @@ function toRide(leg: LegEvidence, track: Track): TransitRide {
   };
 }
 
-/** s from a time to the nearest location of the track */
 function secondsToLocation(track: Track, ts: number): number {
   const next = track.firstAfter(ts);
   const [before, after] = [track.ts[next - 1] ?? -Infinity, track.ts[next] ?? Infinity];

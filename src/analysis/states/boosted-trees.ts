@@ -42,7 +42,7 @@ export interface Model {
   leaf: Float64Array;
 }
 
-/** Reads a model file. Throws an Error that names the problem. */
+/** Throws if the text is not a model for the features and classes of this program. */
 export function readModel(text: string): Model {
   let file: Partial<ModelFile>;
   try {
@@ -53,7 +53,6 @@ export function readModel(text: string): Model {
   return toModel(file);
 }
 
-/** Checks the parameters of a model and flattens its trees. */
 export function toModel(file: Partial<ModelFile>): Model {
   const { id, features, classes, missing, trees } = file;
   if (typeof id !== 'string' || id === '') throw wrong('', 'a name in "id"', id);
@@ -136,7 +135,6 @@ export function writeProbabilities(
   for (let to = 0; to < 4 * at.length; to += 4) softmax(into, to);
 }
 
-/** Replaces the four scores from index `at` by their softmax. */
 function softmax(scores: Float64Array, at: number): void {
   const most = Math.max(scores[at]!, scores[at + 1]!, scores[at + 2]!, scores[at + 3]!);
   let sum = 0;

@@ -45,9 +45,8 @@ export const featureLimits = {
   reach: 1200, // s; cells exist this close to a location
   longestSilence: 3600, // s; longer gaps before or after a cell count as this long
   covered: 90, // s; a cell is covered if the locations around it are closer together
-  /** m/s; two features are the shares of cells slower than `slow` and faster than `fast` within five minutes */
-  slow: 1,
-  fast: 4,
+  slow: 1, // m/s; `slow5m` counts slower cells
+  fast: 4, // m/s; `fast5m` counts faster cells
   heading: 1, // m/s; slower movement has no heading
   reading: 1200, // s; a motion reading of an iPhone is valid for at most this long
 };
@@ -64,9 +63,7 @@ export interface CellInput {
 const cellMargin = 29;
 
 export const cellWidth = featureNames.length;
-
-/** The maximum number of cells in a block: few enough for the processor's cache. */
-export const blockSize = 128;
+export const blockSize = 128; // cells, few enough for the processor's cache
 
 /** Consecutive cells with their features, cell after cell. */
 export interface Block {
@@ -76,7 +73,7 @@ export interface Block {
   rows: Float64Array;
 }
 
-/** Calls `visit` for blocks of all cells within reach of a location, in order. `rows` is reused for the next block. */
+/** Visits all cells within reach of a location, block by block. `rows` is reused for the next block. */
 export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
   const readings = collectReadings(input);
   const sensed = sensedSpeeds(input);
@@ -101,7 +98,6 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
   }
 }
 
-/** Spans within reach of a location. `from`, `to`: times of the first and last cell. */
 function spansNear({ track, from, to }: CellInput): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = [];
   for (const ts of track.ts) {
@@ -215,7 +211,6 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
   }
 }
 
-/** Moves a window of covered cells by one cell: removes the speed of `leaving`, adds the speed of `entering`. */
 function moveWindow(
   window: SortedWindow,
   speed: Float64Array,
@@ -236,9 +231,8 @@ function changeAt(speed: Float64Array, i: number): number {
 
 /** Cumulative sums over the cells of a grid. Element `i` sums the cells before cell `i`. */
 interface Sums {
-  /** Numbers of covered cells slower than `featureLimits.slow`, and faster than `featureLimits.fast`. */
-  slow: Float64Array;
-  fast: Float64Array;
+  slow: Float64Array; // number of covered cells slower than `featureLimits.slow`
+  fast: Float64Array; // number of covered cells faster than `featureLimits.fast`
   turned: Float64Array; // rad that the path turned, in cells that have a heading
   ridden: Float64Array; // km of the path in these cells
 }
@@ -341,7 +335,6 @@ function collectReadings({ motions, sampling }: CellInput): Readings {
   return { times, width: kinds, sums, kind, held };
 }
 
-/** Like `writeMeans`, but writes the share of time within `span` s for which each kind of reading was valid. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
   let a = firstLaterIn(times, start - span - 1);

@@ -24,7 +24,7 @@ const half = cellSeconds / 2;
 /** s; an Android phone reports a geofence exit this long after the user left (by hand, observed on phones) */
 export const geofenceDelay = 165;
 
-/** Sleep of an Android phone: from its event that the user rests to the exit of its geofence. */
+/** An Android phone sleeps from its event that the user rests to the exit of its geofence. */
 interface Sleep {
   start: number;
   end: number;
@@ -96,7 +96,6 @@ function splitByState({ ts, state }: Cells): Segment[] {
   return segments;
 }
 
-/** Spans of movement. Adjacent moving segments form one span. */
 export function movingSpans(segments: readonly Segment[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const { state, start, end } of segments) {
@@ -142,7 +141,6 @@ const legGaps = {
   pause: 90, // A shorter pause between two legs belongs to the earlier leg
 };
 
-/** A part of a trip in one state. */
 export type Leg = Segment;
 
 /** Joins segments into legs. The first leg begins at `from`, the last ends at `to`. Empty if the user does not move. */

@@ -1,5 +1,4 @@
-// A sorted list for the values in a moving window, from which any quantile can be read.
-/** At most `size` numbers, ascending. */
+/** The values in a moving window, at most `size`, from which any quantile can be read. */
 export class SortedWindow {
   private readonly values: Float64Array;
   private count = 0;
@@ -19,7 +18,6 @@ export class SortedWindow {
     this.count += 1;
   }
 
-  /** Removes one element. It must exist. */
   remove(value: number): void {
     const { values } = this;
     const last = this.count - 1;

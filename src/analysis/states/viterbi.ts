@@ -45,7 +45,6 @@ export interface Cells {
   walking: Float64Array;
 }
 
-/** Finds the state of each cell: boosted trees, confident motion readings (Android only), then Viterbi. */
 export function decodeCells(input: CellInput, model: Model): Cells {
   const cells = classifyCells(input, model);
   const { ts, probability, state } = cells;
@@ -61,7 +60,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 /** Later steps also need this feature: it shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Gives each cell its probabilities by boosted trees. Consecutive cells in a gap share one run of the model. */
+/** Consecutive cells in a gap share one run of the model. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perLocation = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
@@ -179,7 +178,6 @@ function applyReadings(
   }
 }
 
-/** Divides the probabilities of the other moving states by the odds, then makes the four at `at` sum to 1. */
 function weigh(probability: Float64Array, at: number, named: number, odds: number): void {
   let sum = 0;
   for (let s = 0; s < 4; s += 1) {

@@ -36,7 +36,6 @@ export function measureTrip(
 
 const addDistance = (sum: number, part: { distance: number }): number => sum + part.distance;
 
-/** Builds a section with its line, rounded as in the diary. */
 function buildSection(found: SegmentedSection, id: string, source: string): Section {
   const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, transit } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
@@ -106,7 +105,6 @@ export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn:
   };
 }
 
-/** Adds a vertex at the beginning of a section. `lead`: m from it to the next vertex */
 function withLead(section: Section, from: Position, start_ts: number, lead: number): Section {
   const seconds = section.start_ts - start_ts;
   return {

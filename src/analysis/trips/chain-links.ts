@@ -38,7 +38,9 @@ export function nextLink(
   const { built, error } = tryToBuild(userId, found);
   if (built && found.recorded >= linkLimits.shortestTrip)
     return { record: keptLink({ userId, found, base, built, carry, next, gapFrom }) };
-  const place = mergedPlace(carry?.place ?? null, rawPlace);
+  const before = carry?.place ?? null;
+  // In the diary the user did not leave the place before a dropped trip.
+  const place = before && { ...before, raw_places: [...before.raw_places, rawPlace.id].slice(-mostRawPlaces) };
   const away_since = place && awaySince(place, carry!, found);
   const record: TripRecord = withFields(base, {
     kind: 'dropped',
@@ -52,15 +54,9 @@ export function nextLink(
   return { record, error };
 }
 
-/** A place lists at most this many raw places. In months at home, a noisy receiver adds one for each dropped trip. */
+/** In months at home, a noisy receiver adds a raw place for each dropped trip: a place lists the last of them. */
 const mostRawPlaces = 100;
 
-/** Adds the raw place after a dropped trip to the place before it: in the diary the user did not leave that place. */
-function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
-  return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
-}
-
-/** After a dropped trip: since when the user is away from the place; null: the user is at the place. */
 function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {
   const home = locationOf(place.location);
   if (distance(home, end) <= linkLimits.nearPlace) return null;
@@ -134,7 +130,7 @@ function keptLink(parts: LinkParts): TripRecord {
   });
 }
 
-/** The untracked time before the trip. After dropped trips, it ends at the arrival of the last of them. */
+/** After dropped trips, the untracked time ends at the arrival of the last of them. */
 function untrackedFrom(
   carry: Carry,
   place: Place,

@@ -20,22 +20,21 @@ import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 
-/** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
+/** By hand on the developers' own recorded days, except where marked physical. */
 export const journeyLimits = {
   longestWait: 2400, // s; the longest headway of a bus that people wait for (physical)
   leastAfter: 800, // m; an open trip that leads this far may continue the journey before it
   errand: 600, // s; a candidate is cut at rests this long
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
-  /** 0 to 100; a candidate with a reading of movement of this confidence is not a phantom, see `phantomSpeed` */
-  phantomConfidence: 50,
+  phantomConfidence: 50, // 0 to 100; a more confident reading of movement shows that a candidate is no phantom
   noticedLate: 180, // s; readings this long before a candidate count, too: phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
   standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
   lateNotice: 2500, // m; a distance from the stay up to this counts: the phone noticed the departure late
 };
 
-/** Why two consecutive candidates are one journey or two. Stored with the trip. */
+/** Stored with the trip. */
 export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'
@@ -76,19 +75,17 @@ export interface Journey extends GroupPart {
   phantom: boolean;
 }
 
-/** A candidate, or a part of one, that `findJourneys` joins with others. */
 interface Piece extends GroupPart {
-  /** Start and end of the movement, which may be before or after the piece's locations; null: the user did not move. */
+  /** The movement may begin before the piece's locations and end after them. null: the user did not move. */
   moved: { start: number; end: number } | null;
 }
 
 type Travel = Piece & { moved: NonNullable<Piece['moved']> };
 
-/** The last journey with movement, the start of its movement, and its last piece. */
 interface Open {
-  journey: Journey;
-  since: number;
-  before: Travel;
+  journey: Journey; // the last journey with movement
+  since: number; // start of its movement
+  before: Travel; // its last piece
 }
 
 /**
@@ -126,7 +123,7 @@ export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journe
 
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
-/** Cuts all candidates into pieces. The movement of a piece ends before the movement of the next. */
+/** Cuts all candidates into pieces whose movements do not overlap. */
 function splitGroup(decoded: DecodedGroup): Piece[] {
   const { group, locations, segments } = decoded;
   const moving = movingSpans(segments);
@@ -171,7 +168,6 @@ export interface StopFigures {
   features: number[];
 }
 
-/** Decides by logistic regression whether a stop is a wait. `since`: start of the journey's movement. */
 function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
   const { never, features } = describeStop(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };

@@ -19,8 +19,7 @@ import type { GroupPart, Journey } from './journeys.ts';
 import { type Bounds, findBounds, unseenFrom } from './trip-bounds.ts';
 import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
-/** Name of the method that found the trips, places, sections and stops. */
-const source = 'StateSequence';
+const source = 'StateSequence'; // the method that found the trips, places, sections and stops
 
 /** Makes the trip of a journey. `notAfter`: start of the next journey; `isLast`: true for the last of its group. */
 export function toSegmentedTrip(
@@ -61,7 +60,7 @@ export function unseenBefore(
   return unseenFrom(stay, first, { locations, events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
-/** Makes a trip from a candidate on which the segmenter failed. It has the error, and no sections. */
+/** The trip of a candidate on which the segmenter failed. */
 export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
   const isLast = candidate === stretch.group.candidates.at(-1);
   const common = commonFields(stretch, { ...candidate, last: candidate }, isLast);
@@ -85,7 +84,6 @@ function recordedMetres(track: Track, firstTs: number, end: number, stay: Stay |
 
 type FieldSources = Pick<DecodedGroup, 'group' | 'locations' | 'outliers'>;
 
-/** Fields of trips with and without sections. All trips of a group are settled together. */
 function commonFields(
   { group, locations, outliers }: FieldSources,
   { startIndex, endIndex, last: { resume } }: GroupPart,

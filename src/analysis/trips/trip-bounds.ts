@@ -33,7 +33,7 @@ import { cellSeconds } from '../states/features.ts';
 import { geofenceDelay, movingSpans, type Segment } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
-/** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
+/** By hand on the developers' own recorded days, except where marked physical. */
 export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
@@ -50,7 +50,7 @@ export const boundLimits = {
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 
-/** The rule that set a bound. Stored with the trip. */
+/** Stored with the trip. */
 export type BoundaryRule =
   | 'location'
   | 'movement'
@@ -60,7 +60,7 @@ export type BoundaryRule =
   | 'trip before'
   | 'trip after';
 
-export interface JourneySpan {
+interface JourneySpan {
   first: Location;
   last: Location;
   candidate: Candidate; // the last candidate of the journey
@@ -69,11 +69,10 @@ export interface JourneySpan {
   notAfter: number; // start of the next trip
 }
 
-/** Start and end of a journey, s since the epoch, and the rule that set each. */
 export interface Bounds {
   start_ts: number;
   end_ts: number;
-  start: BoundaryRule;
+  start: BoundaryRule; // the rule that set the start
   end: BoundaryRule;
   /** Segments at the beginning that are known from motion readings alone. */
   lead: Segment[];
@@ -137,7 +136,6 @@ function beginsRecording({ locations, motions, events }: DecodedGroup, { ts }: L
   return motions.length === 0 && isSilent(locations) && isSilent(events);
 }
 
-/** Start of the walk that ends at `from`, by an iPhone's readings of walking. */
 function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number): number {
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
@@ -197,7 +195,7 @@ const clamp = (value: number, least: number, most: number): number => Math.min(M
 /** s; the stay before a trip keeps at least this much of its time, or half of it if that is less (as in e-mission) */
 const leastStay = 180;
 
-/** Estimates when the user left the stay: as if they moved to the first location at the usual speed of the trip. */
+/** Estimates when the user left the stay: they move to the first location at the typical speed of the trip. */
 function departureTs(decoded: DecodedGroup, { first, last, stay, isUnseen }: JourneySpan): number {
   const { track, segments } = decoded;
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
@@ -226,7 +224,6 @@ function lastLocationTs({ track, events }: DecodedGroup, { ts }: Location): numb
 /** s before and after the first location in which a geofence exit may have woken the phone (by hand) */
 const exitWindow = { before: 120, after: 60 };
 
-/** When an Android phone reported a geofence exit; null: it reported none. */
 function exitReportedTs({ group, events }: DecodedGroup, { ts }: Location): number | null {
   if (group.sampling !== 'time') return null;
   const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
@@ -247,7 +244,6 @@ function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Ca
   return events.find((event) => event.ts >= last.ts && isArrivalEvent(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
-/** Time since which all locations are near the last one. */
 function arrivalTs(track: Track, from: number, to: number): number {
   let i = Math.max(0, track.firstAfter(to) - 1);
   const last = i;
@@ -270,7 +266,7 @@ const unseenLimits = {
 type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
 
 /**
- * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it was not restarted in
+ * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it did not restart in
  * between, and one of the following holds:
  *
  * - the location is near the stay;
@@ -312,7 +308,6 @@ function lastBefore(locations: readonly Location[], ts: number): number {
   return before >= ts - lookAround ? before : Number.NEGATIVE_INFINITY;
 }
 
-/** s; the longest time that the path from the stay to the first location may have taken */
 function longestLead({ locations, motions }: DecodedGroup, first: Location): number {
   const gap = first.ts - lastBefore(locations, first.ts);
   const short = gap <= candidateLimits.longestGap ? gap : 0;

@@ -13,7 +13,7 @@ import type { PathPoint, Stay } from '../segmenter.ts';
 import { firstAtOrAfter } from '../sorted-times.ts';
 import type { Leg } from '../states/segments.ts';
 
-/** Thresholds, by hand on the developers' own recorded days. */
+/** By hand on the developers' own recorded days. */
 const limits = {
   late: 60, // s; with a later first location, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
@@ -80,7 +80,6 @@ export function estimatedMetres(path: readonly PathPoint[], from: number, to: nu
   return metres;
 }
 
-/** The part of a path between two of its times. */
 export function slicePath(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
   const slice = [pointOn(path, from)];
   for (const point of path) if (point.ts > from && point.ts < to) slice.push(point);
@@ -96,13 +95,11 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   return withFields(point, { ts });
 }
 
-/** The vertices of a section as aligned lists. */
 export type Line = Pick<Section, 'coordinates' | 'altitudes' | 'times' | 'speeds' | 'distances'>;
 
 const resampleInterval = 30; // s between vertices
 
-/** The maximum number of vertices of a line. A longer line, such as a night without locations, has a wider interval. */
-const mostVertices = 20_000;
+const mostVertices = 20_000; // of a line; a line of more than a week has a wider interval
 
 /**
  * Makes the line of a section from its path: vertices at the start, every `resampleInterval` s after it, and at the
@@ -128,7 +125,6 @@ export function resample(path: readonly PathPoint[]): Line {
   return line;
 }
 
-/** `before`: the previous vertex; for the first vertex, the vertex itself. */
 function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
   const metres = point.length - before.length;
   const seconds = point.ts - before.ts;
@@ -139,7 +135,6 @@ function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
   line.speeds.push(seconds > 0 ? metres / seconds : 0);
 }
 
-/** The point at `ts` on the straight line between two points of the path. */
 function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
   const share = (ts - a.ts) / (b.ts - a.ts);
   const altitude = a.altitude === null || b.altitude === null ? null : a.altitude + share * (b.altitude - a.altitude);
