@@ -4,13 +4,6 @@ import { findManager, findPerson, isOwnForm } from './sessions.ts';
 import type { ManagerCall, PersonCall, WebAnswer, WebCall, WebRoute } from './web.ts';
 import { faultPage, redirect } from './web.ts';
 
-const signInPages = {
-  person: '/sign-in',
-  manager: '/sign-in/study',
-  operator: '/sign-in/study',
-  study: '/sign-in/study',
-};
-
 /** Answers a call. `onCaller` gets the caller before the route runs. If `onCaller` throws, the call fails. */
 export async function answerPage(
   route: WebRoute,
@@ -18,7 +11,7 @@ export async function answerPage(
   onCaller: (caller: UserRecord | string) => Promise<void>,
 ): Promise<WebAnswer> {
   if (route.who === 'anybody') return route.answer(call);
-  const signIn = redirect(signInPages[route.who]);
+  const signIn = redirect(route.who === 'person' ? '/sign-in' : '/sign-in/study');
   const isForeign = (csrf: string): boolean => route.method === 'POST' && !isOwnForm(call.form, csrf);
   if (route.who === 'person') {
     const person = await findPerson(call);

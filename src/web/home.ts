@@ -1,9 +1,9 @@
 import { joinNameOf } from '../model/study.ts';
 import { markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
-import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+import { answerOf, type WebAnswer, type WebCall } from './web.ts';
 
-async function home({ t, store }: WebCall): Promise<WebAnswer> {
+export async function showHome({ t, store }: WebCall): Promise<WebAnswer> {
   const words = t.home;
   const open = (await store.studies.list()).filter(
     (study) => study.listed === true && study.open && study.joining === 'open',
@@ -21,5 +21,3 @@ async function home({ t, store }: WebCall): Promise<WebAnswer> {
 <section class="card"><h2>${words.manage}</h2><p>${words.manageText}</p><a class="btn" href="/study">${t.signIn.managers}</a></section></div>`;
   return answerOf(shell({ t, title: t.service, body }));
 }
-
-export const homeRoutes: readonly WebRoute[] = [{ method: 'GET', path: '/', who: 'anybody', answer: home }];

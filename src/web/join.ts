@@ -6,7 +6,7 @@ import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { qrSvg } from './pages/qr.ts';
 import { shell } from './pages/shell.ts';
 import { type Texts, textsFor } from './pages/texts/texts.ts';
-import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+import { answerOf, type WebAnswer, type WebCall } from './web.ts';
 
 /** The published apps by the scheme of their links, with their addresses in the app stores. */
 const apps = {
@@ -22,7 +22,7 @@ const apps = {
   },
 } as const;
 
-async function show(call: WebCall): Promise<WebAnswer> {
+export async function showJoin(call: WebCall): Promise<WebAnswer> {
   const { store, params, query, preferred } = call;
   const name = params.name ?? query.study_config ?? '';
   const study = await store.studies.byJoinName(name);
@@ -87,9 +87,3 @@ function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   const write = mail !== undefined && markup`<a class="btn" href="${`mailto:${mail}`}">${t.join.mail}</a>`;
   return markup`<section class="card"><h2>${t.invite.contact}</h2><p>${text}</p>${write}</section>`;
 }
-
-/** The pages for joining. Apps use the address without a name, from the study configuration. */
-export const joinRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/join/', who: 'anybody', answer: show },
-  { method: 'GET', path: '/join/:name', who: 'anybody', answer: show },
-];

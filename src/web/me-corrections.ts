@@ -19,7 +19,7 @@ import { dayPath, modeField, readChoices, statedModeOf } from './me-forms.ts';
 import { dayItems, labelTexts, type ShownDay, zoneOfDay } from './pages/day-items.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
-import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import type { PersonCall, WebAnswer } from './web.ts';
 import { banner, faultPage, formButton, formOf, isShownDay, redirect } from './web.ts';
 
 const origin = { program: 'my days' };
@@ -152,7 +152,7 @@ export async function readStatement(
 const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
-async function correct(call: PersonCall): Promise<WebAnswer> {
+export async function correctDay(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now } = call;
   const { day = '', kind = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
@@ -197,7 +197,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
 }
 
 /** Saves the answers about a trip: the modes of its rides and its purpose. Stores only what changed. */
-async function label(call: PersonCall): Promise<WebAnswer> {
+export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const { day = '', trip: id = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
@@ -229,8 +229,3 @@ async function label(call: PersonCall): Promise<WebAnswer> {
   const saved = [...new Set(entries.map(({ metadata }) => metadata.write_ts))].join(',');
   return putAndShow(call, day, entries, `${dayPath(day)}?done=saved&saved=${saved}#trip-${trip.id}`);
 }
-
-export const correctionRoutes: readonly WebRoute[] = [
-  { method: 'POST', path: '/me/correct', who: 'person', answer: correct },
-  { method: 'POST', path: '/me/label', who: 'person', answer: label },
-];

@@ -27,7 +27,7 @@ import { shell } from './pages/shell.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { shownDays } from './shown-days.ts';
 import { baseMapOf } from './tiles.ts';
-import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import type { PersonCall, WebAnswer } from './web.ts';
 import { answerOf, banner, faultPage, formButton, isShownDay } from './web.ts';
 
 const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
@@ -141,7 +141,7 @@ const failedTexts = ({ me }: Texts): Record<string, string> => ({
   full: me.full,
 });
 
-async function showDay(call: PersonCall): Promise<WebAnswer> {
+export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store, now } = call;
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
   const isPreview = call.form.kind !== undefined;
@@ -183,12 +183,12 @@ ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { 
 }
 
 /** Shows what a form would change. A form with a wrong time or length is shown again as it was sent. */
-const preview = (call: PersonCall): Promise<WebAnswer> =>
+export const previewDay = (call: PersonCall): Promise<WebAnswer> =>
   showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 
 const lastDays = 30;
 
-async function showMonth(call: PersonCall): Promise<WebAnswer> {
+export async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
   const { month } = params;
   if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t);
@@ -207,11 +207,3 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
 ${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.reasons['not yet'])}`;
   return mePage(call, title, 'month', body);
 }
-
-export const dayRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/me', who: 'person', answer: showDay },
-  { method: 'GET', path: '/me/day/:day', who: 'person', answer: showDay },
-  { method: 'POST', path: '/me/preview', who: 'person', answer: preview },
-  { method: 'GET', path: '/me/month', who: 'person', answer: showMonth },
-  { method: 'GET', path: '/me/month/:month', who: 'person', answer: showMonth },
-];

@@ -16,7 +16,7 @@ import { mePage } from './me-days.ts';
 import { importSection } from './my-imports.ts';
 import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
-import type { PersonCall, WebAnswer, WebRoute } from './web.ts';
+import type { PersonCall, WebAnswer } from './web.ts';
 import { banner, csvType, faultPage, fileAnswer, formButton, formOf, isShownDay, redirect } from './web.ts';
 
 const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
@@ -28,7 +28,7 @@ const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
   [keys.battery]: 'battery',
 };
 
-async function show(call: PersonCall): Promise<WebAnswer> {
+export async function showData(call: PersonCall): Promise<WebAnswer> {
   const { t, store, user, query, now, session } = call;
   const words = t.mine;
   const status = await readStatus(store, user, { now });
@@ -135,7 +135,7 @@ function downloadForm({ t }: PersonCall): MarkupValue {
 }
 
 /** A file with a day, some days or all days. An empty field of the form sets no bound. */
-async function download({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
+export async function sendDays({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
   const format = query.format as Download;
   const [from, to] = [query.from || undefined, query.to || undefined];
   if (!Object.hasOwn(downloads, format) || ![from, to].every((day) => day === undefined || isShownDay(day)))
@@ -165,7 +165,7 @@ function eraseForm(call: PersonCall): MarkupValue {
   return markup`<p>${words.eraseText}</p>${formOf(call, '/me/erase', {}, content)}`;
 }
 
-const records = async ({ store, user }: PersonCall): Promise<WebAnswer> =>
+export const sendRecords = async ({ store, user }: PersonCall): Promise<WebAnswer> =>
   fileAnswer(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson');
 
 async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
@@ -188,43 +188,32 @@ async function revoke(
     if (isRevoked(token)) await store.tokens.revoke(user.uuid, token.hash, { ts: now, why });
 }
 
-async function losePhone(call: PersonCall): Promise<WebAnswer> {
+export async function losePhone(call: PersonCall): Promise<WebAnswer> {
   await revoke(call, 'revoked', (token) => !isForPages(token) && tokenId(token.hash) === call.form.token);
   call.log.write('WARNING', `user ${call.user.uuid} lost a phone`);
   return redirect('/me/data?done=lost');
 }
 
-async function signOutOthers(call: PersonCall): Promise<WebAnswer> {
+export async function signOutOthers(call: PersonCall): Promise<WebAnswer> {
   await revoke(call, 'revoked', (token) => isForPages(token) && token.hash !== call.session.hash);
   return redirect('/me/data?done=others');
 }
 
-async function stop(call: PersonCall): Promise<WebAnswer> {
+export async function stopRecording(call: PersonCall): Promise<WebAnswer> {
   await revoke(call, 'stopped', (token) => !isForPages(token));
   call.log.write('WARNING', `user ${call.user.uuid} stopped recording on their page`);
   return redirect('/me/data?done=stopped');
 }
 
-async function askErasure({ t, form, store, user, now, log }: PersonCall): Promise<WebAnswer> {
+export async function askErasure({ t, form, store, user, now, log }: PersonCall): Promise<WebAnswer> {
   if ((form.word ?? '').trim().toLowerCase() !== t.mine.eraseWord) return redirect('/me/data?done=word');
   await store.profiles.merge(user.uuid, { erasure_asked_ts: now });
   log.write('WARNING', `user ${user.uuid} asks to be erased: mobility erase --user ${user.uuid}`);
   return redirect('/me/data');
 }
 
-async function keepData({ store, user, log }: PersonCall): Promise<WebAnswer> {
+export async function keepData({ store, user, log }: PersonCall): Promise<WebAnswer> {
   await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
   log.write('WARNING', `user ${user.uuid} withdraws the request for erasure`);
   return redirect('/me/data?done=kept');
 }
-
-export const dataRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/me/data', who: 'person', answer: show },
-  { method: 'GET', path: '/me/data/records.jsonl', who: 'person', answer: records },
-  { method: 'GET', path: '/me/data/download', who: 'person', answer: download },
-  { method: 'POST', path: '/me/lost', who: 'person', answer: losePhone },
-  { method: 'POST', path: '/me/sign-out-others', who: 'person', answer: signOutOthers },
-  { method: 'POST', path: '/me/stop', who: 'person', answer: stop },
-  { method: 'POST', path: '/me/erase', who: 'person', answer: askErasure },
-  { method: 'POST', path: '/me/keep', who: 'person', answer: keepData },
-];

@@ -19,7 +19,7 @@ import { startSlices } from '../util/slices.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
-import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
+import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer } from './web.ts';
 
 const mostKept = 20; // imports in a profile
 
@@ -99,7 +99,7 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
 
 const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#import`);
 
-async function importUpload(call: PersonCall): Promise<WebAnswer> {
+export async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
   if (file === null) return toImports('none');
   // Imported here, because the formats load the driver of MongoDB, 10 MB in each process.
@@ -177,7 +177,7 @@ function problemsIn({ parts }: ImportReport, folder: string): KeptProblem[] {
 }
 
 /** Ignores the entries of an import, or uses them again. */
-async function undo(call: PersonCall): Promise<WebAnswer> {
+export async function undoImport(call: PersonCall): Promise<WebAnswer> {
   const { form, user, store, now, put } = call;
   const one = (await readImports(call)).find(({ id }) => id === form.id);
   if (one === undefined) return toImports('none');
@@ -190,8 +190,3 @@ async function undo(call: PersonCall): Promise<WebAnswer> {
   await put(user, [await correctionEntry(store, user.uuid, correction, author)]);
   return redirect('/me/data#import');
 }
-
-export const importRoutes: readonly WebRoute[] = [
-  { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: importUpload },
-  { method: 'POST', path: '/me/import/undo', who: 'person', answer: undo },
-];

@@ -8,7 +8,7 @@ import { factList, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import { ownValue } from './pages/texts/texts.ts';
 import { needsReminder } from './study-people.ts';
-import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
+import { answerOf, formButton, type ManagerCall, type WebAnswer } from './web.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -39,7 +39,7 @@ async function sumFigures({ store, now }: ManagerCall) {
   return { sum, states, leaving, turnedAway };
 }
 
-async function show(call: ManagerCall): Promise<WebAnswer> {
+export async function showServer(call: ManagerCall): Promise<WebAnswer> {
   const { t, store, now, zone, checks, version } = call;
   const words = t.operator;
   const works = await store.ping().then(
@@ -96,7 +96,3 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
 /** A text whose commands are in backticks. */
 const withCommands = (text: string): MarkupValue =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : markup`<code>${part}</code>`));
-
-export const operatorRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/operator', who: 'operator', answer: show },
-];

@@ -14,7 +14,7 @@ import {
   sessionCookie,
   startManagerSession,
 } from './sessions.ts';
-import type { ManagerCall, PersonCall, WebAnswer, WebCall, WebRoute } from './web.ts';
+import type { ManagerCall, PersonCall, WebAnswer, WebCall } from './web.ts';
 import { answerOf, banner, faultPage, formButton, redirect } from './web.ts';
 
 /** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
@@ -27,7 +27,7 @@ function page(t: Texts, title: string, body: Markup, status = 200, query: WebCal
   return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
 }
 
-function explain({ t, query }: WebCall): WebAnswer {
+export function explainLinks({ t, query }: WebCall): WebAnswer {
   const { title, text, already, again } = t.signIn;
   const out = query.done === 'out' && banner(t.signIn.signedOut);
   const body = markup`${out}<p class="lead">${text}</p><p>${already}</p><p><a class="btn" href="/me">${again}</a></p>`;
@@ -42,7 +42,7 @@ function gone(t: Texts): WebAnswer {
 }
 
 /** The page of a link: only a button, because programs that preview links in messages must not use the link up. */
-async function showLink(call: WebCall): Promise<WebAnswer> {
+export async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
   const found = await findLinkOwner(call, key);
@@ -53,14 +53,14 @@ async function showLink(call: WebCall): Promise<WebAnswer> {
   return page(t, t.signIn.linkTitle, body, 200, { key });
 }
 
-async function open(call: WebCall): Promise<WebAnswer> {
+export async function openDays(call: WebCall): Promise<WebAnswer> {
   const { t, form } = call;
   const secret = await openLink(call, form.key ?? '');
   if (secret === null) return gone(t);
   return redirect('/me', sessionCookie('person', call, secret));
 }
 
-function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
+export function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
   const wrong = isWrong && markup`<p class="note bad" role="alert" id="wrong">${t.error} ${t.signIn.wrong}</p>`;
   const body = markup`<p>${t.signIn.managersText}</p>${wrong}<form method="post" action="/sign-in/study">
 <label><span>${t.signIn.name}</span><input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${name}"></label>
@@ -70,7 +70,7 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 }
 
 /** Every failure has the same answer, so the answer does not reveal which names exist. */
-async function signIn(call: WebCall): Promise<WebAnswer> {
+export async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
   const name = (form.name ?? '').trim().toLowerCase().slice(0, 100);
   const { password = '' } = form;
@@ -119,7 +119,7 @@ async function tryPassword(call: WebCall, name: string, password: string, browse
   return '';
 }
 
-async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAnswer> {
+export async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAnswer> {
   const [only, ...others] = manager.studies;
   if (only !== undefined && others.length === 0 && !manager.operator) return redirect(`/study/${only}`);
   const studies = manager.studies.map((name) => markup`<li><a class="btn" href="/study/${name}">${name}</a></li>`);
@@ -133,24 +133,13 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
 /** Makes the browser delete cached map tiles, which show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
-async function signOut(call: PersonCall): Promise<WebAnswer> {
+export async function signOut(call: PersonCall): Promise<WebAnswer> {
   await endSession(call);
   return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
 }
 
 /** Ends the session. The cookie stays: it is no longer valid, but identifies a known browser. */
-async function signOutManager(call: ManagerCall): Promise<WebAnswer> {
+export async function signOutManager(call: ManagerCall): Promise<WebAnswer> {
   await endManagerSession(call);
   return redirect('/sign-in/study', forgetting);
 }
-
-export const signInRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/sign-in', who: 'anybody', answer: async (call) => explain(call) },
-  { method: 'GET', path: '/me/open', who: 'anybody', answer: showLink },
-  { method: 'POST', path: '/me/open', who: 'anybody', answer: open },
-  { method: 'POST', path: '/me/sign-out', who: 'person', answer: signOut },
-  { method: 'GET', path: '/sign-in/study', who: 'anybody', answer: async (call) => passwordForm(call) },
-  { method: 'POST', path: '/sign-in/study', who: 'anybody', answer: signIn },
-  { method: 'GET', path: '/study', who: 'manager', answer: chooseStudy },
-  { method: 'POST', path: '/sign-out/study', who: 'manager', answer: signOutManager },
-];

@@ -6,7 +6,7 @@ import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
 import { readPeople, type StudyPerson } from './study-people.ts';
-import type { StudyCall, WebAnswer, WebRoute } from './web.ts';
+import type { StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
 const mostPersonDays = 2000; // one process makes them in a few minutes
@@ -37,7 +37,7 @@ const senders = async ({ store, study, now }: StudyCall): Promise<StudyPerson[]>
 
 const countDays = ({ from, to }: Asked): number => (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
 
-async function show(call: StudyCall): Promise<WebAnswer> {
+export async function showExport(call: StudyCall): Promise<WebAnswer> {
   const { t, study, query, manager } = call;
   if (manager.may_export !== true) return faultPage(404, t);
   const words = t.exports;
@@ -72,7 +72,7 @@ async function show(call: StudyCall): Promise<WebAnswer> {
   return studyPage(call, words.title, body, 'export');
 }
 
-async function send(call: StudyCall): Promise<WebAnswer> {
+export async function sendExport(call: StudyCall): Promise<WebAnswer> {
   const { t, study, form, manager, note, claim } = call;
   if (manager.may_export !== true) return faultPage(404, t);
   const { from = '', to = '', coarse = '' } = form;
@@ -124,8 +124,3 @@ async function exportKey({ store, study }: StudyCall): Promise<string> {
   await store.studies.put({ ...settings, export_key });
   return export_key;
 }
-
-export const exportRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/study/:study/export', who: 'study', answer: show },
-  { method: 'POST', path: '/study/:study/export.zip', who: 'study', answer: send },
-];

@@ -1,13 +1,13 @@
 // Serves map tiles only to callers who may see the map, because tiles reveal where a person was.
 import { errorText } from '../model/mobility-error.ts';
 import type { BaseMap } from './pages/day-map.ts';
-import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+import { faultPage, type WebAnswer, type WebCall } from './web.ts';
 
 /** The base map for pages below `prefix`, which must have a route for tiles. */
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 
-async function tile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
+export async function sendTile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
   const [z, x, y] = [params.z, params.x, params.y].map((text = '') => (/^\d{1,9}$/.test(text) ? Number(text) : NaN));
   const found = tiles?.tile(z!, x!, y!).catch((error: unknown) => {
     log.write('WARNING', `Base map is damaged: ${errorText(error)}`);
@@ -17,8 +17,3 @@ async function tile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
   if (tiles === null || body === null) return faultPage(404, t);
   return { status: 200, body, headers: { 'Content-Type': tiles.type, 'Cache-Control': 'private, max-age=604800' } };
 }
-
-export const tileRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/me/tiles/:z/:x/:y', who: 'person', answer: tile },
-  { method: 'GET', path: '/study/:study/tiles/:z/:x/:y', who: 'study', answer: tile },
-];

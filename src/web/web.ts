@@ -99,11 +99,11 @@ export interface WebAnswer {
 
 /** A route of a page or of a form. A POST changes something, a GET never does. */
 export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true } & (
-  | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> }
-  | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> }
-  | { who: 'manager' | 'operator'; answer(call: ManagerCall): Promise<WebAnswer> }
+  | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> | WebAnswer }
+  | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> | WebAnswer }
+  | { who: 'manager' | 'operator'; answer(call: ManagerCall): Promise<WebAnswer> | WebAnswer }
   /** The path names the study as `:study`. */
-  | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> }
+  | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> | WebAnswer }
 );
 
 export const answerOf = (body: Markup, status = 200): WebAnswer => ({ status, body });
