@@ -20,7 +20,6 @@ export interface StayCells {
   stays: { at: LatLon; middle: LatLon }[];
 }
 
-/** The cells in which the trips have stays. */
 export async function stayCells(records: AsyncIterable<{ trip: Trip }>, size: number): Promise<StayCells> {
   const cells: StayCells = { size, stays: [] };
   for await (const { trip } of records)
@@ -66,14 +65,14 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
     start_ts,
     end_ts,
     duration: end_ts - start_ts,
-    distance: rounded(lengths.reduce((sum, metres) => sum + metres, 0)),
+    distance: rounded(sumOf(lengths)),
     start_place: coarsePlace(trip.start_place, start_ts, cells),
     end_place: coarsePlace(trip.end_place, end_ts, cells),
     sections,
   };
 }
 
-/** Moves a place to the middle of its cell and replaces its `enter_ts`, which a person's first place does not have. */
+/** Moves a place to the middle of its cell. A person's first place has no `enter_ts`. */
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
@@ -121,37 +120,27 @@ function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolea
   };
 }
 
-/** An angle between minus and plus half a `turn`. */
+/** The same angle between minus and plus half a `turn`. */
 const wrapped = (angle: number, turn: number): number => angle - turn * Math.round(angle / turn);
 
-/** The section without its hidden vertices; none if all are hidden. */
+/** The section without its hidden vertices. An empty list if all are hidden. */
 function visiblePart(section: Section, isVisible: readonly boolean[]): Section[] {
   const kept = [...section.coordinates.keys()].filter((i) => isVisible[i]);
   const [first, last] = [kept[0], kept.at(-1)];
   if (first === undefined || last === undefined) return [];
   const of = <T>(list: readonly T[]): T[] => kept.map((i) => list[i]!);
-  const [coordinates, times] = [of(section.coordinates), of(section.times)];
+  const [coordinates, times, altitudes] = [of(section.coordinates), of(section.times), of(section.altitudes)];
   const distances = kept.map((at, i) => {
     if (i === 0) return 0;
     return kept[i - 1] === at - 1 ? section.distances[at]! : span(coordinates[i - 1]!, coordinates[i]!);
   });
   const speeds = distances.map((metres, i) => (i === 0 ? 0 : rounded(metres / (times[i]! - times[i - 1]! || 1))));
   const [start_ts, end_ts] = [times[0]!, times.at(-1)!];
-  return [
-    {
-      ...section,
-      start_ts,
-      end_ts,
-      duration: end_ts - start_ts,
-      distance: rounded(distances.reduce((sum, metres) => sum + metres, 0)),
-      coordinates,
-      times,
-      distances,
-      speeds,
-      altitudes: of(section.altitudes),
-    },
-  ];
+  const figures = { start_ts, end_ts, duration: end_ts - start_ts, distance: rounded(sumOf(distances)) };
+  return [{ ...section, ...figures, coordinates, times, distances, speeds, altitudes }];
 }
+
+const sumOf = (metres: readonly number[]): number => metres.reduce((sum, one) => sum + one, 0);
 
 /** m between a section and the visible one before it */
 const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefined): number =>

@@ -13,7 +13,7 @@ interface Figures {
   counts: Map<string, number>;
 }
 
-/** Figures of the columns of one table. */
+/** Counts, sums and bounds of the values in the columns of one table. */
 export class Frequencies {
   readonly #columns: readonly Column[];
   readonly #figures: Map<string, Figures>;
@@ -53,7 +53,6 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => esca
 const style = `body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width:70em}table{border-collapse:collapse;width:100%}
 th,td{border:1px solid #bbb;padding:.25em .5em;text-align:left;vertical-align:top}tr{break-inside:avoid}td:nth-child(4){min-width:14em}`;
 
-/** The codebook as a page. `created`: ISO 8601. */
 export function codebook(
   tables: readonly (Pick<WrittenTable, 'kind' | 'path' | 'columns' | 'rows'> & { frequencies: Frequencies })[],
   { created, treatment }: { created: string; treatment: string },
@@ -79,10 +78,10 @@ function valuesText({ type, values }: Column, { filled, sum, least, greatest, co
     return all.map((value) => `${value} ${counts.get(value) ?? 0}${share(counts.get(value) ?? 0)}`).join(', ');
   }
   if (least === null || greatest === null) return '';
-  const text = (value: number | string): string => {
-    if (type === 'instant') return instantText(Number(value)) ?? '';
-    return typeof value === 'number' ? String(rounded(value)) : value;
-  };
+  const text = (value: number | string): string =>
+    type === 'instant'
+      ? (instantText(Number(value)) ?? '')
+      : String(typeof value === 'number' ? rounded(value) : value);
   const mean = type === 'number' || type === 'integer' ? `, mean ${rounded(sum / filled)}` : '';
   return `${text(least)} to ${text(greatest)}${mean}`;
 }

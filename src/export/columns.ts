@@ -44,6 +44,9 @@ export interface Column {
 /** A row by column name. A missing name is null. */
 export type Row = Record<string, Value | undefined>;
 
+export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
 const column = (name: string, type: ColumnType, meaning: string, unit?: string): Column => ({
   name,
   type,
@@ -51,7 +54,6 @@ const column = (name: string, type: ColumnType, meaning: string, unit?: string):
   ...(unit !== undefined && { unit }),
 });
 
-/** A text column with a fixed list of values. */
 const choice = (name: string, meaning: string, values: readonly string[]): Column => ({
   ...column(name, 'text', meaning),
   values,

@@ -14,14 +14,14 @@ export interface WrittenTable {
   sha256: string;
 }
 
+/** What an export hides, as the manifest says it. `coarse`: m, size of the cells; null: places are exact. */
 export interface Treatment {
   pseudonyms: boolean;
-  /** m, size of cells; null: places are exact */
   coarse: number | null;
   names: string | null;
 }
 
-/** What a reader can and cannot find out. */
+/** What a reader of the export cannot find out, and what a reader can. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, for readers without the key');
@@ -90,7 +90,7 @@ export function dataPackage(
     created,
     analysis_versions: versions,
     treatment: { ...treatment, ...protection(treatment) },
-    resources: tables.map((table) => resource(table, keysAmong)),
+    resources: tables.map((table) => describeTable(table, keysAmong)),
   };
   return `${JSON.stringify(value, null, 2)}\n`;
 }
@@ -102,13 +102,11 @@ const featureFields = [
   { name: 'properties', type: 'object', description: 'the other columns of the row' },
 ];
 
-const isFeatureFile = ({ format, columns }: Pick<WrittenTable, 'format' | 'columns'>): boolean =>
+const isFeatureFile = ({ format, columns }: WrittenTable): boolean =>
   format.geometry === 'geojson' && isFeature(columns);
 
-function resource(
-  { kind, path, format, columns, rows, bytes, sha256 }: WrittenTable,
-  keysAmong: ReadonlySet<Kind> | null,
-): object {
+function describeTable(table: WrittenTable, keysAmong: ReadonlySet<Kind> | null): object {
+  const { kind, path, format, columns, rows, bytes, sha256 } = table;
   const { ending, mediaType, geometry, text } = format;
   const fields = columns.map((column) => field(column, geometry ?? 'any'));
   const { primary = [], foreign = {} } = keysAmong === null ? {} : (keysOf[kind] ?? {});
@@ -121,7 +119,7 @@ function resource(
   };
   const describeRows = (): object => {
     if (geometry === null) return { count: rows, columns: fields };
-    if (isFeatureFile({ format, columns })) return { rows, columns: fields, schema: { fields: featureFields } };
+    if (isFeatureFile(table)) return { rows, columns: fields, schema: { fields: featureFields } };
     return { rows, schema: { fields, ...keys, ...(text && { missingValues: [''] }) } };
   };
   return {

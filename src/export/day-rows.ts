@@ -42,16 +42,15 @@ export async function collectDays({ store, person, coarse }: Source) {
   };
   const shown = (seconds: number): number => shownSeconds(seconds, coarse);
   const addDay = ({ day, observed, flagged }: Day): void => {
-    const seconds = observedFigures(observed);
-    const moved = observed.moved_unobserved_m;
+    const { observed_s, silent_s, off_s } = observedFigures(observed);
+    const { zone, inferred_stay_s, moved_unobserved_m: moved } = observed;
     const times = {
-      observed_s: shown(seconds.observed_s),
-      silent_s: shown(seconds.silent_s),
-      off_s: shown(seconds.off_s),
-      inferred_stay_s: shown(observed.inferred_stay_s),
+      observed_s: shown(observed_s),
+      silent_s: shown(silent_s),
+      off_s: shown(off_s),
+      inferred_stay_s: shown(inferred_stay_s),
       moved_unobserved_m: coarse === undefined ? moved : Math.round(moved / coarse) * coarse,
     };
-    const { zone } = observed;
     const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });
     Object.assign(rowOf(day), times, { time_zone: zone, membership, flags: flagNames(flagged).join(' ') });
   };

@@ -24,7 +24,6 @@ import type { Store } from '../store/store.ts';
 import { errorRows } from './entry-rows.ts';
 import { type ExportFile, withFiles } from './export-tables.ts';
 
-/** The collections that are written, in this order. */
 const emissionCollections = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -37,7 +36,7 @@ type Collection = (typeof emissionCollections)[number];
 
 const fileOf = (collection: Collection): string => `${collection}.json`;
 
-/** The names of all files. */
+/** The names of the files of an export for e-mission. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
 /** Some documents of a person, as lines. */
@@ -49,7 +48,7 @@ export interface EmissionPart {
 
 const documentsAtOnce = 500;
 
-/** All documents of a person. */
+/** The documents of a person, 500 at a time. */
 export async function* emissionParts(store: Store, user: UserRecord): AsyncGenerator<EmissionPart> {
   for (const collection of emissionCollections) {
     let lines: string[] = [];
@@ -95,8 +94,8 @@ const makers: Record<Collection, (store: Store, user: UserRecord) => AsyncGenera
   Stage_usercache: (store, user) => pushed(store.usercache, user, (entry) => entry),
   async *Stage_timeseries_error(store, { uuid }) {
     for await (const { id, entry, received_ts } of errorRows(store, uuid)) {
-      if (!isJsonObject(entry)) continue; // it is not an object, so e-mission cannot store it
-      yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
+      // MongoDB stores only objects.
+      if (isJsonObject(entry)) yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
     }
   },
   async *Stage_analysis_timeseries(store, { uuid }) {
@@ -120,11 +119,11 @@ function documentOf(uuid: string, id: string, { metadata, data }: Entry): JsonOb
   return { _id: oid(id), user_id: binary(uuid), metadata: metadata as JsonObject, data };
 }
 
-/** An id of 24 hex characters: the first 8 are s since the epoch. */
+/** An id of MongoDB: 24 hex characters, of which the first 8 are seconds since the epoch. */
 const idWith = (ts: number, id: string): string =>
   `${Math.max(0, Math.trunc(ts)).toString(16).padStart(8, '0').slice(-8)}${id.slice(-16)}`;
 
-/** e-mission keeps UUIDs as binary values of subtype 3 in the byte order of Python. */
+/** A UUID as e-mission stores it: a binary value of subtype 3 in the byte order of Python. */
 const binary = (uuid: string): JsonObject => ({
   $binary: { base64: Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64'), subType: '03' },
 });

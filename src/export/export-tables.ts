@@ -13,7 +13,7 @@ import { type NameSet, renamed } from './name-mappings.ts';
 import { idsUnderPseudonym, keyedPseudonym, type Person } from './privacy.ts';
 import { rowsOf } from './table-rows.ts';
 
-/** What the rows of a person show. Plain values, so that another process can make the rows. */
+/** What the rows of a person show. These are plain values, so that another process can make the rows. */
 export interface TableChoice {
   kinds: readonly Kind[];
   keys?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>)
 /** The versions of the analysis that made the trips of a person, or some rows of a table, as they are written. */
 export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
 
-const rowsAtOnce = 500; // rows in a `PersonPart`
+const rowsAtOnce = 500;
 const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 
@@ -46,7 +46,7 @@ export function tableFiles({ kinds, names }: Pick<TableChoice, 'kinds' | 'names'
 const fileOf = (kind: Kind, format: FormatName, names: NameSet | undefined): string =>
   `${tableOf(kind, names).file}.${formats[format].ending}`;
 
-/** A table under the names of this library or of another one. */
+/** A table with its columns under the names of this program or of another one. */
 const tableOf = (kind: Kind, names: NameSet | undefined): ReturnType<typeof renamed> =>
   names === undefined
     ? { file: kind, columns: [...tables[kind]], where: () => true, row: (row) => row }
@@ -109,7 +109,7 @@ export async function writeTables(
   return written;
 }
 
-/** Begins a table that also counts its rows, bytes and values, and hashes its bytes. */
+/** Begins a table. Counts its rows, bytes and values, and hashes its bytes. */
 async function openTable(writer: Writer, columns: readonly Column[], makeWriter: MakeTableWriter) {
   const hash = createHash('sha256');
   const frequencies = new Frequencies(columns);
@@ -137,15 +137,14 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
   };
 }
 
-/** An export that keeps nothing: rows are read while they are written. */
-interface LiveExport extends TableFiles {
+interface StreamedTables extends TableFiles {
   store: Store;
   people: () => AsyncIterable<UserRecord>;
   days: Days;
 }
 
-/** Writes tables one after another, for streams. Reads each person again for each table. */
-export function exportTables({ store, people, days, ...files }: LiveExport): Promise<WrittenTable[]> {
+/** Writes tables one after another to a stream. Keeps no rows, so it reads each person again for each table. */
+export function exportTables({ store, people, days, ...files }: StreamedTables): Promise<WrittenTable[]> {
   const choice = { ...files, idKey: keyOfIds(files) };
   const groups = choice.kinds.map((kind) => [kind]);
   return writeTables(choice, { groups, isWhole: false }, async function* (kinds) {
@@ -217,7 +216,6 @@ function personOf({ uuid, user_email, subgroup, joined_ts }: UserRecord, key: st
 /** Decimals of numbers by unit. Numbers with other units have four. */
 const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
 
-/** Rounds the numbers of a row to their precision. */
 function inPrecision(row: Row, columns: readonly Column[]): Row {
   const rounded: Row = { ...row };
   for (const { name, type, unit } of columns) {

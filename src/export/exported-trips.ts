@@ -18,23 +18,21 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   follows: boolean;
   isFollowed: boolean;
   stops: Stop[];
-  /** The rule that set the start. */
   startRule: string | null;
 };
 
 export const labelsAtOnce = 50; // trips, or labels, whose labels and flags are read at one time
 export const besideStay = 300; // s; locations this long before and after a stay count for its flags
 
-/** Some trips in order, with the inputs of their labels and flags. */
+/** Some trips in order. `labels`: of the trips on the requested days. */
 export interface TripBatch {
   records: readonly KeptTrip[];
-  /** The labels of the trips on the requested days. */
   labels: Labels;
   /** Returns the inputs of the flags in a part of the time of the trips; null in a coarse export, which hides flags. */
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 
-/** All trips in batches. `hasFlags`: whether flags are needed. */
+/** All trips in batches. `hasFlags`: true if flags are needed. */
 export async function* tripBatches(source: Source, hasFlags: boolean): AsyncGenerator<TripBatch> {
   let before: KeptTrip | undefined;
   let records: KeptTrip[] = [];

@@ -30,8 +30,10 @@ export function wkb(geometry: Geometry): Uint8Array {
     at += 5;
   };
   header({ Point: 1, LineString: 2, MultiPoint: 4 }[type]);
-  if (!isPoint) view.setUint32(at, positions.length, true);
-  if (!isPoint) at += 4;
+  if (!isPoint) {
+    view.setUint32(at, positions.length, true);
+    at += 4;
+  }
   for (const [longitude, latitude] of positions) {
     if (ofPoints) header(1);
     view.setFloat64(at, round(longitude), true);

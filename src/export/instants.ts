@@ -32,5 +32,5 @@ export function timesRow(started: number | null, finished: number | null, zone: 
   };
 }
 
-/** The day of the week of a local day, 1 (Monday) to 7. */
+/** 1 (Monday) to 7 */
 export const isoWeekday = (day: string): number => new Date(day).getUTCDay() || 7;

@@ -6,7 +6,7 @@ import { interpretEntry } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
-import type { Row } from './columns.ts';
+import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { entryRows } from './entry-rows.ts';
 import { labelsAtOnce } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
@@ -20,7 +20,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
       written_at: metadata.write_ts,
       occurred_at: dataTime(data),
       time_zone: isTimeZone(metadata.time_zone) ? metadata.time_zone : null,
-      platform: typeof metadata.platform === 'string' ? metadata.platform : null,
+      platform: textOrNull(metadata.platform),
       data,
     };
   }
@@ -47,33 +47,34 @@ async function rowsOfLabels(
   entries: readonly Entry[],
   ids: Map<number, string | null>,
 ): Promise<Row[]> {
-  const inputs = entries.map(inputOf);
-  const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];
+  const inputs = entries.map((entry) => aboutTrip(inputOf(entry)));
+  const ofTrips = inputs.filter((input) => input !== null);
   if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
   const spans = await spansAround(store, userId, ofTrips);
   const times = spans.map(({ start_ts, end_ts, chain_ts }) => ({ start: start_ts, end: end_ts, chain_ts }));
   const rows: Row[] = [];
   for (const [i, entry] of entries.entries()) {
-    const input = inputs[i]!;
-    const span = input !== null && input.of.about === 'trip' ? findSpan(input, times) : null;
+    const input = inputs[i] ?? null;
+    const span = input && findSpan(input, times);
     if (span !== null && !ids.has(span.chain_ts)) {
       const range = { from: span.chain_ts, to: justAfter(span.chain_ts), limit: 1 };
       const [record] = await correctedTrips(store).chain(userId, range);
       ids.set(span.chain_ts, record?.trip?.id ?? null);
     }
-    rows.push(labelRow(entry, span === null ? null : ids.get(span.chain_ts)!));
+    rows.push(labelRow(entry, span && ids.get(span.chain_ts)!));
   }
   return rows;
 }
 
+const aboutTrip = (input: Input | null): Input | null => (input?.of.about === 'trip' ? input : null);
+
 function labelRow({ metadata, data }: Entry, tripId: string | null): Row {
   const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
-  const time = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   return {
     trip_id: tripId,
     key: metadata.key,
-    label: typeof data.label === 'string' ? data.label : null,
-    ...timesRow(time(data.start_ts), time(data.end_ts), zone),
+    label: textOrNull(data.label),
+    ...timesRow(numberOrNull(data.start_ts), numberOrNull(data.end_ts), zone),
     written_at: metadata.write_ts,
     data,
   };

@@ -6,13 +6,13 @@ import { instantText } from './instants.ts';
 /** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** The columns of a table in the library's order: a column of this program or a computed one, and its library name. */
-type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
-
-const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
-
 /** A column that only the library has. It is computed from a row of this program. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
+
+/** The columns of a table by their names in the library: the name of a column of this program, or a computed column. */
+type Renaming = Readonly<Record<string, string | Made>>;
+
+const same = (...names: string[]): Renaming => Object.fromEntries(names.map((name) => [name, name]));
 
 const activitySeconds = 15 * 60; // the shortest activity, as in trackintel's `create_activity_flag`
 
@@ -45,11 +45,6 @@ const isActivity = made(
   ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
 );
 
-/** A table for programs that read points: the locations of one person that the analysis can use. */
-const usedFixes = (...columns: Renaming): Partial<Record<Kind, NamedTable>> => ({
-  fixes: { file: 'locations', columns: [...columns, ['user_id', 'user_id']], where: ({ used }) => used === true },
-});
-
 /** A table with other names. `where`: the rows to keep; default: all. */
 interface NamedTable {
   file: string;
@@ -57,110 +52,110 @@ interface NamedTable {
   where?: (row: Row) => boolean;
 }
 
+/** A table for programs that read points: the locations of one person that the analysis can use. */
+const usedFixes = (columns: Renaming, file = 'locations'): NamedTable => ({
+  file,
+  columns,
+  where: ({ used }) => used === true,
+});
+
+const span = same('user_id', 'started_at', 'finished_at');
+const point = same('user_id', 'tracked_at', 'latitude', 'longitude');
+
 const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
   // trackintel 1.4: read_positionfixes_csv, read_staypoints_csv, read_triplegs_csv, read_trips_csv
   trackintel: {
-    fixes: {
-      file: 'positionfixes',
-      where: ({ used }) => used === true,
-      columns: [
-        [fixId, 'id'],
-        ...same('user_id', 'tracked_at', 'latitude', 'longitude'),
-        ['altitude_m', 'elevation'],
-        ['accuracy_m', 'accuracy'],
-      ],
-    },
+    fixes: usedFixes({ id: fixId, ...point, elevation: 'altitude_m', accuracy: 'accuracy_m' }, 'positionfixes'),
     // For a coarse export, which hides where people stay.
     points: {
       file: 'positionfixes',
-      columns: [
-        [pointId, 'id'],
-        ...same('user_id', 'tracked_at', 'latitude', 'longitude'),
-        ['altitude_m', 'elevation'],
-        [numbered('section_id', 'section to which the point belongs'), 'tripleg_id'],
-      ],
+      columns: {
+        id: pointId,
+        ...point,
+        elevation: 'altitude_m',
+        tripleg_id: numbered('section_id', 'section to which the point belongs'),
+      },
     },
     places: {
       file: 'staypoints',
-      columns: [
-        [numbered('place_id', 'id of the stay'), 'id'],
-        ...same('user_id', 'started_at', 'finished_at'),
-        [isActivity, 'is_activity'],
-        ['geometry', 'geom'],
-        [numbered('location_id', 'location of the stay'), 'location_id'],
-      ],
+      columns: {
+        id: numbered('place_id', 'id of the stay'),
+        ...span,
+        is_activity: isActivity,
+        geom: 'geometry',
+        location_id: numbered('location_id', 'location of the stay'),
+      },
     },
     locations: {
       file: 'locations',
-      columns: [
-        [numbered('location_id', 'id of the location'), 'id'],
-        ['user_id', 'user_id'],
-        ['geometry', 'center'],
-      ],
+      columns: { id: numbered('location_id', 'id of the location'), user_id: 'user_id', center: 'geometry' },
     },
     sections: {
       file: 'triplegs',
-      columns: [
-        [numbered('section_id', 'id of the section'), 'id'],
-        ...same('user_id', 'started_at', 'finished_at'),
-        [numbered('trip_id', 'trip to which the section belongs'), 'trip_id'],
-        ['mode', 'mode'],
-        ['geometry', 'geom'],
-      ],
+      columns: {
+        id: numbered('section_id', 'id of the section'),
+        ...span,
+        trip_id: numbered('trip_id', 'trip to which the section belongs'),
+        mode: 'mode',
+        geom: 'geometry',
+      },
     },
     trips: {
       file: 'trips',
-      columns: [
-        [numbered('trip_id', 'id of the trip'), 'id'],
-        ...same('user_id', 'started_at', 'finished_at'),
-        [numbered('start_place_id', 'stay before the trip'), 'origin_staypoint_id'],
-        [numbered('end_place_id', 'stay after the trip'), 'destination_staypoint_id'],
-        [ends, 'geom'],
-      ],
+      columns: {
+        id: numbered('trip_id', 'id of the trip'),
+        ...span,
+        origin_staypoint_id: numbered('start_place_id', 'stay before the trip'),
+        destination_staypoint_id: numbered('end_place_id', 'stay after the trip'),
+        geom: ends,
+      },
     },
   },
   // scikit-mobility: TrajDataFrame
   'scikit-mobility': {
     points: {
       file: 'trajectories',
-      columns: [
-        ['user_id', 'uid'],
-        ['latitude', 'lat'],
-        ['longitude', 'lng'],
-        ['tracked_at', 'datetime'],
-        ['section_id', 'tid'],
-      ],
+      columns: { uid: 'user_id', lat: 'latitude', lng: 'longitude', datetime: 'tracked_at', tid: 'section_id' },
     },
   },
   // The CSV imports of Dawarich and GeoPulse, and `unicsv` of GPSBabel
-  dawarich: usedFixes(
-    ['tracked_at', 'timestamp'],
-    ...same('latitude', 'longitude'),
-    ['accuracy_m', 'accuracy'],
-    ['altitude_m', 'altitude'],
-    ['speed_ms', 'velocity'],
-    ['bearing_deg', 'course'],
-  ),
+  dawarich: {
+    fixes: usedFixes({
+      timestamp: 'tracked_at',
+      ...same('latitude', 'longitude'),
+      accuracy: 'accuracy_m',
+      altitude: 'altitude_m',
+      velocity: 'speed_ms',
+      course: 'bearing_deg',
+      user_id: 'user_id',
+    }),
+  },
   // GeoPulse reads columns by their position.
-  geopulse: usedFixes(
-    ['tracked_at', 'timestamp'],
-    ...same('latitude', 'longitude'),
-    ['accuracy_m', 'accuracy'],
-    [kmh, 'velocity'],
-    ['altitude_m', 'altitude'],
-    [battery, 'battery'],
-    ['source', 'device_id'],
-    [csvSource, 'source_type'],
-  ),
-  gpsbabel: usedFixes(
-    [utc('day, UTC', (iso) => iso.slice(0, 10).replaceAll('-', '/')), 'utc_d'],
-    [utc('time of the day, UTC', (iso) => iso.slice(11, 23)), 'utc_t'],
-    ['latitude', 'lat'],
-    ['longitude', 'lon'],
-    ['altitude_m', 'alt'],
-    ['speed_ms', 'speed'],
-    ['bearing_deg', 'course'],
-  ),
+  geopulse: {
+    fixes: usedFixes({
+      timestamp: 'tracked_at',
+      ...same('latitude', 'longitude'),
+      accuracy: 'accuracy_m',
+      velocity: kmh,
+      altitude: 'altitude_m',
+      battery,
+      device_id: 'source',
+      source_type: csvSource,
+      user_id: 'user_id',
+    }),
+  },
+  gpsbabel: {
+    fixes: usedFixes({
+      utc_d: utc('day, UTC', (iso) => iso.slice(0, 10).replaceAll('-', '/')),
+      utc_t: utc('time of the day, UTC', (iso) => iso.slice(11, 23)),
+      lat: 'latitude',
+      lon: 'longitude',
+      alt: 'altitude_m',
+      speed: 'speed_ms',
+      course: 'bearing_deg',
+      user_id: 'user_id',
+    }),
+  },
 };
 
 /** All sets of names. */
@@ -174,16 +169,17 @@ export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.
 
 /** A kind with the columns and names of `set`. `where`: true for the rows to keep. */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet) {
-  const { file, columns: pairs, where = () => true } = sets[set][kind]!;
+  const { file, columns: names, where = () => true } = sets[set][kind]!;
+  const pairs = Object.entries(names);
   return {
     file,
     where,
-    columns: pairs.map(([ours, theirs]): Column => {
+    columns: pairs.map(([theirs, ours]): Column => {
       if (typeof ours === 'string') return { ...columns.find(({ name }) => name === ours)!, name: theirs };
       const { of: _, ...column } = ours;
       return { ...column, name: theirs };
     }),
     row: (row: Row): Row =>
-      Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, typeof ours === 'string' ? row[ours] : ours.of(row)])),
+      Object.fromEntries(pairs.map(([theirs, ours]) => [theirs, typeof ours === 'string' ? row[ours] : ours.of(row)])),
   };
 }

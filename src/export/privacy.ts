@@ -12,28 +12,11 @@ export interface Person {
   joined_ts?: number | undefined;
 }
 
-/** A keyed hash in hex, the same for the same key and text. The text cannot be found without the key. */
-function keyedHash(key: string, text: string, digits: number): string {
-  return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
-}
+const keyedHash = (key: string, text: string, digits: number): string =>
+  createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 
 /** The pseudonym of a person, derived from their UUID with the key. */
 export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(key, uuid, 16);
-
-const rowIds: readonly string[] = [
-  'trip_id',
-  'section_id',
-  'place_id',
-  'start_place_id',
-  'end_place_id',
-  'location_id',
-  'ending_trip_id',
-  'starting_trip_id',
-  'tour_id',
-  'stop_id',
-  'ending_section_id',
-  'starting_section_id',
-];
 
 /**
  * Replaces the ids in rows, so that tables can still be joined, and leaves out names of places. The ids of the store
@@ -52,10 +35,8 @@ export function idsUnderPseudonym(key: string): (row: Row) => Row {
   };
   return (row) => {
     const changed: Row = { ...row, ...('location_name' in row && { location_name: null }) };
-    for (const name of rowIds) {
-      const id = row[name];
-      if (typeof id === 'string') changed[name] = replacedOf(name, id);
-    }
+    for (const [name, id] of Object.entries(row))
+      if (name.endsWith('_id') && name !== 'user_id' && typeof id === 'string') changed[name] = replacedOf(name, id);
     return changed;
   };
 }

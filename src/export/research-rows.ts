@@ -6,14 +6,14 @@ import { answersInForm } from '../diary/labels/survey-answers.ts';
 import { type Day, observedFigures } from '../diary/read-days.ts';
 import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { plainMode } from '../model/modes.ts';
 import { sourceOf } from '../model/sources.ts';
 import { isTimeZone } from '../model/time.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { isForPages } from '../model/user.ts';
-import type { Row } from './columns.ts';
+import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { shownSeconds } from './day-rows.ts';
 import { entryRows } from './entry-rows.ts';
 import { round } from './geometry.ts';
@@ -22,7 +22,6 @@ import { leftOf } from './membership.ts';
 import type { Source } from './row-source.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
 
-const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 /** iPhones send -1 for an unknown number. */
 const known = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
 
@@ -84,13 +83,12 @@ export function collectPerson({ store, person: { uuid, joined_ts }, coarse }: So
     const located = await store.timeseries.find(uuid, { keys: [keys.location], time: 'write_ts', limit: 1 });
     const [source = null] = located.entries.map(sourceOf);
     const program = source?.startsWith('other/') ? source.slice('other/'.length) : null;
-    const text = (value: JsonValue | undefined): string | null => (typeof value === 'string' ? value : null);
     return {
       joined_at: joined_ts ?? null,
       left_at: leftOf(tokens),
       app: program ?? (source === null ? [...kinds].join(' ') || null : 'e-mission'),
-      app_version: text(profile.client_app_version),
-      platform: text(profile.curr_platform) ?? (program === null ? source : null),
+      app_version: textOrNull(profile.client_app_version),
+      platform: textOrNull(profile.curr_platform) ?? (program === null ? source : null),
       first_day: first,
       last_day: last,
       ...sums,
@@ -103,13 +101,12 @@ export function collectPerson({ store, person: { uuid, joined_ts }, coarse }: So
 const surveys = ['demographic_survey', 'survey', 'trip_user_input', 'trip_addition_input', 'place_user_input'];
 const answerKeys = surveys.map((name) => `manual/${name}`);
 
-/** A row for each answer of each survey. */
 export async function* answerRows({ store, person, days }: Source): AsyncGenerator<Row> {
   for await (const entry of entryRows(store, person.uuid, days, answerKeys)) {
     const { metadata, data } = interpretEntry(entry);
     for (const [question, answer] of answersOf(data))
       yield {
-        survey: typeof data.name === 'string' ? data.name : null,
+        survey: textOrNull(data.name),
         key: metadata.key,
         about_from: numberOrNull(data.start_ts),
         about_to: numberOrNull(data.end_ts),

@@ -13,29 +13,22 @@ import { answerRows, collectPerson, fixRows, stopRows } from './research-rows.ts
 import type { Source } from './row-source.ts';
 import { type LabelledTrip, pointRows, sectionRows, type TripRows, tripRows } from './trip-rows.ts';
 
-/** A row and its table. */
-export type TableRow = [kind: Kind, row: Row];
+type TableRow = [kind: Kind, row: Row];
 
 /** The rows of some tables for one person. The rows of each table are in order of time. */
 export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const { id, name, subgroup } = source.person;
   const who = { user_id: id, user_name: name, subgroup };
-  // A coarse export shows only the grid cell of a position. It leaves out columns that would reveal more.
-  const exact = {
-    flags: null,
-    from_stop: null,
-    to_stop: null,
-    start_rule: null,
-    start_inferred_s: null,
-    access_m: null,
-    egress_m: null,
-  };
   const hiddenIn = (kind: Kind): Row =>
     source.coarse === undefined || kind === 'points' || kind === 'locations'
       ? {}
-      : { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), ...exact };
+      : { ...exactColumns, [kind === 'places' ? 'observed_s' : 'estimated_m']: null };
   for await (const [kind, row] of plainRows(kinds, source)) yield [kind, { ...who, ...row, ...hiddenIn(kind) }];
 }
+
+const exactNames = ['flags', 'from_stop', 'to_stop', 'start_rule', 'start_inferred_s', 'access_m', 'egress_m'];
+/** A coarse export shows only the grid cell of a position. It leaves out these columns, which would reveal more. */
+const exactColumns: Row = Object.fromEntries(exactNames.map((name) => [name, null]));
 
 async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const { store, person, days: bounds, now } = source;
@@ -78,7 +71,7 @@ async function tripTablesIn(kinds: readonly Kind[], source: Source): Promise<[Ki
   return kinds.flatMap((kind): [Kind, TripRows][] => (all[kind] === undefined ? [] : [[kind, all[kind]]]));
 }
 
-/** Tables that are made of entries. `tripIds`: ids of known trips by `chain_ts`. */
+/** `tripIds`: ids of known trips by `chain_ts`. */
 const entryTables: Partial<Record<Kind, (source: Source, tripIds: Map<number, string>) => AsyncGenerator<Row>>> = {
   fixes: fixRows,
   entries: entryTableRows,

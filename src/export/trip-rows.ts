@@ -2,7 +2,7 @@ import { activeCorrections, concernedTime, readCorrections } from '../diary/corr
 import { type Flagged, flagNames } from '../diary/flags.ts';
 import { type ModeClass, type ModeName, modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { Position, Section, TransitLine } from '../model/trip.ts';
+import type { Position, Section } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
@@ -23,7 +23,7 @@ export interface LabelledTrip {
   located: number | null;
 }
 
-/** Makes the rows of one table from a trip. Called in the order of trips. */
+/** Makes the rows of one table from a trip. It is called in the order of trips. */
 export type TripRows = (one: LabelledTrip) => Row[];
 
 export async function tripRows(source: Source): Promise<TripRows> {
@@ -108,6 +108,7 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   return first === undefined ? null : plainMode(first.sensed_mode);
 }
 
+/** True for bus and rail. */
 export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
 
 /** m before and after public transport */
@@ -128,6 +129,7 @@ export const sectionRows: TripRows = ({ record, stated, confirmed: { mode_confir
 /** `stated`: the section with the mode of its label. */
 function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
+  const line = stated.transit;
   return {
     section_id: section.id,
     trip_id: trip.id,
@@ -143,20 +145,13 @@ function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, s
     start_place_id: i === 0 && !follows ? trip.start_place.id : null,
     end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
     draft: trip.draft ?? false,
-    ...lineRow(stated.transit),
+    agency: line?.agency,
+    route: line?.route_short_name || line?.route_long_name,
+    route_type: line?.route_type,
+    from_stop: line?.from_stop,
+    to_stop: line?.to_stop,
+    route_probability: line?.probability,
     geometry: { type: 'LineString', coordinates: section.coordinates },
-  };
-}
-
-function lineRow(line: TransitLine | undefined): Row {
-  if (line === undefined) return {};
-  return {
-    agency: line.agency,
-    route: line.route_short_name || line.route_long_name,
-    route_type: line.route_type,
-    from_stop: line.from_stop,
-    to_stop: line.to_stop,
-    route_probability: line.probability,
   };
 }
 

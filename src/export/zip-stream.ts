@@ -5,7 +5,7 @@ import { PassThrough, type Writable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import type { Writer } from './formats/export-format.ts';
 
-/** Adds a file to the archive. `fill` writes its content. One file at a time. */
+/** Adds a file to the archive; `fill` writes its content. The next file may begin when this one has ended. */
 export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
 /** The bytes of an archive of the files that `make` writes. Writing stops when the reader stops. */

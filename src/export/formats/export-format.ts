@@ -1,4 +1,4 @@
-// The interface of a format: a writer of one table, row by row, in bounded memory.
+// The interface of a format: writes one table in parts, so that its memory is bounded.
 import type { Column, Row } from '../columns.ts';
 
 /** Receives bytes or text. `write` resolves when there is room for more. */
@@ -8,7 +8,6 @@ export interface Writer {
 
 export interface TableWriter {
   begin(): Promise<void>;
-  /** Some rows, in order. */
   rows(rows: readonly Row[]): Promise<void>;
   end(): Promise<void>;
 }

@@ -19,6 +19,8 @@ export interface Format {
   open: () => Promise<MakeTableWriter>;
 }
 
+/** Every format of an export. */
+/** Every format of an export. */
 const table = {
   csv: {
     ending: 'csv',
@@ -61,5 +63,4 @@ const table = {
 /** The value of `--format`. */
 export type FormatName = keyof typeof table;
 
-/** Every format of an export. */
 export const formats: Readonly<Record<FormatName, Format>> = table;

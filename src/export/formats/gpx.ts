@@ -1,5 +1,4 @@
 // GPX 1.1: one track per section, and a time for each point.
-
 import type { Row } from '../columns.ts';
 import { instantText } from '../instants.ts';
 import type { TableWriter, Writer } from './export-format.ts';
