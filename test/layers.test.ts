@@ -43,10 +43,10 @@ const doors: readonly { who: RegExp; room: RegExp; only: RegExp; why: string }[]
     why: 'the core writes to the interface of a log, not to files',
   },
   {
-    who: /^(web|server\/(?!put-for-caller|problem\.))/,
+    who: /^(web|server\/(?!caller-limits|problem\.))/,
     room: /^intake\/put-batch/,
     only: /^$/,
-    why: 'routes and pages store entries within the limits of the caller: server/put-for-caller.ts',
+    why: 'routes and pages store entries within the limits of the caller: server/caller-limits.ts',
   },
   { who: /^analysis\//, room: /^(?!analysis|model|transit)/, only: /^$/, why: 'the analysis is pure' },
   {

@@ -31,7 +31,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const base = basePath(config.publicUrl);
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
-  const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, now);
+  const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, store, now);
   const auth = { method: createAuthMethod(parts), limiter };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;

@@ -12,7 +12,6 @@ import { streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
-import { putForCaller } from './put-for-caller.ts';
 import { largeLimits, listLimits, smallLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { handlerOf, phoneTokens, type Route } from './routes/route.ts';
@@ -101,7 +100,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
         params,
         query,
         store,
-        put: (checked) => putForCaller({ store, limiter, now }, { user: caller, log, sentWith, onStored }, checked),
+        put: (checked) => limiter.put(caller, checked, { log, sentWith, onStored }),
         log,
         now,
       });

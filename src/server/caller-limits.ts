@@ -1,10 +1,11 @@
 // Limits of one caller in one process: calls and bytes per minute and day, pending entries, unknown keys, statements
-// per day, corrections, and pages at the same time.
+// per day, corrections, and pages at the same time. Routes and pages store entries only through `CallerLimiter.put`.
 import type { Config } from '../config.ts';
 import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
 import { type CheckedEntry, isEntry, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
+import { type PutCheckedOptions, putChecked } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
-import { line } from '../log/messages.ts';
+import { line, type PutCounts } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keys as keyNames, keyTable } from '../model/keys.ts';
@@ -18,8 +19,8 @@ import { type Problem, tooManyCalls } from './problem.ts';
 const mebibyte = 1024 * 1024;
 
 /**
- * The limits for these settings. A phone makes some hundred calls a day. The fixed limits leave room for a script that
- * reads or pushes a history, and keep a faulty app from occupying a worker.
+ * The limits for these settings; 0: no limit. A phone makes some hundred calls a day. The fixed limits leave room for a
+ * script that reads or pushes a history, and keep a faulty app from occupying a worker.
  */
 export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'>) => ({
   callsPerMinute: 3_000,
@@ -38,7 +39,6 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   studyBytesPerDay: 2_048 * mebibyte,
 });
 
-/** Limits of one caller. 0: no limit. */
 export type CallerLimits = ReturnType<typeof callerLimits>;
 
 /**
@@ -64,6 +64,9 @@ export const rateLimits = {
 type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
+/** What a put needs besides its entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
+export type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'onStored'> & { log: Log };
+
 /**
  * Characters of JSON a day in entries with keys `manual/`: readers hold all of a day in memory. A survey has 10,000.
  */
@@ -77,7 +80,6 @@ const mostOpen = { calls: 64, streams: 8 };
 const mostWebPages = 4; // pages and diaries of a caller that are made at the same time; further ones wait for a slot
 
 class Caller {
-  /** Open calls, and answers that are being streamed. */
   readonly open = { calls: 0, streams: 0 };
   /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
   pages = 0;
@@ -94,6 +96,7 @@ class Caller {
 /** Counts what each caller uses. Refuses calls, and rejects entries, beyond the limits. */
 export class CallerLimiter {
   readonly #limits: CallerLimits;
+  readonly #store: Store;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
@@ -104,8 +107,9 @@ export class CallerLimiter {
   /** Entries that each user sent today; the log lists only the first ones. */
   readonly #lines: WindowCounts;
 
-  constructor(limits: CallerLimits, now: () => number) {
+  constructor(limits: CallerLimits, store: Store, now: () => number) {
     this.#limits = limits;
+    this.#store = store;
     this.#now = now;
     const counts = rateLimitNames.map((limit) => [limit, new WindowCounts(rateLimits[limit][2], now)]);
     this.#counts = Object.fromEntries(counts);
@@ -193,7 +197,7 @@ export class CallerLimiter {
    * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The
    * store counts them at the first put of a caller, and later only near the limit.
    */
-  async countEntries(user: UserRecord, more: number, store: Pick<Store, 'usercache' | 'errors'>): Promise<void> {
+  async countEntries(user: UserRecord, more: number): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
     const { uuid } = user;
@@ -201,7 +205,7 @@ export class CallerLimiter {
     const isStale = this.#now() - caller.counted_ts >= countSeconds;
     if (caller.entries === null || (caller.entries + more > limit && isStale)) {
       caller.counted_ts = this.#now();
-      caller.entries = (await store.usercache.count(uuid)) + (await store.errors.count(uuid));
+      caller.entries = (await this.#store.usercache.count(uuid)) + (await this.#store.errors.count(uuid));
     }
     if (caller.entries + more > limit) {
       const detail = `expected at most ${limit} pending or rejected entries`;
@@ -214,18 +218,14 @@ export class CallerLimiter {
    * Rejects entries whose unknown keys exceed the limit. Reads the keys of the user from the store when a new key
    * arrives, since other processes and recoveries add keys, too.
    */
-  async limitKeys(
-    user: UserRecord,
-    list: readonly CheckedEntry[],
-    store: Pick<Store, 'usercache' | 'timeseries'>,
-  ): Promise<readonly CheckedEntry[]> {
+  async limitKeys(user: UserRecord, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const limit = this.#limitsOf(user).unknownKeys;
     const { unknownKeys: keys } = this.#of(user.uuid);
     const isNew = (checked: CheckedEntry): checked is Entry =>
       isEntry(checked) && !knownKeys.has(checked.metadata.key) && !keys.has(checked.metadata.key);
     if (limit === 0 || !list.some(isNew)) return list;
-    const pending = await store.usercache.keys(user.uuid);
-    const moved = (await store.timeseries.summary(user.uuid)).map(({ key }) => key);
+    const pending = await this.#store.usercache.keys(user.uuid);
+    const moved = (await this.#store.timeseries.summary(user.uuid)).map(({ key }) => key);
     setTimeout(() => keys.clear(), keysKept).unref();
     for (const key of [...pending, ...moved]) if (!knownKeys.has(key)) keys.add(key);
     return list.map((checked) => {
@@ -246,7 +246,6 @@ export class CallerLimiter {
   async limitStatements(
     { uuid }: UserRecord,
     list: readonly CheckedEntry[],
-    store: Pick<Store, 'usercache' | 'timeseries'>,
   ): Promise<{ allowed: readonly CheckedEntry[]; uncount: () => void }> {
     const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
     const allowed: CheckedEntry[] = [];
@@ -262,11 +261,47 @@ export class CallerLimiter {
         counted += length;
         allowed.push(checked);
       } else {
-        const isStored = await hasEntry(store, uuid, checked.metadata);
+        const isStored = await hasEntry(this.#store, uuid, checked.metadata);
         allowed.push(isStored ? checked : rejectEntry(checked, tooManyStatements, message));
       }
     }
     return { allowed, uncount: () => this.#statements.add(uuid, -counted) };
+  }
+
+  /** Rejects corrections beyond the number that the diary of their user applies. */
+  async #limitCorrections(userId: string, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
+    const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
+    const beyond = await beyondLimit(this.#store, userId, stated);
+    const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
+    return list.map((checked) => (isEntry(checked) && beyond.has(checked) ? reject(checked) : checked));
+  }
+
+  /**
+   * Stores checked values of a caller. Rejects entries beyond the limits of keys, statements and corrections. Throws a
+   * 429 `Problem`, and stores nothing, if too many entries would be pending or rejected.
+   */
+  async put(user: UserRecord, checked: readonly CheckedEntry[], options: CallerPut): Promise<PutCounts> {
+    const { uuid } = user;
+    await this.countEntries(user, checked.length);
+    const { allowed, uncount } = await this.limitStatements(user, await this.limitKeys(user, checked));
+    try {
+      const entries = await this.#limitCorrections(uuid, allowed);
+      const mostLines = this.countLines(uuid, checked.length);
+      return await putChecked(uuid, entries, { store: this.#store, now: this.#now, mostLines, ...options });
+    } catch (error) {
+      uncount();
+      throw error;
+    }
+  }
+
+  /** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
+  report({ options }: Problem, userId: string, log: Log): void {
+    const { limit, most } = options.members ?? {};
+    const name = typeof limit === 'string' ? limit : 'open_calls';
+    if (!this.mayRecord(userId, name)) return;
+    log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
+    // Only operators read this. If the write fails, the refusal and the log line remain.
+    this.#store.profiles.merge(userId, { last_limit: name, last_limit_ts: this.#now() }).catch(() => {});
   }
 
   /** True if `what` was not recorded about the caller in the last `seconds`. It then counts as recorded now. */
@@ -301,30 +336,4 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
 /** Rejects an entry, but keeps its identity: a later push replaces it, and a recovery does not change its times. */
 function rejectEntry(entry: Entry, reason: string, message: string): CheckedEntry {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
-}
-
-/** Rejects corrections beyond the number that the diary of their user applies. */
-export async function limitCorrections(
-  userId: string,
-  list: readonly CheckedEntry[],
-  store: Pick<Store, 'timeseries' | 'usercache'>,
-): Promise<readonly CheckedEntry[]> {
-  const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
-  const beyond = await beyondLimit(store, userId, stated);
-  const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
-  return list.map((checked) => (isEntry(checked) && beyond.has(checked) ? reject(checked) : checked));
-}
-
-/** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
-export function reportLimit(
-  problem: Problem,
-  userId: string,
-  { limiter, log, store, now }: { limiter: CallerLimiter; log: Log; store: Pick<Store, 'profiles'>; now: () => number },
-): void {
-  const { limit, most } = problem.options.members ?? {};
-  const name = typeof limit === 'string' ? limit : 'open_calls';
-  if (!limiter.mayRecord(userId, name)) return;
-  log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
-  // Only operators read this. If the write fails, the refusal and the log line remain.
-  store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});
 }

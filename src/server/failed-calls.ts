@@ -5,7 +5,7 @@ import { errorText, stackText } from '../model/mobility-error.ts';
 import { userNameOf } from '../model/user.ts';
 import type { AppParts } from './app-parts.ts';
 import type { Call } from './call.ts';
-import { type CallerLimiter, reportLimit } from './caller-limits.ts';
+import type { CallerLimiter } from './caller-limits.ts';
 import { causeOf, type Problem, problemOf } from './problem.ts';
 
 export async function answerProblem(
@@ -18,8 +18,7 @@ export async function answerProblem(
   const { status, options } = problem;
   if ((status === 400 || status === 413) && call.caller !== null) limiter.countRefusal(call.caller.uuid);
   if (status === 429) parts.metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
-  if (status === 429 && call.caller !== null)
-    reportLimit(problem, call.caller.uuid, { ...parts, limiter, log: call.log });
+  if (status === 429 && call.caller !== null) limiter.report(problem, call.caller.uuid, call.log);
   call.failure = options.code ?? null;
   call.cause = causeOf(problem);
   if (status >= 500) reportFailure(problem, call, parts);

@@ -77,9 +77,8 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   answerMetricsRequests();
   const onDeath = (text: string): void => report(options, log, 'ERROR', text);
   const workers = await startWorkers({ count: config.workers, drainSeconds, onDeath });
-  const endWatch = watchWorkers(onDeath);
+  watchWorkers(onDeath);
   await runUntilStopped(options, log, workers);
-  endWatch();
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {

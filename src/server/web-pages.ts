@@ -24,7 +24,6 @@ import type { Call, ServerEnv } from './call.ts';
 import type { CallerLimiter } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
 import { badRequest, forbidden, headersOf, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
-import { putForCaller } from './put-for-caller.ts';
 import { readBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import { incomingBody } from './read-request.ts';
@@ -93,7 +92,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, limiter: Calle
         file: null,
         readUpload: () => uploadOf(c, address),
         put: (user: UserRecord, checked: readonly CheckedEntry[], options: { sentWith?: string } = {}) =>
-          putForCaller({ store, limiter, now }, { user, log: call.log, inProfile: false, ...options }, checked),
+          limiter.put(user, checked, { log: call.log, inProfile: false, ...options }),
         t: textsFor(preferred),
         preferred,
         now: now(),

@@ -9,87 +9,78 @@ import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 
 const interval = 1_000; // ms between heartbeats, and between checks
-/** ms. If a check is later than this, the primary itself did not run, and may have missed heartbeats. */
-const latestCheck = 3_000;
-/** ms without a heartbeat. Chosen by hand: no call computes for so long without a pause. */
-const patience = 30_000;
-/** Seconds of CPU. A silent worker that used less since its heartbeat is not in a loop: it waits, as for a disk. */
-const leastCpu = 1;
+const latestCheck = 3_000; // ms; after a later check the primary itself did not run, and may have missed heartbeats
+const patience = 30_000; // ms without a heartbeat, by hand: no call computes for so long without a pause
+const leastCpu = 1; // s; a silent worker that used less waits, for example for a disk
 const ticks = 100; // per second in /proc, the same on every Linux
 
 /** Decides which worker must be replaced. Times are ms of a monotonic clock. */
 export class WorkerWatch<W> {
-  private readonly latest = new Map<W, { at: number; cpu: number | null }>();
-  private readonly cpu: (worker: W) => number | null;
-  private checked: number | null = null;
+  /** The last heartbeat of each worker, the oldest first, and the CPU that the worker had used by then. */
+  readonly #latest = new Map<W, { at: number; cpu: number }>();
+  readonly #cpuOf: (worker: W) => number;
+  #checked = Number.POSITIVE_INFINITY;
 
-  /** `cpu`: seconds of CPU that a worker has used; null: unknown on this system. */
-  constructor(cpu: (worker: W) => number | null) {
-    this.cpu = cpu;
+  /** `cpuOf`: seconds of CPU that a worker has used; NaN: unknown on this system. */
+  constructor(cpuOf: (worker: W) => number) {
+    this.#cpuOf = cpuOf;
   }
 
   /** Records a heartbeat, or the start of a worker. */
   record(worker: W, now: number): void {
-    this.latest.set(worker, { at: now, cpu: this.cpu(worker) });
+    this.forget(worker);
+    this.#latest.set(worker, { at: now, cpu: this.#cpuOf(worker) });
   }
 
   forget(worker: W): void {
-    this.latest.delete(worker);
+    this.#latest.delete(worker);
   }
 
-  /** Of the workers that are stuck, the one that has been silent for longest; null: no worker is stuck. */
-  check(now: number): W | null {
-    const isLate = this.checked !== null && now - this.checked > latestCheck;
-    this.checked = now;
-    if (isLate) for (const worker of this.latest.keys()) this.record(worker, now);
-    const silent = [...this.latest].filter(([worker, { at, cpu }]) => {
-      const used = now - at < patience || cpu === null ? null : this.cpu(worker);
-      return used !== null && used - cpu! >= leastCpu;
-    });
-    return silent.sort(([, a], [, b]) => a.at - b.at)[0]?.[0] ?? null;
+  /** The stuck worker that has been silent for longest. undefined: no worker is stuck. */
+  check(now: number): W | undefined {
+    if (now - this.#checked > latestCheck) for (const worker of [...this.#latest.keys()]) this.record(worker, now);
+    this.#checked = now;
+    const isStuck = (worker: W, { at, cpu }: { at: number; cpu: number }): boolean =>
+      now - at >= patience && this.#cpuOf(worker) - cpu >= leastCpu;
+    return [...this.#latest].find(([worker, last]) => isStuck(worker, last))?.[0];
   }
 }
 
-/** Seconds of CPU that a process has used, from Linux's /proc; null on other systems. */
-function cpuOf(pid: number | undefined): number | null {
+/** Seconds of CPU that a process has used, from Linux's /proc; NaN on other systems. */
+function cpuOf({ process: { pid } }: Worker): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     return (Number(fields[11]) + Number(fields[12])) / ticks;
   } catch {
-    return null;
+    return Number.NaN;
   }
 }
 
-const heartbeat = { mobility: 'alive' };
+const heartbeat = 'mobility heartbeat';
 
 /** In a worker: sends heartbeats to the primary. */
 export function sendHeartbeats(): void {
   setInterval(() => cluster.worker?.isConnected() && cluster.worker.send(heartbeat), interval).unref();
 }
 
-/** In the primary: kills stuck workers, one at a time. Returns a function that ends the watch. */
-export function watchWorkers(onKill: (text: string) => void): () => void {
-  const watch = new WorkerWatch<Worker>(({ process }) => cpuOf(process.pid));
-  let killed: Worker | null = null;
-  const onMessage = (worker: Worker, message: unknown): void => {
-    const isHeartbeat = (message as typeof heartbeat | null)?.mobility === heartbeat.mobility;
-    if (isHeartbeat && !worker.isDead()) watch.record(worker, performance.now());
-  };
-  const onListening = (worker: Worker): void => {
-    killed = null;
+/** In the primary: kills stuck workers, one at a time, so that the other workers answer meanwhile. */
+export function watchWorkers(onKill: (text: string) => void): void {
+  const watch = new WorkerWatch<Worker>(cpuOf);
+  let isReplacing = false;
+  cluster.on('message', (worker, message) => {
+    if (message === heartbeat && !worker.isDead()) watch.record(worker, performance.now());
+  });
+  cluster.on('listening', (worker) => {
+    isReplacing = false;
     watch.record(worker, performance.now());
+  });
+  cluster.on('exit', (worker) => watch.forget(worker));
+  const check = (): void => {
+    const stuck = watch.check(performance.now());
+    if (stuck === undefined || isReplacing) return;
+    isReplacing = true;
+    onKill(`process ${stuck.process.pid} has computed without an answer for ${patience / 1000} s and is replaced`);
+    stuck.process.kill('SIGKILL');
   };
-  const onExit = (worker: Worker): void => watch.forget(worker);
-  cluster.on('message', onMessage).on('listening', onListening).on('exit', onExit);
-  const timer = setInterval(() => {
-    const found = watch.check(performance.now());
-    if (found === null || killed !== null) return; // one at a time, so that the other workers answer meanwhile
-    killed = found;
-    onKill(`process ${found.process.pid} has computed without an answer for ${patience / 1000} s and is replaced`);
-    found.process.kill('SIGKILL');
-  }, interval);
-  return () => {
-    clearInterval(timer);
-    cluster.off('message', onMessage).off('listening', onListening).off('exit', onExit);
-  };
+  setInterval(check, interval).unref();
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { UserRecord } from '../../src/model/user.ts';
-import { CallerLimiter, type CallerLimits, callerLimits, reportLimit } from '../../src/server/caller-limits.ts';
+import { CallerLimiter, type CallerLimits, callerLimits } from '../../src/server/caller-limits.ts';
 import { Problem } from '../../src/server/problem.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -19,9 +19,9 @@ const noLimits: CallerLimits = {
   ...{ pendingEntries: 0, unknownKeys: 0, linesPerDay: 0, studyBytesPerDay: 0 },
 };
 
-function open(limits: Partial<CallerLimits> = {}) {
+function open(limits: Partial<CallerLimits> = {}, store = {} as Store) {
   const clock = { now: Math.ceil(now / day) * day };
-  return { clock, limiter: new CallerLimiter({ ...noLimits, ...limits }, () => clock.now) };
+  return { clock, limiter: new CallerLimiter({ ...noLimits, ...limits }, store, () => clock.now) };
 }
 
 /** The fields of the refusal; null: the call was not refused. */
@@ -97,7 +97,6 @@ it.each([
 });
 
 it('pending and rejected entries are counted by the store at first, then every 10 s near the limit', async () => {
-  const { limiter, clock } = open({ pendingEntries: 10 });
   let [pending, rejected, reads] = [4, 3, 0];
   const store = {
     usercache: {
@@ -108,7 +107,8 @@ it('pending and rejected entries are counted by the store at first, then every 1
     },
     errors: { count: async () => rejected },
   } as unknown as Store;
-  const put = (more: number, user = ada) => refusalOf(() => limiter.countEntries(user, more, store));
+  const { limiter, clock } = open({ pendingEntries: 10 }, store);
+  const put = (more: number, user = ada) => refusalOf(() => limiter.countEntries(user, more));
   expect([await put(0), reads]).toEqual([null, 0]);
   expect([await put(3), reads]).toEqual([null, 1]);
   [pending, rejected] = [0, 0];
@@ -119,10 +119,10 @@ it('pending and rejected entries are counted by the store at first, then every 1
   expect([await put(10), reads]).toEqual([null, 2]);
   expect([await put(1), reads]).toEqual([full, 2]);
   [pending, rejected] = [50_000, 0];
-  expect(await refusalOf(() => open().limiter.countEntries(eve, 1, store))).toMatchObject({ most: 50_000 });
+  expect(await refusalOf(() => open({}, store).limiter.countEntries(eve, 1))).toMatchObject({ most: 50_000 });
   pending -= 1;
-  expect(await refusalOf(() => open().limiter.countEntries(eve, 1, store))).toBeNull();
-  expect(await refusalOf(() => open().limiter.countEntries(ada, 1e9, store))).toBeNull();
+  expect(await refusalOf(() => open({}, store).limiter.countEntries(eve, 1))).toBeNull();
+  expect(await refusalOf(() => open({}, store).limiter.countEntries(ada, 1e9))).toBeNull();
 });
 
 const entryOf = (key: string, write_ts: number, data = {}) => checkEntry({ metadata: { key, write_ts }, data });
@@ -133,20 +133,19 @@ it('a new member may use 100 unknown keys, of which the store has some', async (
     timeseries: { summary: async () => [{ key: 'own/1' }] },
   } as unknown as Store;
   const list = Array.from({ length: 101 }, (_, i) => entryOf(`own/${i}`, i));
-  const found = await open().limiter.limitKeys(eve, [...list, entryOf('background/location', 1)], store);
+  const found = await open({}, store).limiter.limitKeys(eve, [...list, entryOf('background/location', 1)]);
   const rejected = found.flatMap((one, i) => ('reason' in one ? [[i, one.reason, one.message]] : []));
   expect(rejected).toEqual([[100, 'too_many_keys', 'expected at most 100 unknown keys of one user, found one more']]);
-  const { limiter } = open();
-  expect(await limiter.limitKeys(ada, list, store)).toBe(list);
+  expect(await open({}, store).limiter.limitKeys(ada, list)).toBe(list);
 });
 
 it('a user may send 8 MiB of statements a day; entries that the store has do not count again', async () => {
-  const { limiter } = open();
   const find = async (_: string, { from }: { from: number }) => ({ entries: from === 7 ? ['known'] : [] });
   const store = { usercache: { find }, timeseries: { find: async () => ({ entries: [] }) } } as unknown as Store;
+  const { limiter } = open({}, store);
   const text = (length: number) => ({ a: 'x'.repeat(length - '{"a":""}'.length) });
   const send = async (...list: ReturnType<typeof entryOf>[]) => {
-    const { allowed, uncount } = await limiter.limitStatements(ada, list, store);
+    const { allowed, uncount } = await limiter.limitStatements(ada, list);
     return { uncount, reasons: allowed.map((one) => ('reason' in one ? one.reason : null)) };
   };
   const half = entryOf('manual/survey', 1, text(4 * mebibyte));
@@ -188,18 +187,14 @@ it('the log may list as many entries of a caller as are left of the day', () => 
 });
 
 it('a limit that a caller meets is in the log and in their profile, once a minute', async () => {
-  const { limiter, clock } = open({ callsPerMinute: 1 });
   const lines: string[] = [];
   const merged: unknown[] = [];
-  const parts = {
-    limiter,
-    log: { write: (level: string, text: string) => lines.push(`${level} ${text}`) } as unknown as Log,
-    store: { profiles: { merge: async (...args: unknown[]) => void merged.push(args) } } as unknown as Store,
-    now: () => clock.now,
-  };
+  const log = { write: (level: string, text: string) => lines.push(`${level} ${text}`) } as unknown as Log;
+  const store = { profiles: { merge: async (...args: unknown[]) => void merged.push(args) } } as unknown as Store;
+  const { limiter, clock } = open({ callsPerMinute: 1 }, store);
   const problem = new Problem(429, 'too many', { members: { limit: 'calls_per_minute', most: 1 } });
-  for (let i = 0; i < 2; i += 1) reportLimit(problem, 'a', parts);
-  reportLimit(new Problem(429, 'too many', {}), 'a', parts);
+  for (let i = 0; i < 2; i += 1) limiter.report(problem, 'a', log);
+  limiter.report(new Problem(429, 'too many', {}), 'a', log);
   expect(lines).toEqual([
     expect.stringMatching(/^WARNING .*UUID a: meets the limit calls_per_minute = 1$/),
     expect.stringMatching(/^WARNING .*UUID a: meets the limit open_calls$/),

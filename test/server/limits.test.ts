@@ -188,7 +188,7 @@ it.each([
   ['calls', 64, 'calls'],
   ['streams', 8, 'streamed answers'],
 ] as const)('a caller may have a limited number of open %s: %d', (kind, most, what) => {
-  const limiter = new CallerLimiter(callerLimits(config), () => clock);
+  const limiter = new CallerLimiter(callerLimits(config), {} as Store, () => clock);
   const leave = Array.from({ length: most }, () => limiter.openCall('ada', kind));
   expect(() => limiter.openCall('ada', kind)).toThrow(`at most ${most} ${what} open at once`);
   limiter.openCall('ben', kind)();
@@ -211,7 +211,7 @@ it('pages of a person count as calls of their phones', async () => {
 });
 
 it('four pages of a caller are made at a time, and the next begins when one is finished', async () => {
-  const limiter = new CallerLimiter(callerLimits(config), () => clock);
+  const limiter = new CallerLimiter(callerLimits(config), {} as Store, () => clock);
   const begun: (() => void)[] = [];
   const all = Array.from({ length: 6 }, () => limiter.waitForSlot('ada').then((done) => void begun.push(done)));
   await Promise.all(all.slice(0, 4));
@@ -233,12 +233,9 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
   expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
-  const other = new CallerLimiter({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
-  const [third, first] = await other.limitKeys(
-    await kit.user('ada'),
-    [checkEntry(entry('a/9', 20)), checkEntry(entry('a/1', 21))],
-    kit.store,
-  );
+  const other = new CallerLimiter({ ...callerLimits(config), unknownKeys: 2 }, kit.store, () => clock);
+  const list = [checkEntry(entry('a/9', 20)), checkEntry(entry('a/1', 21))];
+  const [third, first] = await other.limitKeys(await kit.user('ada'), list);
   expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { metadata: { key: 'a/1' } }]);
   const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
   expect(report).toMatchObject({ recovered: 1 });
@@ -247,15 +244,12 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
 it('keys that a phone chose are dropped within a minute of their use: another process may have erased its person', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const limiter = new CallerLimiter({ ...callerLimits(config), unknownKeys: 5 }, () => clock);
   let reads = 0;
   const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
+  const limits = { ...callerLimits(config), unknownKeys: 5 };
+  const limiter = new CallerLimiter(limits, { ...kit.store, usercache }, () => clock);
   const user = await kit.user('ada');
-  const send = () =>
-    limiter.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
-      ...kit.store,
-      usercache,
-    });
+  const send = () => limiter.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })]);
   await send();
   await send();
   expect(reads).toBe(1);

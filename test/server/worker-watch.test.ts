@@ -4,10 +4,10 @@ import { WorkerWatch } from '../../src/server/worker-watch.ts';
 
 /** s of CPU that a worker has used. */
 interface Watched {
-  used: number | null;
+  used: number;
 }
 
-const workerOf = (used: number | null): Watched => ({ used });
+const workerOf = (used: number): Watched => ({ used });
 
 /** Checks every second, `change` after each; the second at which a worker is found, and which. */
 function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
@@ -18,7 +18,7 @@ function watched(workers: readonly Watched[], seconds: number, each: (second: nu
     const [first] = workers;
     watch.record(first!, now);
     const found = watch.check(now);
-    if (found !== null) return [now / 1000, workers.indexOf(found)];
+    if (found !== undefined) return [now / 1000, workers.indexOf(found)];
   }
   return null;
 }
@@ -26,7 +26,7 @@ function watched(workers: readonly Watched[], seconds: number, each: (second: nu
 it('a blocked worker has been silent for 30 s and used CPU time meanwhile', () => {
   const [well, busy, waiting] = [workerOf(0), workerOf(5), workerOf(5)];
   const work = (): void => {
-    busy.used! += 0.9;
+    busy.used += 0.9;
   };
   expect(watched([well, waiting, busy], 300, work)).toEqual([30, 2]);
   expect(watched([well, waiting], 300, work)).toBe(null);
@@ -35,8 +35,8 @@ it('a blocked worker has been silent for 30 s and used CPU time meanwhile', () =
 it('no worker counts as blocked while the primary is delayed, or if CPU time is unknown', () => {
   const busy = workerOf(5);
   const work = (): void => {
-    busy.used! += 5;
+    busy.used += 5;
   };
   expect(watched([workerOf(0), busy], 300, work, 5000)).toBe(null);
-  expect(watched([workerOf(0), workerOf(null)], 300, work)).toBe(null);
+  expect(watched([workerOf(0), workerOf(Number.NaN)], 300, work)).toBe(null);
 });

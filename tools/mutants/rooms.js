@@ -12,12 +12,7 @@ export const rooms = {
     ],
   },
   limits: {
-    sources: [
-      'src/server/caller-limits.ts',
-      'src/server/byte-budget.ts',
-      'src/server/put-for-caller.ts',
-      'src/server/read-body.ts',
-    ],
+    sources: ['src/server/caller-limits.ts', 'src/server/byte-budget.ts', 'src/server/read-body.ts'],
     first: ['test/server/caller-limiter.test.ts', 'test/server/byte-budget.test.ts', 'test/server/read-body.test.ts'],
     tests: [
       'test/server/caller-limiter.test.ts',
