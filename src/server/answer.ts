@@ -12,7 +12,11 @@ import type { Answer } from './routes/route.ts';
  * The response to a successful call: a JSON value. `onBroken` receives an error that ends a streamed answer after the
  * status was sent. Throws a `Problem` if too many bytes of answers are unsent.
  */
-export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
+export async function jsonAnswer(
+  call: Call,
+  answer: Answer,
+  onBroken: (error: unknown) => void = () => {},
+): Promise<Response> {
   const headers = headersOf(call.id, 'application/json');
   if (Symbol.asyncIterator in answer) return streamedAnswer(call, answer, headers, onBroken);
   const text = JSON.stringify(answer);

@@ -6,7 +6,7 @@ import { isLoopback, networksOf } from '../model/networks.ts';
 import { pathForLog } from '../web/routes.ts';
 import { fixedAnswer, jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
-import { createAuthMethod } from './auth.ts';
+import { createAuthMethod, type Server } from './auth.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
@@ -32,13 +32,13 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
   const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, store, now);
-  const auth = { method: createAuthMethod(parts), limiter };
+  const server: Server = { ...parts, limiter, auth: createAuthMethod(parts) };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, base));
   app.use(protectPages);
-  app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, parts, auth)), guard));
-  mountPages(app, parts, limiter);
+  app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, server)), guard));
+  mountPages(app, server);
   // At the path of another app and below it, so that the app also understands the answer to a mistyped path.
   for (const { path, dialect } of routes.filter((route) => route.dialect !== undefined))
     app.use(`${path}/*`, async (c, next) => {
@@ -56,13 +56,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     });
   }
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
-  for (const route of openRoutes) {
-    get(app, route.path, async (c) =>
-      jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}),
-    );
-  }
+  for (const route of openRoutes)
+    get(app, route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param())));
   for (const route of routes) {
-    const answer = answerCaller(route, parts, auth);
+    const answer = answerCaller(route, server);
     // Users type the addresses for other apps by hand, sometimes with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
@@ -77,7 +74,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     refuseAsPage(c);
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
-  app.onError((error, c) => answerProblem(error, c.get('call'), parts, limiter));
+  app.onError((error, c) => answerProblem(error, c.get('call'), server));
   return app;
 }
 

@@ -1,11 +1,16 @@
-// Identifies the caller: the configured method finds the user of a token.
+// Identifies callers: the configured method finds the user of a token. After that, a call counts against the limits of
+// its caller.
+import { line } from '../log/messages.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { noteUse } from '../web/sessions.ts';
 import type { AppParts } from './app-parts.ts';
+import type { Call } from './call.ts';
+import type { CallerLimiter } from './caller-limits.ts';
 import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
-import { badRequest, forbidden } from './problem.ts';
+import { badRequest, forbidden, Problem } from './problem.ts';
+import type { Route } from './routes/route.ts';
 
 /** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
 export interface AuthMethod {
@@ -16,6 +21,12 @@ export interface AuthMethod {
    * `Problem` if the token is invalid, or if its study admits no new member.
    */
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
+}
+
+/** The parts of an app with its limits and its method of authentication. */
+export interface Server extends AppParts {
+  limiter: CallerLimiter;
+  auth: AuthMethod;
 }
 
 export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
@@ -59,7 +70,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
   };
 }
 
-export const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
+const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
 /** Basic authentication: the password is the token; the user name is not verified. */
 export interface BasicToken {
@@ -86,4 +97,73 @@ export function tokenOf(body: JsonObject, field: string | null, inHeader: string
   if (inBody !== null && inHeader !== null && inBody !== inHeader)
     throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
   return (inBody ?? inHeader) || null;
+}
+
+/** Names the caller in the log, and counts the call against the caller's limits. */
+export function enterCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
+  call.authenticated(caller);
+  call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+  countCaller(call, caller, limiter);
+}
+
+export function countCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
+  limiter.countCall(caller);
+  call.cleanups.push(limiter.openCall(caller.uuid, 'calls'));
+  call.share.belongsTo(caller.uuid);
+}
+
+/** Authenticates the caller of one call before its body uses resources. */
+export function authenticator({ auth, limiter, store: { users }, now }: Server, { registers }: Route, call: Call) {
+  /** The account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
+  async function find(token: string): Promise<UserRecord> {
+    const user = await auth.find(token);
+    // The log must not name a user whose erasure is running, since the erasure removes the name from the log.
+    if (user === null || !(await users.isActive(user.uuid)))
+      throw forbidden('no user is registered for this token; ask the operator for an account');
+    return user;
+  }
+
+  /** Like `find`, but creates a missing account if the method allows it. Sets `update_ts` of the account to now. */
+  async function register(token: string): Promise<UserRecord> {
+    const name = await auth.nameToRegister(token, call);
+    return (await users.register(name ?? (await find(token)).user_email, { now: now() })).user;
+  }
+
+  const self = {
+    /** The accepted token; null: none was accepted yet. */
+    token: null as string | null,
+    /** Why `admitIfKnown` refused a token; null: it refused none. */
+    refusal: null as Problem | null,
+
+    /**
+     * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a second, different
+     * token, 429 if a limit of the caller is exceeded.
+     */
+    async admit(token: string): Promise<UserRecord> {
+      if (call.caller !== null && token === self.token) return call.caller;
+      if (call.caller !== null)
+        throw badRequest(
+          'expected one token, found two that differ in the header, the query or the body: send one of them',
+        );
+      if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
+      const caller = await (registers ? register(token) : find(token));
+      self.token = token;
+      enterCaller(call, caller, limiter);
+      return caller;
+    },
+
+    /**
+     * Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token.
+     */
+    async admitIfKnown({ token, name }: BasicToken): Promise<void> {
+      try {
+        await self.admit(token);
+      } catch (error) {
+        if (!(error instanceof Problem && error.status === 403)) throw error;
+        const { refusal } = error.options;
+        self.refusal = forbidden(error.message, refusal && { ...refusal, claimed: name });
+      }
+    },
+  };
+  return self;
 }

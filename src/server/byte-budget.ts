@@ -5,42 +5,28 @@
 //     bob sends 2 KiB           full: the slowest body of eve ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
-/** Limits in bytes. `perNetwork`: for all its unauthenticated callers together. A single body or answer always fits. */
-interface PoolLimits {
-  total: number;
-  perCaller: number;
-  perNetwork: number;
-}
-
-export interface ByteLimits {
-  /** Bodies up to `smallSize`. They have their own pool, so that large bodies cannot keep them out. */
-  small: PoolLimits;
-  smallSize: number;
-  /** Larger bodies: of callers, and of unauthenticated senders. */
-  large: PoolLimits;
-  strangers: PoolLimits;
-  answers: PoolLimits;
-  /** The maximum number of large bodies that wait for room. */
-  queue: number;
-  /** ms in the queue after which a body is refused. */
-  patience: number;
-}
-
 const mebibyte = 1024 * 1024;
 
-/** Limits of one process: about 150 MiB of memory are enough for 64 phones that send 10,000 entries at once. */
-export const byteLimits: ByteLimits = {
+/**
+ * Limits of one process. About 150 MiB of memory are enough for 64 phones that send 10,000 entries at once. Each pool
+ * has limits in bytes; `perNetwork` holds for all unauthenticated callers of a network together. A single body or
+ * answer always fits.
+ */
+export const byteLimits = {
+  /** Bodies up to `smallSize` have their own pool, so that large bodies cannot keep them out. */
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
+  /** Larger bodies of authenticated callers; `strangers`: of others. */
   large: { total: 16 * mebibyte, perCaller: 12 * mebibyte, perNetwork: 0 },
   strangers: { total: 16 * mebibyte, perCaller: 0, perNetwork: 8 * mebibyte },
   answers: { total: 64 * mebibyte, perCaller: 16 * mebibyte, perNetwork: 16 * mebibyte },
-  queue: 256,
-  patience: 30_000,
+  queue: 256, // large bodies that wait for room
+  patience: 30_000, // ms in the queue after which a body is refused
 };
 
-/** The bytes that a streamed answer counts as: its pieces that are not sent yet. */
-export const streamBytes = 256 * 1024;
+export type ByteLimits = typeof byteLimits;
+
+export const streamBytes = 256 * 1024; // bytes that a streamed answer counts as: its pieces that are not sent yet
 const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls and connections are limited
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second
@@ -54,12 +40,12 @@ interface Holder extends Pick<BodyShare, 'expected' | 'isReceived'> {
   isStranger: boolean;
   bytes: number;
   born: number;
-  /** Bytes by arrival time, in steps of at least 0.5 s. */
+  /** Bytes by the time of their arrival, in steps of at least 0.5 s. */
   arrivals: { at: number; bytes: number }[];
   end(problem: Problem): void;
 }
 
-/** The part of the budget that one call's body uses. */
+/** What the body of one call holds. */
 export interface BodyShare {
   readonly bytes: number;
   /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
@@ -95,7 +81,7 @@ export class ByteBudget {
     this.#now = now;
   }
 
-  /** A share for the body of a new call from a network. null: the network is unknown. */
+  /** A share for the body of a new call. `network`: the network of the caller; null: unknown. */
   share(network: string | null = null): BodyShare {
     let end: (problem: Problem) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
@@ -181,8 +167,6 @@ export class ByteBudget {
     return isStranger ? 'strangers' : 'large';
   }
 
-  // ---------------------------------------------------------------- speed
-
   #noteArrival(holder: Holder, bytes: number): void {
     const at = this.#now();
     const last = holder.arrivals.at(-1);
@@ -208,8 +192,6 @@ export class ByteBudget {
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
-
-  // ---------------------------------------------------------------- room
 
   /** Which limit keeps a holder from having this many bytes: `part` of its owner, or `room` of the pool. null: none. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
@@ -237,37 +219,32 @@ export class ByteBudget {
       const lack = this.#lack(holder, pool, bytes);
       if (lack === null) return null;
       const victim = this.#slowest(pool, lack === 'part' ? holder.owner : this.#largestOwner(pool));
-      if (victim === null || victim === holder) return lack;
+      if (victim === undefined || victim === holder) return lack;
       if ((slowOnly || (lack === 'part' && !holder.isStranger)) && !this.#isSlow(victim)) return lack;
       this.#release(victim);
       victim.end(unavailable('this body arrived too slowly while others waited; nothing was stored, send it again'));
     }
   }
 
+  #in(pool: Pool): Holder[] {
+    return [...this.#holders].filter((holder) => holder.pool === pool);
+  }
+
   /** The owner with the most bytes in a pool, among owners with a body that may be ended. undefined: there is none. */
   #largestOwner(pool: Pool): string | undefined {
-    const sums = new Map<string, number>();
-    const open = new Set<string>();
-    for (const { pool: where, owner, bytes, isReceived } of this.#holders) {
-      if (where !== pool) continue;
-      sums.set(owner, (sums.get(owner) ?? 0) + bytes);
-      if (!isReceived) open.add(owner);
-    }
-    return [...open].sort((a, b) => sums.get(b)! - sums.get(a)!)[0];
+    const holders = this.#in(pool);
+    const sums = sumsByOwner(holders, ({ bytes }) => bytes);
+    const open = holders.filter(({ isReceived }) => !isReceived);
+    return open.sort((a, b) => sums.get(b.owner)! - sums.get(a.owner)!)[0]?.owner;
   }
 
-  /** The slowest body of an owner that has not fully arrived; of equally slow ones the oldest. null: there is none. */
-  #slowest(pool: Pool, owner: string | undefined): Holder | null {
-    let [slowest, least]: [Holder | null, number] = [null, Number.POSITIVE_INFINITY];
-    for (const other of this.#holders) {
-      if (other.pool !== pool || other.owner !== owner || other.isReceived) continue;
-      const speed = this.#speed(other);
-      if (speed < least) [slowest, least] = [other, speed];
-    }
-    return slowest;
+  /** The slowest body of an owner that has not fully arrived; of equally slow ones the oldest. */
+  #slowest(pool: Pool, owner: string | undefined): Holder | undefined {
+    const open = this.#in(pool).filter((one) => one.owner === owner && !one.isReceived);
+    const speeds = new Map(open.map((holder) => [holder, this.#speed(holder)]));
+    const slow = open.filter((holder) => speeds.get(holder)! < Number.POSITIVE_INFINITY);
+    return slow.sort((a, b) => speeds.get(a)! - speeds.get(b)!)[0];
   }
-
-  // ---------------------------------------------------------------- queue
 
   /** Waits in the queue. The bytes that have arrived do not count meanwhile: the length of the queue limits them. */
   async #wait(holder: Holder, bytes: number): Promise<void> {
@@ -291,17 +268,19 @@ export class ByteBudget {
 
   /** Refuses the newest body of the owner with the most bodies in the queue. */
   #shortenQueue(): void {
-    const counts = new Map<string, number>();
-    for (const { holder } of this.#queue) counts.set(holder.owner, (counts.get(holder.owner) ?? 0) + 1);
+    const counts = sumsByOwner(
+      this.#queue.map(({ holder }) => holder),
+      () => 1,
+    );
     const most = Math.max(...counts.values());
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
   /** Starts bodies of the queue while there is room; the owners who hold least come first. */
   #startWaiting(): void {
-    const held = ({ holder: { owner } }: { holder: Holder }): number =>
-      [...this.#holders].reduce((sum, one) => sum + (one.pool === 'large' && one.owner === owner ? one.bytes : 0), 0);
     while (this.#queue.length > 0) {
+      const sums = sumsByOwner(this.#in('large'), ({ bytes }) => bytes);
+      const held = ({ holder }: { holder: Holder }): number => sums.get(holder.owner) ?? 0;
       const next = this.#queue.reduce((a, b) => (held(b) < held(a) ? b : a));
       const { holder, bytes } = next;
       if (this.#makeRoom(holder, 'large', bytes, true) !== null || !this.#queue.includes(next)) return;
@@ -318,6 +297,12 @@ export class ByteBudget {
     const detail = 'other calls of this caller use all bytes that one caller may send at once; end them first';
     return tooManyCalls(detail, 5, { limit: 'waiting_bytes', most: this.#limits[pool].perCaller });
   }
+}
+
+function sumsByOwner(holders: readonly Holder[], amountOf: (holder: Holder) => number): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const holder of holders) sums.set(holder.owner, (sums.get(holder.owner) ?? 0) + amountOf(holder));
+  return sums;
 }
 
 const noRoom = (): Problem =>

@@ -5,9 +5,7 @@ import { line } from '../log/messages.ts';
 import type { JsonObject } from '../model/json.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
-import type { AppParts } from './app-parts.ts';
-import { headerTokens, tokenOf } from './auth.ts';
-import { type Auth, authenticator } from './authenticator.ts';
+import { authenticator, headerTokens, type Server, tokenOf } from './auth.ts';
 import { streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failed-calls.ts';
@@ -21,9 +19,8 @@ const mebibyte = 1024 * 1024;
 
 const fetchStep = 3600; // s in which a process records at most one fetch per user
 
-export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
-  const { store, config, now, metrics } = parts;
-  const { limiter } = auth;
+export function answerCaller(route: Route, server: Server) {
+  const { store, config, now, metrics, limiter } = server;
   const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
@@ -51,7 +48,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
     call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. Authenticate the caller if a header or the query has a token.
-    const sender = authenticator(auth, parts, route, call);
+    const sender = authenticator(server, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outsideBody = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outsideBody !== null) await sender.admit(outsideBody);
@@ -74,7 +71,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { answerWithoutToken } = route;
     if (answerWithoutToken !== undefined && call.caller === null && isCallWithoutToken(body)) {
-      return jsonAnswer(call, answerWithoutToken(body), () => {});
+      return jsonAnswer(call, answerWithoutToken(body));
     }
     const { token: known, refusal } = sender;
     // Apps whose every body is accepted may use the token's field for something else.
@@ -110,7 +107,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: Auth) {
       if (route.fetches && limiter.mayRecord(caller.uuid, 'fetch', fetchStep))
         void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
       if (Symbol.asyncIterator in result) call.cleanups.push(limiter.openCall(caller.uuid, 'streams'));
-      return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
+      return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, server));
     } finally {
       releaseSlot();
     }

@@ -1,5 +1,5 @@
-// Metrics of the calls of one process, for Prometheus. The server adds up the metrics of all its processes. They
-// contain no names of users.
+// Metrics of the calls of one process, for Prometheus, without names of users. The server adds up the metrics of all
+// its processes.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { PutCounts } from '../log/messages.ts';
 import type { Call } from './call.ts';
@@ -7,15 +7,10 @@ import { rateLimits } from './caller-limits.ts';
 import { routes } from './routes/all-routes.ts';
 import { handlerOf } from './routes/route.ts';
 
-/** Counts the calls of one process. Nothing is counted if `/metrics` is off. */
-export interface CallFigures {
-  /** Counts an ended call by its route's handler (empty: no route) and the cause of its failure. */
-  countCall(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
-  countEntries(counts: PutCounts): void;
-  countLimit(limit: string): void;
-}
+/** The counters of one process. If `/metrics` is off, nothing is counted. */
+export type CallFigures = ReturnType<typeof countCalls>['figures'];
 
-/** Limits of callers. Answers with 429 use these names. */
+/** Limits of callers, as named in answers with 429. */
 const limitNames = [
   ...Object.values(rateLimits).map(([name]) => name),
   ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls', 'open_streams'],
@@ -36,7 +31,7 @@ const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
  * Counts calls and measures the process, in a registry of its own. Series that alerts use exist from the start with 0,
  * because Prometheus sees no increase in the first sample of a series.
  */
-export function countCalls(): { figures: CallFigures; registry: Registry } {
+export function countCalls() {
   const registry = new Registry();
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: string[]) =>
@@ -60,14 +55,15 @@ export function countCalls(): { figures: CallFigures; registry: Registry } {
   return {
     registry,
     figures: {
-      countCall: ({ handler, cause }, status, took) => {
+      /** `handler`: empty if no route matched. */
+      countCall: ({ handler, cause }: Pick<Call, 'handler' | 'cause'>, status: number, took: number): void => {
         calls.inc({ handler, status: String(status), cause: cause ?? 'none' });
         seconds.observe({ handler }, took);
       },
-      countEntries: (counts) => {
+      countEntries: (counts: PutCounts): void => {
         for (const [verdict, count] of Object.entries(counts)) entries.inc({ verdict }, count);
       },
-      countLimit: (limit) => limits.inc({ limit }),
+      countLimit: (limit: string): void => limits.inc({ limit }),
     },
   };
 }

@@ -7,27 +7,25 @@ import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
-/** A call from START to END. */
 export interface Call {
-  /** The thread id of its log lines, which is also the request id of the answer. */
+  /** The thread id of its log lines, which is also the request id of the answer, such as `w1-42`. */
   readonly id: string;
   readonly log: Log;
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
-  /** The network of the caller, see `origin.ts`; null: unknown. */
+  /** The network of the caller, such as `203.0.113.0/24`; null: unknown. */
   readonly network: string | null;
   /** The handler of the route; empty: no route matched. */
   handler: string;
   /** The caller; null before authentication. */
   readonly caller: UserRecord | null;
-  /** Sets the caller. From then on, the log has all lines of the call; see `mostUnauthenticated`. */
+  /** Sets the caller. From then on, the log has all lines of the call, see `mostUnauthenticated`. */
   authenticated(caller: UserRecord): void;
   /** Of a failed call: the code of its error, who has to act, and why it was refused, as a sentence. Else null. */
   failure: string | null;
   cause: Cause | null;
   reason: string | null;
-  /** The bytes of the request body that the process holds. */
   readonly share: BodyShare;
   /** Counts bytes of the answer until they are sent or the returned function is called, see `holdAnswer`. */
   hold(bytes: number): () => void;
@@ -46,30 +44,29 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
-/** Where lines about calls are written. `thread`: the thread id of `log`. Calls are numbered after it: `w1-42`. */
-interface CallLogOptions {
-  log: Log;
-  console: (line: string) => void;
-  now: () => number;
-  thread: string;
-}
-
-/** The parts of a call that the server creates. */
 interface CallParts extends Pick<Call, 'network' | 'share'> {
+  /** Counts bytes of an answer to a caller, see `ByteBudget.holdAnswer`. */
   hold: (caller: string | null, bytes: number) => () => void;
 }
 
 /**
  * Each process logs at most this many unauthenticated calls per minute, successful calls included: a flood of calls
- * must not push other lines out of the log.
+ * must not push other lines out of the log. Further calls have no lines until they are authenticated.
  */
 export const mostUnauthenticated = 60;
+
+interface CallLogOptions {
+  log: Log;
+  console: (line: string) => void;
+  now: () => number;
+  thread: string; // the thread id of `log`
+}
 
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
-  /** Unauthenticated calls of the current minute, which began at `since`. */
+  // Unauthenticated calls of the current minute, which began at `since`.
   let strangers = { since: 0, calls: 0, leftOut: 0 };
   const countStranger = (): void => {
     if (Math.abs(now() - strangers.since) >= 60) {
@@ -86,7 +83,6 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
     countStranger();
-    // Beyond `mostUnauthenticated`, a call has no lines in the log file until it is authenticated.
     let callLog = strangers.calls <= mostUnauthenticated ? ownLog : silentLog;
     const started = performance.now();
     const write = (message: string): void => {

@@ -27,16 +27,11 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   callsPerDay: 100_000,
   bytesPerMinute: 512 * mebibyte,
   bytesPerDay: config.mibPerDay * mebibyte,
-  /** Calls whose body is refused. They cost most and store nothing. */
-  refusedPerMinute: 30,
-  /** Pending and rejected entries together. */
-  pendingEntries: config.pendingEntries,
-  /** Different keys that the service does not know. */
-  unknownKeys: 1_000,
-  /** Entries per day that the log lists, one line each. 100,000 lines take 16 MB. */
-  linesPerDay: 100_000,
-  /** All new members of a study together. Enough for 5,000 phones on their first day, and not too much for a disk. */
-  studyBytesPerDay: 2_048 * mebibyte,
+  refusedPerMinute: 30, // calls whose body is refused: they cost most and store nothing
+  pendingEntries: config.pendingEntries, // pending and rejected entries together
+  unknownKeys: 1_000, // different keys that the service does not know
+  linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
+  studyBytesPerDay: 2_048 * mebibyte, // all new members of a study: enough for 5,000 phones on their first day
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
@@ -52,7 +47,7 @@ const countSeconds = 10; // seconds that a count of entries is used again: count
 
 const [minute, day] = [60, 86_400]; // s
 
-/** The limits that are counted in windows of time: the name in answers, what is counted, and the window. */
+/** Limits in windows of time: the name in answers, what is counted, and the length of the window. */
 export const rateLimits = {
   callsPerMinute: ['calls_per_minute', 'calls a minute', minute],
   callsPerDay: ['calls_per_day', 'calls a day', day],
@@ -67,16 +62,13 @@ const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 /** What a put needs besides its entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
 export type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'onStored'> & { log: Log };
 
-/**
- * Characters of JSON a day in entries with keys `manual/`: readers hold all of a day in memory. A survey has 10,000.
- */
+/** Characters of JSON a day under keys `manual/`, since readers hold all of a day in memory. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/** Limits for the open calls and streamed answers of a caller. A phone has a few open calls, a parallel script more. */
+/** Open calls and streamed answers of a caller. A phone has a few open calls, a parallel script more. */
 const mostOpen = { calls: 64, streams: 8 };
-
 const mostWebPages = 4; // pages and diaries of a caller that are made at the same time; further ones wait for a slot
 
 class Caller {
@@ -84,9 +76,8 @@ class Caller {
   /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
   pages = 0;
   readonly nextPages: (() => void)[] = [];
-  /** Pending and rejected entries: the count of the store plus entries pushed since. null: not counted yet. */
+  /** Pending and rejected entries: the count of the store at `counted_ts` plus entries pushed since. */
   entries: number | null = null;
-  /** When the store counted the entries, seconds since the epoch. */
   counted_ts = Number.NEGATIVE_INFINITY;
   readonly unknownKeys = new Set<string>();
   /** When each limit, a refusal and a fetch were last recorded, seconds since the epoch. */
@@ -100,12 +91,8 @@ export class CallerLimiter {
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
-  /** Bytes that new members of a study sent today, by the study's name. */
-  readonly #studies: WindowCounts;
-  /** Characters of user inputs and corrections that each user sent today. */
-  readonly #statements: WindowCounts;
-  /** Entries that each user sent today; the log lists only the first ones. */
-  readonly #lines: WindowCounts;
+  /** Counts of today: bytes of the new members of each study, characters of statements and entries of each user. */
+  readonly #today: Readonly<Record<'studies' | 'statements' | 'lines', WindowCounts>>;
 
   constructor(limits: CallerLimits, store: Store, now: () => number) {
     this.#limits = limits;
@@ -113,9 +100,8 @@ export class CallerLimiter {
     this.#now = now;
     const counts = rateLimitNames.map((limit) => [limit, new WindowCounts(rateLimits[limit][2], now)]);
     this.#counts = Object.fromEntries(counts);
-    this.#studies = new WindowCounts(day, now);
-    this.#statements = new WindowCounts(day, now);
-    this.#lines = new WindowCounts(day, now);
+    const ofDay = (): WindowCounts => new WindowCounts(day, now);
+    this.#today = { studies: ofDay(), statements: ofDay(), lines: ofDay() };
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
@@ -168,11 +154,11 @@ export class CallerLimiter {
     if (isNewMember(user, this.#now())) {
       const { study = '' } = user;
       const ofOne = ofDay.of(user.uuid) + bytes - 1;
-      const ofStudy = this.#studies.of(study) + bytes - 1;
+      const ofStudy = this.#today.studies.of(study) + bytes - 1;
       const most = newMemberLimits.bytesPerDay;
       check('new_member_bytes_per_day', ofOne, most, 'bytes a day of a new member', ofDay);
       check('study_bytes_per_day', ofStudy, this.#limits.studyBytesPerDay, 'bytes a day of new members', ofDay);
-      this.#studies.add(study, bytes);
+      this.#today.studies.add(study, bytes);
     }
     ofDay.add(user.uuid, bytes);
   }
@@ -180,8 +166,8 @@ export class CallerLimiter {
   /** Counts lines of the log, one for each entry of a put. Returns how many lines the log may have for this put. */
   countLines(userId: string, entries: number): number {
     const { linesPerDay: most } = this.#limits;
-    const left = most === 0 ? Infinity : Math.max(0, most - this.#lines.of(userId));
-    this.#lines.add(userId, entries);
+    const left = most === 0 ? Infinity : Math.max(0, most - this.#today.lines.of(userId));
+    this.#today.lines.add(userId, entries);
     return left;
   }
 
@@ -256,8 +242,8 @@ export class CallerLimiter {
         continue;
       }
       const { length } = JSON.stringify(checked.data);
-      if (this.#statements.of(uuid) + length <= mostStatements) {
-        this.#statements.add(uuid, length);
+      if (this.#today.statements.of(uuid) + length <= mostStatements) {
+        this.#today.statements.add(uuid, length);
         counted += length;
         allowed.push(checked);
       } else {
@@ -265,7 +251,7 @@ export class CallerLimiter {
         allowed.push(isStored ? checked : rejectEntry(checked, tooManyStatements, message));
       }
     }
-    return { allowed, uncount: () => this.#statements.add(uuid, -counted) };
+    return { allowed, uncount: () => this.#today.statements.add(uuid, -counted) };
   }
 
   /** Rejects corrections beyond the number that the diary of their user applies. */

@@ -9,8 +9,8 @@ const mostAhead = 8; // calls before the first call is answered; phones and prox
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /**
- * At most `most` connections, and a tenth of them from one address that is not in `proxies`. Beyond 90 % of `most`,
- * each new connection closes the oldest connection without a call.
+ * Allows at most `most` connections, and a tenth of them from one address that is not in `proxies`. Beyond 90 % of
+ * `most`, each new connection closes the oldest connection without a call.
  */
 export class Connections {
   /**
@@ -68,11 +68,8 @@ export class Connections {
     this.#idle.add(socket);
     socket.on('close', () => this.#close(socket, address));
     this.#setTimeout();
-    if (this.#size() <= this.#most * 0.9) return;
-    for (const oldest of this.#idle) {
-      if (oldest !== socket) oldest.destroy();
-      return;
-    }
+    const [oldest] = this.#idle;
+    if (this.#size() > this.#most * 0.9 && oldest !== socket) oldest?.destroy();
   }
 
   #close(socket: Socket, address: string): void {

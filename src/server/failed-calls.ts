@@ -4,25 +4,21 @@ import { line } from '../log/messages.ts';
 import { errorText, stackText } from '../model/mobility-error.ts';
 import { userNameOf } from '../model/user.ts';
 import type { AppParts } from './app-parts.ts';
+import type { Server } from './auth.ts';
 import type { Call } from './call.ts';
-import type { CallerLimiter } from './caller-limits.ts';
 import { causeOf, type Problem, problemOf } from './problem.ts';
 
-export async function answerProblem(
-  error: unknown,
-  call: Call,
-  parts: AppParts,
-  limiter: CallerLimiter,
-): Promise<Response> {
+export async function answerProblem(error: unknown, call: Call, server: Server): Promise<Response> {
+  const { limiter, metrics } = server;
   const problem = problemOf(error);
   const { status, options } = problem;
   if ((status === 400 || status === 413) && call.caller !== null) limiter.countRefusal(call.caller.uuid);
-  if (status === 429) parts.metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
+  if (status === 429) metrics?.figures.countLimit(String(options.members?.limit ?? 'open_calls'));
   if (status === 429 && call.caller !== null) limiter.report(problem, call.caller.uuid, call.log);
   call.failure = options.code ?? null;
   call.cause = causeOf(problem);
-  if (status >= 500) reportFailure(problem, call, parts);
-  else if (!(await reportRefusal(problem, call, parts, limiter))) call.reason = problem.message;
+  if (status >= 500) reportFailure(problem, call, server);
+  else if (!(await reportRefusal(problem, call, server))) call.reason = problem.message;
   return call.refuse(problem, call.id);
 }
 
@@ -30,12 +26,7 @@ export async function answerProblem(
  * Logs the user whose token was refused, and records it in their profile at most once a minute, for `mobility status`.
  * False if neither the token nor the claimed name belongs to a registered user.
  */
-async function reportRefusal(
-  { options }: Problem,
-  { log }: Call,
-  { store, now }: AppParts,
-  limiter: CallerLimiter,
-): Promise<boolean> {
+async function reportRefusal({ options }: Problem, { log }: Call, { store, now, limiter }: Server): Promise<boolean> {
   const { token, user: owner, why, since, claimed } = options.refusal ?? {};
   if (token === undefined) return false;
   const find = () => (owner === undefined ? store.users.byEmail(userNameOf(claimed ?? '')) : store.users.byUuid(owner));
@@ -51,10 +42,10 @@ async function reportRefusal(
 }
 
 /** Writes a failure of the server to standard error: an unexpected exception with its stack, a known one in a line. */
-export function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
+export function reportFailure(problem: Problem, call: Call, { errorOutput }: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   call.cause = causeOf(problem);
   const cause = problem.options.cause ?? problem;
   const text = problem.status === 500 ? stackText(cause) : errorText(cause);
-  parts.errorOutput(`${call.id} ${call.method} ${call.path}: ${text}`);
+  errorOutput(`${call.id} ${call.method} ${call.path}: ${text}`);
 }

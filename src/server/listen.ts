@@ -19,21 +19,16 @@ const idleCheck = 25; // ms between checks for idle connections while closing
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;
-  /** The port; 0: any free one. */
-  port: number;
-  /** Seconds that `close` waits for running calls before it cuts them off. */
-  drainSeconds: number;
-  /** The maximum number of open connections; see `Connections`. Default 5,000, which take about 100 MiB. */
-  maxConnections?: number;
-  /** Addresses of proxies. Default: this machine and private networks. */
-  proxies?: BlockList;
-  /** Seconds after which an answer is ended if its caller does not read it. Default 60. */
-  stallSeconds?: number;
+  port: number; // 0: any free one
+  drainSeconds: number; // how long `close` waits for running calls before it cuts them off
+  maxConnections?: number; // see `Connections`; the default 5,000 take about 100 MiB
+  proxies?: BlockList; // default: this machine and private networks
+  stallSeconds?: number; // after which an answer is ended if its caller does not read it; default 60
 }
 
 export interface Serving {
   port: number;
-  /** Resolves when running calls have been answered or `drainSeconds` have passed. May be called repeatedly. */
+  /** Resolves when running calls have been answered, or `drainSeconds` have passed. May be called repeatedly. */
   close(): Promise<void>;
 }
 
@@ -55,18 +50,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = new Connections(server, most, options.proxies ?? privateNetworks);
-  // A socket without progress for this time is closed: its answer is not read, or it is idle. While a call is being
-  // processed, the socket stays open.
+  // A socket without progress is closed if its answer is not read or it is idle, but not while a call is processed.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => {
-      closing ??= drain(server, running, drainSeconds);
-      return closing;
-    },
+    close: () => (closing ??= drain(server, running, drainSeconds)),
   };
 }
 

@@ -19,7 +19,7 @@ import { FigureCache } from '../web/study-people.ts';
 import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
-import { countCaller, enterCaller } from './authenticator.ts';
+import { countCaller, enterCaller, type Server } from './auth.ts';
 import type { Call, ServerEnv } from './call.ts';
 import type { CallerLimiter } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
@@ -57,8 +57,8 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
 };
 
 /** Adds the pages to the app. Must be called before the steps for phones are added. */
-export function mountPages(app: Hono<ServerEnv>, parts: AppParts, limiter: CallerLimiter): void {
-  const { store, config, now, makeArchive, claim, tiles, version, checks, passwordCost } = parts;
+export function mountPages(app: Hono<ServerEnv>, server: Server): void {
+  const { store, config, now, limiter, makeArchive, claim, tiles, version, checks, passwordCost } = server;
   const fixed = {
     store,
     makeArchive,
@@ -72,7 +72,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, limiter: Calle
     cache: new FigureCache(),
     zone: hostZone(),
     audit: (who: string, action: string, people: readonly string[]) =>
-      parts.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
+      server.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
   };
   app.get(stylePath, fixedAnswer(pagesStyle, 'text/css; charset=utf-8'));
 
@@ -114,7 +114,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, limiter: Calle
         const answer = await answerPage(route, pageCall, enter);
         const headers = { ...languageHeader(c, isSecure), ...answer.headers };
         const isGzipTaken = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(c.req.header('Accept-Encoding') ?? '');
-        return await respond(call, belowBase({ ...answer, headers }, c.get('base')), parts, isGzipTaken);
+        return await respond(call, belowBase({ ...answer, headers }, c.get('base')), server, isGzipTaken);
       } finally {
         leave();
       }

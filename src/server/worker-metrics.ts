@@ -2,12 +2,12 @@
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type MetricObject } from 'prom-client';
 
-// ms that a worker may take for its figures, and the primary for the text
+// ms that a worker may take for its figures, and the primary process for the text
 const patience = { figures: 5_000, text: 10_000 };
 
 type Figures = MetricObject[];
 
-/** A request for the figures of a process or the text of all, or the answer to it. */
+/** A request for the figures of a worker or the text of all workers, or the answer to it. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';

@@ -2,7 +2,7 @@
 // among them, which run before the others.
 export const rooms = {
   tokens: {
-    sources: ['src/server/auth.ts', 'src/server/authenticator.ts', 'src/store/rules/people.ts'],
+    sources: ['src/server/auth.ts', 'src/store/rules/people.ts'],
     tests: [
       'test/server/app.test.ts',
       'test/server/studies.test.ts',
