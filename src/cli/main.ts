@@ -52,7 +52,6 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'recover-errors': 'retry the entries that could not be converted',
   },
   'Try out': {
-    licences: 'list the licences of the program and of the packages that it needs',
     simulate: 'simulate people and push the data of their phones',
   },
 };

@@ -778,19 +778,3 @@ describe('config', () => {
     }
   });
 });
-
-it('licences lists every package that package-lock.json has for run time, with its licence', async () => {
-  const { run } = await freshProgram();
-  const { packages } = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8'));
-  const isNeeded = (at: string): boolean =>
-    at !== '' && !packages[at].dev && !packages[at].optional && !packages[at].peer;
-  const needed = Object.keys(packages).filter(isNeeded);
-  const found = (await run(['licences', '--json'])).json<{
-    packages: { name: string; version: string; licence: string | null }[];
-  }>().packages;
-  const ids = found.map(({ name, version }) => `${name}@${version}`);
-  const expected = needed.map((at) => `${at.split('node_modules/').at(-1)}@${packages[at].version}`);
-  expect(expected.filter((id) => !ids.includes(id))).toEqual([]);
-  expect(found.filter(({ licence }) => licence === null)).toEqual([]);
-  expect((await run(['licences'])).stdout).toMatch(/^commander +\S+ +MIT$/m);
-});

@@ -38,7 +38,6 @@ it('docs/cli.md has the fields that commands print with --json', async () => {
     days: ['days', '--user', 'sim-t-1@example.org'],
     diary: ['diary', '--user', 'sim-t-1@example.org', '--day', from],
     explain: ['explain', '--user', 'sim-t-1@example.org', '--day', from],
-    licences: ['licences'],
     'purge-keys': ['purge-keys', '--all'],
     'recover-errors': ['recover-errors', '--all'],
     rebuild: ['rebuild', '--all', '--dry-run'],
@@ -89,7 +88,7 @@ it('docs/configuration.md has a row for every setting, in order', () => {
 
 /** They show, change or hand out no data of people: the audit log does not have them. */
 const unaudited = new Set(
-  `audit, config, days, doctor, errors list, evaluate, licences, logs calls, logs errors, logs put, managers list,
+  `audit, config, days, doctor, errors list, evaluate, logs calls, logs errors, logs put, managers list,
 pipeline, report, serve, simulate, status, store init, study close, study link, study list, study open, study show,
 transit add, transit check, transit list, transit remove, transit save, users list, users tokens`.split(/,\s/),
 );
