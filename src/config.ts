@@ -1,4 +1,3 @@
-// Flags of the command line override environment variables.
 import { join } from 'node:path';
 import { folderIn, isMongoAddress } from './model/address.ts';
 import { MobilityError } from './model/mobility-error.ts';
@@ -37,14 +36,7 @@ const webAddress = (value: string): string => {
   return value;
 };
 
-interface Row<Value> {
-  variable: string;
-  default: string;
-  parse: (text: string) => Value;
-  meaning: string;
-}
-
-const row = <Value>(variable: string, preset: string, parse: (text: string) => Value, meaning: string): Row<Value> => ({
+const row = <Value>(variable: string, preset: string, parse: (text: string) => Value, meaning: string) => ({
   variable,
   default: preset,
   parse,
@@ -60,36 +52,16 @@ const rows = {
     oneOf('debug', 'info', 'warning', 'error'),
     'lowest level that is logged: debug, info, warning or error',
   ),
-  logMaxFiles: row(
-    'MOBILITY_LOG_MAX_FILES',
-    '30',
-    integer(1, 10_000),
-    'number of rotated log files to keep, of each kind',
-  ),
+  logMaxFiles: row('MOBILITY_LOG_MAX_FILES', '30', integer(1, 10_000), 'rotated log files to keep, of each kind'),
   host: row('MOBILITY_HOST', '127.0.0.1', text, 'address the server listens on'),
   port: row('MOBILITY_PORT', '8080', integer(0, 65_535), 'port the server listens on; 0: any free port'),
   workers: row('MOBILITY_WORKERS', '2', integer(1, 256), 'processes that answer calls'),
-  auth: row(
-    'MOBILITY_AUTH',
-    'token',
-    oneOf('dev', 'token'),
-    'how callers identify themselves: token, or dev (plain names, for development)',
-  ),
+  auth: row('MOBILITY_AUTH', 'token', oneOf('dev', 'token'), 'token, or dev (plain names, for development)'),
   openRegistration: row('MOBILITY_OPEN_REGISTRATION', 'false', flag, 'with dev: /profile/create registers any name'),
-  devAnywhere: row(
-    'MOBILITY_DEV_ANYWHERE',
-    'false',
-    flag,
-    'with dev: let the server listen on addresses other than loopback',
-  ),
+  devAnywhere: row('MOBILITY_DEV_ANYWHERE', 'false', flag, 'with dev: allow addresses other than loopback'),
   publicUrl: row('MOBILITY_PUBLIC_URL', '', webAddress, 'address of the server for phones, used in links and QR codes'),
   tiles: row('MOBILITY_TILES', '', text, 'PMTiles file of raster tiles behind the maps of days; default: no base map'),
-  bodyLimitMiB: row(
-    'MOBILITY_BODY_LIMIT',
-    '64',
-    integer(1, 1024),
-    'largest request body in MiB, before and after decompression',
-  ),
+  bodyLimitMiB: row('MOBILITY_BODY_LIMIT', '64', integer(1, 1024), 'largest body in MiB, also when decompressed'),
   mibPerDay: row(
     'MOBILITY_MIB_PER_DAY',
     '8192',
@@ -115,26 +87,17 @@ const rows = {
     integer(0, 1_000_000_000),
     'least free space on the disk of the store, MiB; with less, GET /readyz answers 503; 0: no limit',
   ),
-  leaseSeconds: row(
-    'MOBILITY_LEASE_SECONDS',
-    '60',
-    integer(1, 86_400),
-    'if a pipeline run is killed, seconds until its lease expires',
-  ),
+  leaseSeconds: row('MOBILITY_LEASE_SECONDS', '60', integer(1, 86_400), 'seconds that the lease of a killed run lasts'),
 };
 
-/** The value of each setting, checked. `settings` has their meanings and units. */
+/** The checked value of each setting. */
 export type Config = { [Name in keyof typeof rows]: ReturnType<(typeof rows)[Name]['parse']> };
 
 /** All settings in the order of docs/configuration.md. `meaning` states the unit. */
-export const settings = Object.entries<Row<unknown>>(rows).map(([name, one]) => ({
-  name: name as keyof Config,
-  ...one,
-}));
+export const settings = Object.entries(rows).map(([name, one]) => ({ name: name as keyof Config, ...one }));
 
 /**
- * Reads the configuration. Each setting has the value of its flag, else of its environment variable in `env`, else its
- * default. `flags`: texts of the command line by the name of the setting; undefined: the flag is not given. Throws
+ * Reads the configuration: of each setting its flag, else its environment variable, else its default. Throws
  * `MOBILITY_CONFIG` for a value that is not allowed.
  */
 export function readConfig(
@@ -162,7 +125,6 @@ export function readConfig(
   return config;
 }
 
-/** `logDir` -> `--log-dir` */
 function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
