@@ -7,9 +7,9 @@ import { makeFolders } from '../util/make-folders.ts';
 /** One act of an operator, a manager or a person. */
 export interface Act {
   ts: number;
-  /** The account that acted: of the host's operating system, or of the web pages. */
+  /** The account of the host's operating system or of the web pages. */
   who: string;
-  /** The command or action, such as `export` or `users token`. */
+  /** Such as `export` or `users token`. */
   action: string;
   /** The `audit_key` of each user concerned. After an erasure deletes the key, the act identifies no one. */
   people: readonly string[];
@@ -26,7 +26,7 @@ export async function audit(logDir: string, act: Act): Promise<void> {
   await appendFile(join(logDir, fileName), `${JSON.stringify(act)}\n`, { mode: 0o600, flush: true });
 }
 
-/** All acts, the oldest first. A line that a full disk cut off is skipped. */
+/** Reads all acts, the oldest first. Skips a line that a full disk cut off. */
 export async function readActs(logDir: string): Promise<Act[]> {
   const text = await readFile(join(logDir, fileName), 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return '';

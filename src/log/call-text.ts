@@ -17,9 +17,7 @@ export function createLogText(zone: string) {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
       return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
     },
-    /** A put over several lines: first the call, then each step and whether the log has it. */
     put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** A log line in the form that the log file has, with its time in `zone`. */
     line: ({ time, level, thread, message }: LogLine): string => fileLine(stamp(time), level, thread, message),
   };
 }
@@ -45,6 +43,7 @@ function countsText(counts: PutCounts | null): string {
   return stored.map(([name, count]) => `${count} ${name}`).join(', ');
 }
 
+/** A put over several lines: first the call, then each step and whether the log has it. */
 function putText(call: LoggedCall, time: string): string {
   const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
   const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');
@@ -65,7 +64,7 @@ function failureText({ start_ts, end_ts, status }: LoggedCall): string {
   return end_ts === null && status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 
-/** A call as JSON. A put also gets its steps and the first missing one. */
+/** Makes the JSON of a call. A put also gets its steps and the first missing one. */
 export function callJson(call: LoggedCall): object {
   const steps = isPut(call) ? { steps: putSteps(call), missing_step: missingStep(call) } : {};
   return { ...call, outcome: callOutcome(call), ...steps };

@@ -11,53 +11,25 @@ import type { LogLine } from './read-log.ts';
 const maxOpen = 10_000; // calls without an END
 const maxNotes = 5; // warnings per call
 
-/** A call as its lines describe it. Times are seconds since the epoch. A field is null if its line was not read. */
-export interface LoggedCall {
-  source: string;
-  thread: string;
-  /** The time of the first line that was read. */
-  seen_ts: number;
-  start_ts: number | null;
-  end_ts: number | null;
-  /** Empty until a line START, END or Answered was read. A call with an empty method is not shown. */
-  method: string;
-  path: string;
-  user_id: string | null;
-  user_email: string | null;
-  seconds: number | null;
-  status: number | null;
-  /** The code of the error that failed the call. */
-  code: string | null;
-  /** The handler, such as `userCache.put`. */
-  handler: string | null;
-  /** The number of lines about single entries, stored or rejected. */
-  entries: number;
-  stored: PutCounts | null;
-  /** The first warnings and errors, and why the call was refused. */
-  notes: string[];
-}
+export type LoggedCall = ReturnType<typeof newCall>;
 
-/**
- * The result of a call. A put with a missing step counts as failed. `unfinished`: there is no END, so the call still
- * runs or its process ended.
- */
+/** A put with a missing step has failed. A call without an END is unfinished: it still runs, or its process ended. */
 export function callOutcome(call: LoggedCall): 'ok' | 'failed' | 'unfinished' {
   if (call.status !== null && call.status >= 400) return 'failed';
   if (call.end_ts === null) return 'unfinished';
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
 }
 
-/** When the call started, as exactly as its lines show. */
+/** The start of the call, or the earliest time that its lines show. */
 export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): number {
   return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
 
-/** True for calls that push entries. */
 export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put in order. `found`: the log has the step. */
+/** The steps of a put in the order of the specification. `found`: the log has the step. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },
@@ -69,12 +41,11 @@ export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   ];
 }
 
-/** The step where a put failed; null if no step is missing. */
 export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Collects lines into calls, in the order in which the log has them. */
+/** Collects lines into calls. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 
@@ -83,8 +54,7 @@ export class CallTracker {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
     const id = `${line.source} ${line.thread}`;
-    // A worker that replaces an ended one counts its calls from 1 again. An open call with the same thread id belongs
-    // to the ended worker.
+    // A new worker counts its calls from 1 again, so an open call with this thread id is one of an ended worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
     if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
     if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
@@ -97,7 +67,6 @@ export class CallTracker {
     return { call, done };
   }
 
-  /** The calls without an END so far. */
   open(): LoggedCall[] {
     return [...this.#calls.values()].filter(({ method }) => method !== '');
   }
@@ -109,24 +78,25 @@ export class CallTracker {
   }
 }
 
-function newCall({ source, thread, time }: LogLine): LoggedCall {
+/** A call before its lines are read. Times are seconds since the epoch. A field stays null if its line is not read. */
+function newCall({ source, thread, time }: LogLine) {
   return {
     source,
     thread,
-    seen_ts: time,
-    start_ts: null,
-    end_ts: null,
-    method: '',
+    seen_ts: time, // of the first line that was read
+    start_ts: null as number | null,
+    end_ts: null as number | null,
+    method: '', // a call without a line START, END or Answered is not shown
     path: '',
-    user_id: null,
-    user_email: null,
-    seconds: null,
-    status: null,
-    code: null,
-    handler: null,
-    entries: 0,
-    stored: null,
-    notes: [],
+    user_id: null as string | null,
+    user_email: null as string | null,
+    seconds: null as number | null,
+    status: null as number | null,
+    code: null as string | null, // of the error that failed the call
+    handler: null as string | null, // such as `userCache.put`
+    entries: 0, // lines about single entries, stored or rejected
+    stored: null as PutCounts | null,
+    notes: [] as string[], // the first warnings and errors, and why the call was refused
   };
 }
 

@@ -10,17 +10,16 @@ import { type LogName, logKinds, logNames } from './file-names.ts';
 interface ArchiveOptions {
   folder: string;
   source: string;
-  /** The name of the file that this process writes, which may change meanwhile; empty: none. */
+  /** The name of the file that this process writes; empty: none. */
   current: () => string;
-  /** The host's local day, `YYYY-MM-DD`. */
   today: () => string;
-  /** The number of compressed files to keep, for each kind. */
+  /** The number of compressed files to keep of each kind. */
   maxFiles: number;
 }
 
 /**
  * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
- * A kill loses no line. After an error, it continues with the other files and throws the first error at the end.
+ * Losing no line if it is killed. After an error, continues with the other files, then throws the first error.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
@@ -41,7 +40,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** Rewrites finished files in one process at a time. Before `work`, removes drafts of killed processes. */
+/** Lets one process at a time rewrite finished files. Removes the drafts of killed processes before. */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -72,7 +71,6 @@ async function compress(path: string): Promise<void> {
   await rm(path);
 }
 
-/** Writes `content` compressed, completely or not at all. */
 export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>): Promise<void> {
   const draft = `${path}.draft`;
   try {

@@ -1,5 +1,3 @@
-// Locks in the log folder. A process locks the source whose files it writes. One process at a time rewrites finished
-// files.
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,14 +5,13 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const busy = 5; // SQLITE_BUSY: another process has the lock
 
-/** A lock of this process. The operating system ends it with the process. */
 interface Lock {
   release(): void;
 }
 
 /**
- * Locks the file `.<name>.claim` in the folder; null: another process has the lock. Uses a lock of SQLite: Node itself
- * has no lock that ends with its process and works between containers.
+ * Locks the file `.<name>.claim` in the folder; null: another process has the lock. Node itself has no lock that ends
+ * with its process and works between containers, so this is a lock of SQLite.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
@@ -37,7 +34,7 @@ export async function waitForLock(folder: string, name: string): Promise<Lock> {
   return lock;
 }
 
-/** Locks the first of the sources `server`, `server-2`, `server-3`, … (of kind `server`) that no process has locked. */
+/** Locks the first free source of a kind: `server`, else `server-2`, else `server-3`, … */
 export function claimSource(folder: string, kind: string): Lock & { source: string } {
   for (let number = 1; ; number += 1) {
     const source = number === 1 ? kind : `${kind}-${number}`;

@@ -2,7 +2,6 @@
 
 export const logKinds = ['server', 'pipeline'] as const;
 
-/** The program that writes a log. */
 export type LogKind = (typeof logKinds)[number];
 
 export interface LogName {
@@ -12,7 +11,7 @@ export interface LogName {
   kind: LogKind;
   /** The kind, with a number if several processes write at the same time: `server`, `server-2`. */
   source: string;
-  /** Local day of the host, `YYYY-MM-DD`. */
+  /** Of the host's zone, `YYYY-MM-DD`. */
   day: string;
   /** 1; each process that starts after files of the day were compressed uses the next number. */
   run: number;
@@ -22,7 +21,7 @@ export interface LogName {
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** The names of logs among `names`, in the order in which a source writes them. */
+/** The names of logs among `names`, in the order of writing. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -44,5 +43,5 @@ export function nameTemplate(names: readonly string[], source: string, today: st
   return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
 
-/** A file with this name requests that the process of a source starts a new log file before its next line. */
+/** If a file with this name exists, the process of the source starts a new log file before its next line. */
 export const newFileRequest = (source: string): string => `.${source}.new`;

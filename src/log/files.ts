@@ -1,26 +1,17 @@
-// Opens the log of a process. One process writes a file; workers of a server send their lines to the primary.
 import cluster, { type Worker } from 'node:cluster';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { hostZone } from './line-format.ts';
-import type { Log } from './log.ts';
 import { createQueue } from './queue.ts';
 import type { FileLogOptions } from './writer.ts';
 
-/** A log that writes to files: directly, or in a worker through the primary process. */
-export interface FileLog {
-  readonly log: Log;
-  /** The thread id of its lines. */
-  readonly threadId: string;
-  /** Resolves when every line is on disk and finished files are compressed. Later lines are lost. */
-  close(): Promise<void>;
-}
+export type FileLog = Awaited<ReturnType<typeof openFileLog>>;
 
 /**
  * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log
- * never throws, see `createQueue`. A worker sends its lines to the primary process, which must have opened its log
- * before.
+ * never throws. A worker of a server sends its lines to the primary process, which must have opened its log before.
+ * `close` resolves when every line is on disk and finished files are compressed; later lines are lost.
  */
-export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
+export async function openFileLog(options: FileLogOptions) {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;
   const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not loaded in workers
   await files?.open().catch((error) => {
@@ -40,7 +31,7 @@ export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
     await files?.close();
   };
   let closing: Promise<void> | undefined;
-  return { log: queue.log, threadId, close: () => (closing ??= close()) };
+  return { log: queue.log, threadId, close: (): Promise<void> => (closing ??= close()) };
 }
 
 // Errors that may end without a change of the settings.

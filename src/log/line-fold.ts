@@ -4,16 +4,16 @@
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
 import { parseFileLine } from './line-format.ts';
-import { createLineLog, type Lines } from './line-log.ts';
+import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
-/** Counts messages about entries that repeat each other. */
+/** Counts the messages about entries by what they have in common. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a message. True if it does not repeat an earlier one. */
+  /** Counts a message; false: it repeats an earlier one. */
   isNew(message: string): boolean {
     if (!message.includes(' write_ts = ')) return true;
     const name = message.replace(entryTime, '');
@@ -29,13 +29,9 @@ export class LineFold {
   }
 }
 
-interface Screen {
-  now: () => number;
-  zone: string;
-  writeErr: (text: string) => void;
-}
+type Screen = Pick<LineLogOptions, 'now' | 'zone'> & { writeErr: (text: string) => void };
 
-/** Returns a log that writes to `log` and to standard error. There, `fold` decides which lines are shown. */
+/** Returns a log that writes to `log` and, folded, to standard error. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
   const emit = (lines: Lines): void => {
     for (const text of lines.text().split('\n'))

@@ -22,7 +22,7 @@ export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
   level: Level;
-  /** The id of process and call, such as `w1-42`, of letters, digits, `.`, `_` and `-`. */
+  /** The id of process and call, such as `w1-42`. */
   thread: string;
   message: string;
 }

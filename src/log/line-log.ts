@@ -1,4 +1,3 @@
-// A log that formats each message as a line and passes the lines to a receiver.
 import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
@@ -13,18 +12,18 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Lines that are not formatted yet: that takes time, so the receiver decides when to do it. */
+/** Lines that are not formatted yet: formatting takes time, so the receiver decides when to do it. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
-  /** The lines, joined by line breaks, without a line break at the end. */
+  /** Joins the lines by line breaks, without a line break at the end. */
   text(): string;
 }
 
 const linesAtOnce = 500; // most lines of one `Lines`
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** Creates a log whose lines go to `emit`. Lines below `level` are never formatted. */
+/** Creates a log that passes its lines to `emit`. Lines below `level` are never formatted. */
 export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptions): Log {
   const least = levels.indexOf(level.toUpperCase() as Level);
   const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;

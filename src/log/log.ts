@@ -1,17 +1,15 @@
-// The interface of a log. `files.ts` writes lines to files; tests collect them.
-
 /** The level of a log line, lowest first. */
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
-/** A list of messages: an array, or an object that makes a message when `at` is called. */
+/** An array of messages, or an object that makes a message when `at` is called. */
 export interface Messages {
   readonly length: number;
   at(index: number): string | undefined;
 }
 
-/** A log that messages are written to. */
+/** Receives messages. `files.ts` writes them to files. */
 export interface Log {
-  /** True if lines of this level are written. Call it before building many messages. */
+  /** Call it before building many messages. */
   enabled(level: Level): boolean;
   /** Writes one message; line breaks in it become blanks. */
   write(level: Level, message: string): void;

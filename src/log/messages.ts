@@ -1,15 +1,13 @@
 // The messages that operators search for. `mobility logs` parses the ones about calls.
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
-/** The numbers of entries of a put, by result. */
+/** Entries of a put by result. Values that are not entries count as rejected. */
 export interface PutCounts {
   inserted: number;
   updated: number;
-  /** The number of rejected values. Values that are not entries are also rejected. */
   rejected: number;
 }
 
-/** The counts of a stage in the order in which they are shown. */
 export type Counts = Readonly<Record<string, number>>;
 
 const entryText = (key: string | null, writeTs: number | null): string =>
@@ -52,7 +50,7 @@ export const line = {
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
-  /** `calls`: the number of unauthenticated calls without log lines, because a minute had too many of them. */
+  /** `calls`: unauthenticated calls without log lines, because a minute had too many of them. */
   callsNotLogged: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
   accountExpired: (user: string, study: string): string =>
@@ -65,7 +63,7 @@ export const line = {
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
     about(user, `finished ${stage} in ${secondsText(seconds)} s: ${listOf(counts).join(', ') || 'nothing to do'}`),
   pipelineFailed: (user: string, error: string): string => about(user, `pipeline failed: ${error}`),
-  /** `error`: the message of the conversion error. It contains no part of the payload. */
+  /** `error` contains no part of the payload. */
   entryFailed: (user: string, error: string, key: string, writeTs: number, reason: string): string =>
     about(user, `Got error ${error} while saving entry ${entryText(key, writeTs)} -> ${quoted(reason)}`),
   insertingError: (user: string, key: string, writeTs: number): string =>
@@ -81,7 +79,6 @@ export const line = {
   keyLists: (user: string, current: readonly string[], valid: readonly string[]): string =>
     about(user, `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`),
   obsoleteKeys: (user: string, keys: readonly string[]): string => about(user, `obsolete keys are: ${listText(keys)}`),
-  /** `result`: `removed`, or `missing` if there was no such document. */
   documentRemoved: (user: string, key: string, result: string): string =>
     about(user, `Result of removing document with key ${quoted(key)} is ${word(result)}`),
   aboutUser: about,
@@ -104,7 +101,7 @@ const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', '
 
 type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code' | 'reason', string>;
 
-/** The fields of a parsed message, named as in `LoggedCall`. */
+/** Has the fields of `LoggedCall` that the message names. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
   /** The function of `line` that made the message; `entryStored` also for messages of `entryRejected`. */
   kind: string;

@@ -1,4 +1,3 @@
-// A log that collects lines in memory, writes them in batches, and counts the lines that could not be written.
 import { setImmediate as nextSlice } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
@@ -17,15 +16,15 @@ interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
 }
 
 /**
- * Creates a log with a queue. `push` adds lines that another process formatted. Both never throw: lines that cannot be
- * written, for example to a full disk, are dropped and counted, and the log reports the count before the next lines.
+ * Creates a log that collects lines in memory and writes them in batches. `push` adds lines that another process
+ * formatted. Both never throw: lines that cannot be written, for example to a full disk, are dropped and counted, and
+ * the log reports the count before the next lines.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
   const queued: Lines[] = [];
   let size = 0;
-  // The lost lines that the log has not reported yet.
   let dropped: { lines: number; since: string; reason: string } | null = null;
   let working: Promise<void> | null = null;
   let isClosed = false;
@@ -73,7 +72,6 @@ export function createQueue(options: QueueOptions) {
       working ??= work();
     }
   };
-  /** Resolves when all lines are written or dropped. Ignores later lines. */
   const close = async (): Promise<void> => {
     isClosed = true;
     await working;

@@ -1,5 +1,3 @@
-// Reads the log files of all sources, plain or compressed, without holding a file in memory.
-
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +16,6 @@ export type LogLine = FileLine & { source: string };
 
 export interface ReadOptions {
   dir: string;
-  /** Default: all kinds. */
   kinds?: readonly LogKind[] | undefined;
   /** The time of the lines, in seconds since the epoch: `since` inclusive, `until` exclusive. */
   since?: number | undefined;
@@ -28,17 +25,18 @@ export interface ReadOptions {
 }
 
 export interface ReadStats {
-  /** The number of lines that are not in the log's format, for example because a full disk cut them off. */
+  /** Lines that are not in the log's format, for example because a full disk cut them off. */
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
-  /** How many times all files were searched for new lines. */
+  /** Searches of all files for new lines. */
   polls: number;
 }
 
 /**
- * Reads the logs of a folder, file after file, by day. Lines of one source keep their order. `stats` lists files that
- * cannot be read; it is complete when `lines` ends. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be read.
+ * Reads the log files of a folder by day, plain or compressed, without holding a file in memory. Lines of one source
+ * keep their order. `stats` is complete when `lines` ends. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be
+ * read.
  */
 export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>; stats: ReadStats } {
   const stats: ReadStats = { foreign: 0, unreadable: [], polls: 0 };
@@ -72,10 +70,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/**
- * Reads the lines of a file that were not read before. If the reader follows the log, a last line without a line break
- * is left until it is complete.
- */
+/** Reads the lines of a file that were not read before; when following, not a last line without a line break. */
 async function* newLines(
   path: string,
   log: LogName,
@@ -100,7 +95,7 @@ async function* newLines(
     ends.set(log.name, position);
     yield lines;
   }
-  if (log.compressed) ends.set(log.name, Infinity); // no process appends to it
+  if (log.compressed) ends.set(log.name, Infinity);
 }
 
 async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: ReadOptions): Promise<LogName[]> {
@@ -119,9 +114,9 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
 }
 
 /**
- * Reads lines from byte `start` on and yields them in groups, with their line breaks. Each character is one byte (Latin
- * 1), so the length of a line is its length in the file. The last line may have no line break. `start` must be the
- * start of a line; for a compressed file it must be 0.
+ * Reads lines from byte `start` on, the start of a line, and yields them in groups, with their line breaks. Each
+ * character is one byte (Latin 1), so the length of a line is its length in the file. For a compressed file `start`
+ * must be 0.
  */
 export async function* readLines(path: string, start = 0): AsyncGenerator<string[]> {
   const file = createReadStream(path, { start });

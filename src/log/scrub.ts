@@ -13,14 +13,13 @@ import { oneLine, word } from './text.ts';
 const mostRounds = 5; // rounds over all files; more than one if other processes add lines meanwhile
 const queueTime = 500; // ms that a process may take to write its queued lines
 
-/** The result of a scrub, for the receipt. */
 export interface ScrubReceipt {
   folder: string;
   /** Files that were searched. */
   files: number;
-  /** The number of files with changed lines. */
+  /** Files with changed lines. */
   rewritten: number;
-  /** The number of changed lines. */
+  /** Changed lines. */
   lines: number;
   /** Files that may still contain a name or UUID, for example because they could not be read. */
   left: { file: string; reason: string }[];
@@ -58,10 +57,7 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   return receipt;
 }
 
-/**
- * Requests a new log file from each process that writes logs, and waits until they have written their queued lines.
- * Then the old files get no more lines.
- */
+/** Requests a new log file from each process that writes logs, so that the old files get no more lines. */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
   let isWritten = false;
@@ -75,10 +71,7 @@ async function requestNewFiles(folder: string): Promise<void> {
   if (isWritten) await sleep(queueTime);
 }
 
-/**
- * Scrubs all files once. A file with changed lines counts as left until another round changes none, because its process
- * may have added lines.
- */
+/** Scrubs all files once. A file with changed lines is left for the next round: its process may have added lines. */
 async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void> {
   const logs = logNames(await readdir(receipt.folder));
   receipt.files = logs.length;
@@ -95,12 +88,14 @@ async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void>
   }
 }
 
-/** Scrubs a line and keeps its length. */
 type Replace = (line: string) => string;
 
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
-/** Looks up each part of a line that looks like a UUID or name, so that the time does not grow with the people. */
+/**
+ * Returns a function that scrubs a line and keeps its length. It looks up each part of the line that looks like a UUID
+ * or name, so that the time does not grow with the people.
+ */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
   const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
@@ -125,7 +120,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
 const addressPattern = /(?<![^\s,;:"()<>[\]])[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g;
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-/** The key of an entry, as a word or as JSON. A phone may choose any key, for example one that contains a name. */
+/** The key of an entry, as a word or as JSON. */
 const keyPattern = /(?<= key = )(?:"(?:[^"\\]|\\.)*"|[^\s,]+)/g;
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));
@@ -133,7 +128,7 @@ const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' 
 const decodePercent = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Overwrites lines in place, since a process may be writing the file. Returns the number of changed lines. */
+/** Overwrites lines in place: a process may be writing the file. Returns the number of changed lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];

@@ -17,9 +17,8 @@ const retryAfter = 1000; // ms after a failure in which further lines are droppe
 
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   kind: LogKind;
-  /** Thread id of the lines. Default: `p` and the process id. */
   threadId?: string | undefined;
-  /** MiB after which a new file starts. Default: 100. */
+  /** MiB after which a new file starts. */
   maxSizeMiB?: number;
   /** Called once per failure: when lines are dropped, or files cannot be compressed. */
   warn: (text: string) => void;
@@ -71,7 +70,7 @@ export class LogFiles {
     this.#claim?.release();
   }
 
-  /** True if the current file was removed, or a scrub requested a new file. */
+  /** True if an operator removed the current file, or a scrub requested a new one. */
   #mustEnd(path: string): boolean {
     return !fs.existsSync(path) || fs.existsSync(this.#requestPath());
   }
@@ -163,7 +162,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
 
 const today = (): string => localDay(Date.now() / 1000, hostZone());
 
-/** True if the file does not end with a line break, because a crash or a full disk cut off its last line. */
+/** True if a crash or a full disk cut off the last line of the file. */
 function endsWithinLine(fd: number): boolean {
   const { size } = fs.fstatSync(fd);
   const last = Buffer.alloc(1);

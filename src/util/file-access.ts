@@ -1,4 +1,3 @@
-// Reads and writes files for commands. Errors name the file and what to do.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
@@ -30,12 +29,11 @@ export async function fileJson(path: string): Promise<JsonObject> {
   throw usageError(`${path}: expected a JSON object, found a syntax error or another JSON value`);
 }
 
-/** Receives bytes in pieces. `write` resolves when there is room for more. */
+/** `write` resolves when there is room for more. */
 interface ByteSink {
   write(piece: string | Uint8Array): Promise<void>;
 }
 
-/** Receives text in pieces. */
 export interface TextWriter {
   write(text: string): Promise<void>;
 }
@@ -45,7 +43,6 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await allOrNone(({ write }) => write(path, (writer) => writer.write(text)));
 }
 
-/** Files that are written together. */
 export interface Files {
   /**
    * Creates a file that only its owner may read, with the content that `fill` writes. Throws `MOBILITY_USAGE` if it
@@ -56,11 +53,8 @@ export interface Files {
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 
-/** A file with a temporary name, and its final path. */
-interface Draft {
-  path: string;
-  at: string;
-}
+/** A file with the temporary path `at`. */
+type Draft = { path: string; at: string };
 
 /**
  * Writes files that belong together, under temporary names. When the work is done and all are on disk, they get their
@@ -156,7 +150,7 @@ function cannotWrite(path: string, cause: unknown): MobilityError {
   return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }
 
-/** Creates a folder that only its owner may read, and missing parent folders. Throws `MOBILITY_USAGE` if that fails. */
+/** Like `makeFolders`, but throws `MOBILITY_USAGE`. */
 export function makeFolder(path: string): void {
   try {
     makeFolders(path);

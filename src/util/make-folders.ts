@@ -1,10 +1,9 @@
-// Makes folders that only their owner may read, and removes new ones after a failure.
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Makes a folder and its missing parents. Throws what the file system throws. Node's own `recursive` never returns if a
- * file system refuses a folder with ENOENT, as in a working directory that was removed.
+ * Makes a folder that only its owner may read, and its missing parents. Throws errors of the file system. Node's own
+ * `recursive` never returns if a file system refuses a folder with ENOENT, as in a removed working directory.
  */
 export function makeFolders(path: string): void {
   if (isThere(path)) return;

@@ -5,7 +5,7 @@ export function partsOf<T>(list: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** The same for a source that is read meanwhile. */
+/** Like `partsOf`, for a source that is read meanwhile. */
 export async function* readInParts<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let part: T[] = [];
   for await (const one of source) {

@@ -6,15 +6,14 @@
 
 const mostRemembered = 20_000; // names; beyond this number the oldest is forgotten
 
-/** Counts within one process. They begin again in each window. */
+/** Counts within one process and window. */
 export class WindowCounts {
-  /** Length of a window, s. */
   readonly seconds: number;
   readonly #now: () => number;
   #window = 0;
   #counts = new Map<string, number>();
 
-  /** `now`: seconds since the epoch. */
+  /** `seconds`: length of a window. `now`: seconds since the epoch. */
   constructor(seconds: number, now: () => number) {
     this.seconds = seconds;
     this.#now = now;

@@ -1,12 +1,10 @@
 // Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call never waits for more than
 // one slice.
 
-/** ms; after this much work, other work may run */
-const sliceLength = 2;
+const sliceLength = 2; // ms
 
-type QueuedWork = () => void;
-const first: QueuedWork[] = [];
-const queue: QueuedWork[] = [];
+const first: (() => void)[] = [];
+const queue: (() => void)[] = [];
 let isDue = false;
 
 /**
