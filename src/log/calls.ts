@@ -25,6 +25,7 @@ export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): nu
   return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
 
+/** True for a call that pushes entries. */
 export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }

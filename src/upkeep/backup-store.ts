@@ -6,17 +6,12 @@ import { onEngine } from '../store/open.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
-type Sizes = { bytes: number; rows: number };
-
 /**
  * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and compares the checksums
- * of all rows of the copy. The copy is a complete store. Throws, and removes the incomplete copy:
- * - `MOBILITY_STORE_ADDRESS` if there is no store, or if the target is not empty or lies in the store,
- * - `MOBILITY_STORE_DAMAGED` if a row is damaged,
- * - `MOBILITY_STORE_FULL` if the copy does not fit on the disk,
- * - the reason of `signal` once it is aborted.
+ * of all rows of the copy. The copy is itself a store. After a failure or an abortion, removes the incomplete copy.
+ * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, `MOBILITY_STORE_DAMAGED` if a row is damaged.
  */
-export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<Sizes> {
+export async function backupStore(folder: string, target: string, signal?: AbortSignal) {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
   const { storeError } = await import('../store/sqlite/sqlite-errors.ts');
   const { syncFolder } = await import('../store/sqlite/folder.ts');
@@ -40,7 +35,7 @@ export async function backupStore(folder: string, target: string, signal?: Abort
   }
 }
 
-async function compareSums(copy: string, folder: string, signal?: AbortSignal): Promise<Sizes> {
+async function compareSums(copy: string, folder: string, signal?: AbortSignal) {
   return onEngine(copy, { make: false }, async (engine) => {
     const { findings, rows } = await checkRows(engine, { sumsOnly: true, ...(signal && { signal }) });
     signal?.throwIfAborted();
@@ -53,7 +48,7 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal): 
 }
 
 /**
- * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store: then it would be lost together with the store.
+ * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, where it would be lost together with the store.
  * `what` names the target in the message, such as `the backup`.
  */
 export async function checkOutside(target: string, folder: string, what: string): Promise<void> {

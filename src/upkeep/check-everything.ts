@@ -6,10 +6,7 @@ import { entryPages } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { type Check, checkInstallation, checkRuns, type Host, isDead } from './check-installation.ts';
 
-/**
- * Runs all checks of `mobility doctor` and of the operator's page. `url`: the address that phones use; if it is given,
- * the server behind it is checked too.
- */
+/** Checks installation, runs and people. `url`: see `checkInstallation`. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];
@@ -35,8 +32,8 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
 }
 
 /**
- * Counts stored corrections with times beyond the bounds of `stated-times.ts`. The program rejects such corrections
- * when they arrive; earlier versions stored them. When the diary is read, their times are moved into the bounds.
+ * Counts stored corrections with times that are rejected today; earlier versions stored them. When the diary is read,
+ * their times are moved into the bounds.
  */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
@@ -48,7 +45,7 @@ export async function countBeyondBounds({ timeseries }: Store, userId: string): 
   return count;
 }
 
-/** `found`: the number of such corrections by user name. */
+/** `found`: how many such corrections each user has. */
 function checkCorrections(found: ReadonlyMap<string, number>): Check {
   const name = 'stated';
   if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };

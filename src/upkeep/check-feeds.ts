@@ -11,14 +11,11 @@ import type { Store } from '../store/store.ts';
 import { parseIndex } from '../transit/feed-index.ts';
 import { coarseCell } from '../transit/network.ts';
 
-/** A feed as `mobility transit` lists it. */
 export type ListedFeed = { id: string } & FeedFacts;
 
 type FeedFinding = Pick<ListedFeed, 'id' | 'name'> & { problem: string };
 
-/**
- * Finds problems of the feeds. `today`: a day such as `2024-03-08`. The findings reveal no area that a person visited.
- */
+/** Finds problems of the feeds. The findings reveal no area that a person visited. */
 export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], today: string): Promise<FeedFinding[]> {
   const visited = new Set<string>();
   for await (const { uuid } of everyUser(store))
@@ -31,7 +28,7 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
     const problems = lacksOf(notes);
     if (last_day < today && newest.length > 0)
       problems.unshift(`ended on ${last_day}: add the current feed of ${newest.join(', ')}`);
-    const index = await store.feeds.index(id); // null: the feed was removed meanwhile
+    const index = await store.feeds.index(id); // null: removed meanwhile
     const stops = index === null ? [] : parseIndex(index).stops;
     const outside = stops.filter((stop) => !visited.has(coarseCell(stop))).length;
     if (outside > 0 && visited.size > 0)

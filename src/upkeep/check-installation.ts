@@ -17,7 +17,7 @@ export interface Host {
   zone: string;
 }
 
-/** The result of one check. `next`: a command or an action that corrects it. */
+/** `next`: a command or an action that corrects what is wrong. */
 export interface Check {
   name: string;
   ok: boolean;
@@ -28,10 +28,7 @@ export interface Check {
 const clockSlack = 30; // seconds by which two clocks may differ
 const backupDays = 7; // an older backup is reported as missing
 
-/**
- * Checks the installation itself; `checkEverything` also checks runs and people. `url`: the address that phones use,
- * through the proxy.
- */
+/** Checks the installation. `url`: the address that phones use; if it is given, the server behind it is checked too. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   return [
@@ -56,7 +53,7 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/** This account must own the folders: files that another account creates there would stop the service. */
+/** Files of another account in the folders would stop the service. */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');
@@ -102,7 +99,6 @@ function checkZones({ env, zone, now }: Host): Check {
   };
 }
 
-/** Looks in the audit log for the last backup and the last `store check`. */
 async function checkActs(host: Host): Promise<Check[]> {
   const { store, logDir } = host.config();
   const now = host.now();
@@ -139,10 +135,7 @@ export function isDead({ owner }: Lease): boolean {
   }
 }
 
-/**
- * Reports leases of killed runs, and a clock that was set back: then the last put arrived later than now. `newest`:
- * when the last put arrived, seconds since the epoch.
- */
+/** `dead`: leases of killed runs. `newest`: when the last put arrived; later than now if the clock was set back. */
 export function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
   const { zone } = host;
   const now = host.now();
@@ -163,7 +156,6 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
 const timeout = 10_000; // ms for an answer of the server
 const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes several MiB
 
-/** Checks whether the server answers, its clock, and whether the proxy accepts large bodies. */
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });

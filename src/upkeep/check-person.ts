@@ -1,4 +1,3 @@
-// Finds problems of one person that their status does not show, for `mobility doctor`.
 import { clockText, durationText } from '../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../diary/observed-time.ts';
 import type { StepName } from '../diary/status/breakages.ts';
@@ -41,10 +40,10 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
 }
 
 const longGap = 2 * 3600; // s
-/** The hours in which gaps count, s from the start of the day. At night, a phone at rest records nothing for hours. */
+/** s from the start of the day; at night, a phone at rest records nothing for hours */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
-/** Time before the first location and after the last one is not a gap. */
+/** Reasons of time before the first location or after the last one. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
 /** Explains the long gaps of a day, with the entries that the phone sent for that time; null: there are none. */

@@ -21,18 +21,12 @@ export interface Finding {
   cure: string;
 }
 
-/** The findings of `checkStore`, and how much it read. */
-export interface CheckReport {
-  findings: Finding[];
-  rows: number;
-  /** False: the check was interrupted, or the store could not be opened. */
-  complete: boolean;
-}
+export type CheckReport = Awaited<ReturnType<typeof checkRows>>;
 
-export interface CheckOptions {
+interface CheckOptions {
   /** Checks only the rows of this user, and not the files of the store. */
   userId?: string;
-  /** Compares only checksums: does not unpack the contents of rows, and does not check the engine's own structures. */
+  /** Checks neither the contents of rows nor the engine's own structures. */
   sumsOnly?: boolean;
   signal?: AbortSignal;
   onProgress?: (rows: number) => void;
@@ -50,8 +44,8 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
   });
 }
 
-export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
-  const report: CheckReport = { findings: [], rows: 0, complete: false };
+export async function checkRows(engine: Engine, options: CheckOptions = {}) {
+  const report = { findings: [] as Finding[], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal, onProgress } = options;
   if (userId === undefined && !sumsOnly) {
     for (const problem of await engine.check().catch(damageOf)) report.findings.push(findingAbout('', problem));
@@ -80,18 +74,17 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
   }
 }
 
-/** A finding about a whole table, or about the whole store if `table` is empty. */
 function findingAbout(table: string, problem: string): Finding {
   return { user_id: null, table, row: '', problem, cure: restore };
 }
 
-/** Returns the message of an error about damage, so that the other parts of the check continue. Throws other errors. */
+/** Turns an error about damage into a finding, so that the other parts of the check continue. Throws other errors. */
 function damageOf(error: unknown): string[] {
   if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [error.message];
   throw error;
 }
 
-/** Removes the damaged rows of a user and returns them. The user's other rows stay unchanged. */
+/** Removes the damaged rows of a user and returns them. */
 export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
   return onEngine(address, { make: false }, async (engine) => {
     const removed: Finding[] = [];
@@ -141,7 +134,7 @@ async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnl
   }
 }
 
-/** Unpacks the content of a row. Throws if that fails. */
+/** Throws if the content of a row cannot be unpacked. */
 function decode(table: string, row: AnyRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });

@@ -27,7 +27,7 @@ import { partsOf } from '../util/parts-of.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { type MissingOptions, settleMissing } from './missing-people.ts';
 
-export interface CopyOptions extends MissingOptions {
+interface CopyOptions extends MissingOptions {
   /** Seconds since the epoch. */
   now: () => number;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
@@ -35,35 +35,18 @@ export interface CopyOptions extends MissingOptions {
   onUser?: (copied: CopiedUser) => void;
 }
 
-export interface CopiedUser {
+interface CopiedUser {
   user_id: string;
   user_email: string;
-  /**
-   * `same`: source and target were equal. `differs`: the target has other data, and `overwrite` is not set. `busy`:
-   * another process holds the lease in the source. `failed`: see `message`.
-   */
+  /** `differs`: the target has other data, and `overwrite` is not set. `busy`: a run in the source holds the user. */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** Rows of the target that were written or removed, or would be in a dry run. */
+  /** Rows of the target. */
   written: number;
   removed: number;
 }
 
-/** Counts of people and rows that were copied, or would be in a dry run. */
-export interface CopyReport {
-  users: number;
-  copied: number;
-  same: number;
-  written: number;
-  removed: number;
-  /** People who were only in the target when the copy began. */
-  others: number;
-  /** The people whose data in source and target differ after the copy. */
-  reports: CopiedUser[];
-  /** True if the target has the same data of every person of the source. */
-  equal: boolean;
-  seconds: number;
-}
+export type CopyReport = Awaited<ReturnType<typeof copyStore>>;
 
 /** The tables with rows of a person, except `accounts` and `people`, which `copyUser` writes itself. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
@@ -113,17 +96,10 @@ function emptyEngine(address: string): Engine {
  * rows are not written again. Throws `MOBILITY_USER_EXISTS` if the target has people who are not in the source, unless
  * `merge` or `eraseMissing` is set.
  */
-export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
+export async function copyStore(from: Engine, to: Engine, options: CopyOptions) {
   const started = options.now();
-  const report = {
-    users: 0,
-    copied: 0,
-    same: 0,
-    written: 0,
-    removed: 0,
-    others: await settleMissing(from, to, options),
-    reports: [] as CopiedUser[],
-  };
+  const others = await settleMissing(from, to, options); // people who are only in the target
+  const report = { users: 0, copied: 0, same: 0, written: 0, removed: 0, others, reports: [] as CopiedUser[] };
   if (options.dryRun !== true) {
     for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
       const found = await from.read((rows) => rows.find(table, { where: {} }));
@@ -145,7 +121,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   return { ...report, equal, seconds: options.now() - started };
 }
 
-/** Copies transit feeds part by part. Rows of `feeds` make a feed visible, so they are copied after all parts. */
+/** Copies transit feeds. Rows of `feeds` make a feed visible, so they are copied after its parts. */
 async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
     for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
@@ -155,7 +131,7 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   }
 }
 
-/** The result for a person with a damaged row, so that the copy of other people continues. Throws other errors. */
+/** Turns the error about a damaged row into a result, so that the copy of other people continues. */
 function reportDamage({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
@@ -220,11 +196,7 @@ async function beginArrival(to: Engine, person: PersonRow, account: AccountRow |
 }
 
 /** The keys of rows to write into a table of the target, and to remove from it. */
-interface Difference {
-  table: AnyTable;
-  write: AnyRow[];
-  remove: AnyRow[];
-}
+type Difference = { table: AnyTable; write: AnyRow[]; remove: AnyRow[] };
 
 async function compare(from: Engine, to: Engine, user: string): Promise<Difference[]> {
   const differences: Difference[] = [];

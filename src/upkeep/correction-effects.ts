@@ -12,8 +12,8 @@ import type { Store } from '../store/store.ts';
 export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_ts'>): string =>
   entryId(userId, { key: keys.correction, write_ts });
 
-/** A correction, its effect, and the local day that it concerns: the day on which its time range begins. */
-export type DatedCorrection = CorrectionStanding & { day: string };
+/** `day`: the local day on which the time of the correction begins. */
+type DatedCorrection = CorrectionStanding & { day: string };
 
 /** Reads the corrections of a user, oldest first. An exclusion of data that excludes no entry is `without effect`. */
 export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {

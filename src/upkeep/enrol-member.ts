@@ -5,7 +5,7 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Letters and digits for texts that people type: without characters that look alike. */
+/** Without characters that look alike, for texts that people type. */
 export const typedLetters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -13,10 +13,7 @@ const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWX
 export const randomText = (length: number, letters = allLetters): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/**
- * Creates an account of the study. `kind`: the app that the token is for; `study` is a token in the form of the study's
- * link. `clock` returns seconds since the epoch.
- */
+/** Creates an account of the study with a token. `kind`: the app; `study`: the e-mission app. */
 export async function enrolMember(
   { studies }: Pick<Store, 'studies'>,
   study: StudyRecord,

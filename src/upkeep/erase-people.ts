@@ -1,36 +1,20 @@
 import type { Log } from '../log/log.ts';
-import { type ScrubReceipt, scrubLogs } from '../log/scrub.ts';
+import { scrubLogs } from '../log/scrub.ts';
 import { counted } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { withLease } from '../pipeline/lease.ts';
 import { type Collection, collections, type Erasure, type Store } from '../store/store.ts';
 
-/** A person to erase. A field is null if the store does not have it: an unregistered name has no UUID. */
-export interface PersonToErase {
-  user_email: string | null;
-  uuid: string | null;
-}
+/** A field is null if the store does not have it: an unregistered name has no UUID. */
+export type PersonToErase = { user_email: string | null; uuid: string | null };
 
-/** Counts of rows by collection. `remaining` counts the user's record as long as a log file may contain their name. */
-export interface ErasedUser extends PersonToErase {
-  removed: Record<Collection, number>;
-  remaining: Record<Collection, number>;
-}
+type Rows = Record<Collection, number>;
+
+/** `remaining` counts the user's record as long as a log file may contain their name. */
+export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 /** The proof of an erasure, for the operator's records. */
-export interface Receipt {
-  store: string;
-  /** Seconds since the epoch. */
-  erased_ts: number;
-  users: ErasedUser[];
-  /** Users who are not erased, with the reason. */
-  failed: (PersonToErase & { message: string })[];
-  logs: ScrubReceipt;
-  /** Places that no command reaches and that may still contain names of the users. */
-  not_reached: readonly string[];
-  /** The data that the store keeps, so that the phone cannot join the study again. */
-  kept: string;
-}
+export type Receipt = Awaited<ReturnType<typeof erasePeople>>;
 
 interface ErasePeopleOptions {
   /** Seconds since the epoch. */
@@ -44,16 +28,16 @@ interface ErasePeopleOptions {
 /**
  * Erases the users one after another until `signal` is aborted, then removes their names from log files. Removes their
  * records last: if the process is killed before, the repeated erasure still finds the names. Skips a user whose lease
- * another process holds; stops at any other error. With a single user it throws these errors; with several users the
- * receipt has them, because it must also list who was erased.
+ * another process holds; stops at any other error. Throws the error of a single user; of several users the receipt has
+ * the errors, because it must also list who was erased.
  */
 export async function erasePeople(
   store: Store,
   people: readonly PersonToErase[],
   { now, signal, openLog, logDir, onProgress }: ErasePeopleOptions,
-): Promise<Receipt> {
+) {
   const users: ErasedUser[] = [];
-  const failed: Receipt['failed'] = [];
+  const failed: (PersonToErase & { message: string })[] = [];
   for (const person of people) {
     if (signal.aborted) break;
     onProgress(`${users.length} of ${counted(people.length, 'user')} erased`);
@@ -92,12 +76,12 @@ async function eraseRecord(store: Store, user: ErasedUser): Promise<void> {
     throw new Error(`${counted(left, 'row')} of ${user.uuid} are still there: stop the phone or the server and repeat`);
 }
 
-const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as ErasedUser['removed'];
+const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as Rows;
 
 const kept =
   'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
 
-/** Places that no command reaches. MongoDB overwrites its free pages, journal and oplog only over time. */
+/** Places that may still contain names of the users. */
 function notReached({ address }: Store): readonly string[] {
   const isMongo = address.startsWith('mongodb');
   return [
@@ -112,10 +96,10 @@ function notReached({ address }: Store): readonly string[] {
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
- * Removes all data of a user, or continues an interrupted erasure. Returns how many rows were removed from each
- * collection. Throws `MOBILITY_LEASE_HELD` if a run holds the user. `how`: see `Store.erase`.
+ * Removes all data of a user, or continues an interrupted erasure. Returns the removed rows. Throws
+ * `MOBILITY_LEASE_HELD` if a run holds the user.
  */
-export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Record<Collection, number>> {
+export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Rows> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {
@@ -125,8 +109,8 @@ export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): 
   }
 }
 
-/** The sum of the counts of all collections. */
-export function totalOf(counts: Record<Collection, number>): number {
+/** The sum of the rows of all collections. */
+export function totalOf(counts: Rows): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 

@@ -4,7 +4,7 @@ import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-/** Selects rejected entries. A missing field does not restrict the selection. */
+/** Selects rejected entries. */
 export interface ErrorFilter {
   key?: string;
   reason?: string;
@@ -19,14 +19,14 @@ export interface ErrorGroup {
   reason: string;
   key: string | null;
   platform: string | null;
-  /** The app version in the user's profile. */
+  /** Of the app, as the user's profile has it. */
   version: string | null;
   entries: number;
   people: number;
   /** When the first and the last entry of the group failed, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
-  /** The message and the id of one of the errors, as an example. */
+  /** Message and id of one of the errors. */
   message: string;
   id: string;
 }
@@ -74,9 +74,7 @@ function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | nul
   return typeof version === 'string' ? version : null;
 }
 
-/**
- * Reads the figures of a person. Returns null if they have no rejected entries, or another app version than requested.
- */
+/** Reads the figures of a person; null: they have no rejected entries, or another app version than requested. */
 export async function figuresWithErrors(
   store: Store,
   uuid: string,

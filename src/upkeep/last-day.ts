@@ -5,13 +5,10 @@ import { addDays, localDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** A range of local days, both included. */
-export interface DayRange {
-  from: string;
-  to: string;
-}
+/** Local days, both included. */
+export type DayRange = { from: string; to: string };
 
-const daysBack = 31; // days before the end of the last trip; the day of its start is searched among them
+const daysBack = 31; // days before the end of the last trip in which its start is searched
 
 /** Finds the last local day on which a trip begins. If there is no trip: today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {

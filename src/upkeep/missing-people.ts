@@ -13,15 +13,16 @@ const mostListed = 20;
 /** Without `merge` and `eraseMissing`, a copy to a store with missing people is refused. */
 export interface MissingOptions {
   merge?: boolean;
-  /** Erases missing people. Refused if one of them sent data to the target itself. */
   eraseMissing?: boolean;
   /** Replaces people whose data in the target differ. */
   overwrite?: boolean;
-  /** Compares and counts, and writes nothing. */
   dryRun?: boolean;
 }
 
-/** Counts the missing people, and erases them if `eraseMissing` is set. A refusal is `MOBILITY_USER_EXISTS`. */
+/**
+ * Counts the missing people, and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS` if no option
+ * allows them, or if one of them sent data to the target itself and would be erased.
+ */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];
   for await (const person of everyRow(to, people, 'uuid')) {

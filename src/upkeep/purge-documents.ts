@@ -9,10 +9,7 @@ export interface PurgeReport {
   obsolete: ObsoleteKey[];
 }
 
-/**
- * Removes the obsolete documents of a user outside of a pipeline run. Throws `MOBILITY_LEASE_HELD` if another process
- * holds the user.
- */
+/** Removes the obsolete documents of a user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
 export async function purgeKeys(
   store: Store,
   userId: string,

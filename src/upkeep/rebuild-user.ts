@@ -73,7 +73,7 @@ export interface RebuildSummary extends Omit<DayChange, 'user_id' | 'day'> {
   worst: DayChange[];
 }
 
-/** A summary without users. */
+/** Makes a summary without users. */
 export function emptySummary(): RebuildSummary {
   const none = { users: 0, users_changed: 0, days_changed: 0, added: 0, removed: 0, changed: 0 };
   return { ...none, before: {}, after: {}, worst: [] };
@@ -94,7 +94,7 @@ export function addUser(summary: RebuildSummary, days: readonly DayChange[]): vo
   summary.worst = [...summary.worst, ...days].sort((a, b) => metresChanged(b) - metresChanged(a)).slice(0, mostDays);
 }
 
-/** The changes of a user by local day, ascending. */
+/** Sums up the changes of a user by local day, ascending. */
 export function dayChanges(userId: string, changes: readonly TripChange[]): DayChange[] {
   const days = new Map<string, DayChange>();
   for (const { day, what, before, after } of changes) {
@@ -107,7 +107,7 @@ export function dayChanges(userId: string, changes: readonly TripChange[]): DayC
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** The modes before or after the rebuild, the mode with the most metres first. */
+/** Lists the modes before or after the rebuild, the mode with the most metres first. */
 export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
   const metres = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => metres(b) - metres(a));

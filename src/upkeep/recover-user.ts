@@ -13,7 +13,7 @@ import { runStage } from '../pipeline/stage.ts';
 import { errorPages } from '../store/paging.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
-/** `key`, `reason` and `platform` select rejected entries; default: all. */
+/** `key`, `reason` and `platform` select rejected entries. */
 export interface RecoverOptions extends PipelineOptions {
   key?: string;
   reason?: string;
@@ -21,12 +21,10 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
-  /** Selects errors that failed for the last time before this time, seconds since the epoch. */
-  before: number;
-}
+/** `before` selects errors that failed for the last time before this time, seconds since the epoch. */
+type RemoveOptions = Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> & { before: number };
 
-/** The numbers of rejected entries of a user that were tried and recovered, or would be in a dry run. */
+/** Counts of rejected entries of a user. */
 export interface RecoverReport {
   user_id: string;
   tried: number;
@@ -60,7 +58,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Deletes rejected entries. Returns how many were deleted, or would be in a dry run. */
+/** Deletes rejected entries. Returns their number. */
 export async function removeErrors(
   store: Store,
   userId: string,
@@ -74,7 +72,7 @@ export async function removeErrors(
   return removed;
 }
 
-/** Puts rejected entries into the usercache that are accepted now. Returns their number. A dry run only counts them. */
+/** Puts the rejected entries that are accepted now into the usercache. Returns their number. */
 async function takeRound(
   store: Store,
   userId: string,

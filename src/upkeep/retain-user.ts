@@ -16,29 +16,26 @@ import { everyLink } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { removeErrors } from './recover-user.ts';
 
-/** Which old data are removed: `raw`, what phones sensed; `days`, the trips with their labels; or both. */
+/** `raw`: what phones sensed; `days`: the trips with their labels. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
-/** `before` and `what`: what to remove; the others: options of the pipeline run before the removal. */
 export interface RetainOptions extends PipelineOptions {
   /** Data before this time are removed, unless later days need them; seconds since the epoch. */
   before: number;
   what: (typeof retentions)[number];
 }
 
-/** The numbers of removed entries, rejected entries and links of a user, and what no longer exists. */
+/** Counts of removed rows, and the times before which no raw data and no days are left; null: none were removed. */
 export interface RetainReport {
   entries: number;
   errors: number;
   links: number;
-  /** The data time before which all sensed data were removed, seconds since the epoch; null: none were removed. */
   raw_before: number | null;
-  /** The time before which all links and user inputs were removed; null: none were removed. */
   days_before: number | null;
 }
 
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
-/** True for keys of user inputs. Corrections are excepted, because `retain` keeps them. */
+/** Corrections are kept. */
 const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
@@ -48,9 +45,7 @@ const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !
  * Before the removal it records this link in the pipeline state (`retained`); links up to it are never derived again.
  * So if the process is killed, no later day changes, and the next call continues. Late entries for a removed time
  * change no day; the next call removes them. Corrections stay, because later days need them, for example for the names
- * of places.
- *
- * Throws `MOBILITY_LEASE_HELD` if another process holds the user.
+ * of places. Throws `MOBILITY_LEASE_HELD` if another process holds the user.
  */
 export async function retain(
   store: Store,
@@ -89,13 +84,13 @@ export async function retain(
   });
 }
 
-/** Without data that could decide a draft, it is a trip. */
+/** Makes a trip of a draft that no data can decide any more. */
 function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   const { draft: _, ...trip } = draft.trip!;
   return { ...draft, kind: 'trip', settled_ts, trip };
 }
 
-/** The state with `links` at the end of the chain: the silences before them are theirs. */
+/** The state with `links` at the end of the chain, without the silences that these links contain. */
 function stateAfter(state: PipelineState, links: readonly TripRecord[]): PipelineState {
   const theirs = new Set(links.flatMap(({ silences = [] }) => silences.map(({ from }) => from)));
   const observed = state.observed && {

@@ -2,60 +2,20 @@ import { shippedVersion } from '../analysis/segmenter.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
 import { isTrouble, type PersonStatus, troubles } from '../diary/status/person-status.ts';
-import { findRemedy } from '../diary/status/remedies.ts';
+import { findRemedy, type Remedy } from '../diary/status/remedies.ts';
 import { readActs } from '../log/audit-log.ts';
 import { faultReason } from '../model/error-summary.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { derivedDays } from '../model/pipeline-state.ts';
 import { day } from '../model/time.ts';
-import type { Store, Unfinished } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 
-export interface RejectedSum {
-  reason: string;
-  /** True: a converter failed. The program is wrong, not the pushed entries. */
-  fault: boolean;
-  entries: number;
-  people: number;
-  last_ts: number;
-}
+/** The entries that were rejected for a reason. `fault`: a converter failed, so the fault is the program's. */
+export type RejectedSum = { reason: string; fault: boolean; entries: number; people: number; last_ts: number };
 
-export interface TroubledPerson {
-  user_email: string;
-  uuid: string;
-  since: number | null;
-  why: string;
-  next: string;
-}
+export type TroubledPerson = Remedy & { user_email: string; uuid: string; since: number | null };
 
-/** The status of a store. Times are seconds since the epoch. */
-export interface StoreStatus {
-  store: string;
-  /** The engine and its version, such as `SQLite 3.51.1`. */
-  engine: string;
-  people: Record<'all' | PersonState, number>;
-  erasure_asked: number;
-  /** The people of each state that needs attention. The people who have been in it for longest come first. */
-  troubled: Record<(typeof troubles)[number], TroubledPerson[]>;
-  set_aside: RejectedSum[];
-  unfinished: Unfinished[];
-  /** The last puts. A lag is the time from a person's put to the run that moved its entries. */
-  arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
-  run: {
-    last_ts: number | null;
-    /** People for whom the next run has work. */
-    with_work: number;
-    /** Pending entries. */
-    waiting: number;
-    /** People with trips of another analysis version, and their days with such trips. */
-    outdated: number;
-    outdated_days: number;
-    at_work: { user_email: string; owner: string; expires_ts: number }[];
-  };
-  disk: { bytes: number; free: number | null };
-  /** When the last backup and the last check of all rows were made; null: the audit log has none. */
-  backup_ts: number | null;
-  check_ts: number | null;
-}
+export type StoreStatus = Awaited<ReturnType<typeof emptyStatus>>;
 
 interface StatusHost {
   /** Seconds since the epoch. */
@@ -67,32 +27,58 @@ interface StatusHost {
   note: (text: string) => void;
 }
 
-/** Reads the status of every person and adds them up. */
-export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
-  const status: StoreStatus = {
+type Time = number | null; // seconds since the epoch
+
+async function emptyStatus(store: Store) {
+  const people: Record<'all' | PersonState, number> = {
+    all: 0,
+    in_order: 0,
+    silent: 0,
+    without_locations: 0,
+    never_began: 0,
+    refused: 0,
+    unusable: 0,
+    behind: 0,
+    stopped: 0,
+  };
+  return {
     store: store.address,
     engine: await store.version(),
-    people: {
-      all: 0,
-      in_order: 0,
-      silent: 0,
-      without_locations: 0,
-      never_began: 0,
-      refused: 0,
-      unusable: 0,
-      behind: 0,
-      stopped: 0,
-    },
-    set_aside: [],
-    unfinished: [],
+    people,
+    set_aside: [] as RejectedSum[],
+    unfinished: await store.unfinished(),
     erasure_asked: 0,
-    troubled: { refused: [], behind: [], unusable: [], without_locations: [], silent: [], never_began: [] },
-    arrivals: { last_ts: null, people_last_day: 0, lag_median_s: null, lag_most_s: null },
-    run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, outdated_days: 0, at_work: [] },
+    /** The people who need attention, those first who have needed it for longest. */
+    troubled: Object.fromEntries(troubles.map((state) => [state, []])) as unknown as Troubled,
+    arrivals: {
+      last_ts: null as Time,
+      people_last_day: 0,
+      /** s from a person's put to the run that moved its entries. */
+      lag_median_s: null as number | null,
+      lag_most_s: null as number | null,
+    },
+    run: {
+      last_ts: null as Time,
+      /** People for whom the next run has work. */
+      with_work: 0,
+      /** Pending entries. */
+      waiting: 0,
+      /** People with trips of another analysis version, and their days with such trips. */
+      outdated: 0,
+      outdated_days: 0,
+      at_work: [] as { user_email: string; owner: string; expires_ts: number }[],
+    },
     disk: await store.disk(),
-    backup_ts: null,
-    check_ts: null,
+    backup_ts: null as Time,
+    check_ts: null as Time,
   };
+}
+
+type Troubled = Record<(typeof troubles)[number], TroubledPerson[]>;
+
+/** Reads the status of every person and adds them up. */
+export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
+  const status = await emptyStatus(store);
   const lags: number[] = [];
   for await (const person of everyStatus(store, host)) {
     addPerson(status, person, host);
@@ -105,7 +91,6 @@ export async function readStoreStatus(store: Store, host: StatusHost): Promise<S
   lags.sort((a, b) => a - b);
   status.arrivals.lag_median_s = lags[Math.ceil(lags.length / 2) - 1] ?? null;
   status.arrivals.lag_most_s = lags.at(-1) ?? null;
-  status.unfinished = await store.unfinished();
   const acts = await readActs(host.logDir).catch((error) => {
     host.note(`the audit log cannot be read: ${errorText(error)}`);
     return [];
