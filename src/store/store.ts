@@ -1,4 +1,3 @@
-// The Store interface: each method documents its promise.
 import type { Dirty } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
@@ -32,7 +31,7 @@ export type { TripSpan, ZoneSighting } from '../model/trip.ts';
  * Every store sorts keys, names and ids with `compareTexts` (`text-order.ts`).
  */
 export interface Store {
-  /** The address that the store was opened with, without credentials. */
+  /** Without credentials. */
   readonly address: string;
   readonly users: UserRegistry;
   readonly tokens: Tokens;
@@ -53,7 +52,7 @@ export interface Store {
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
   /** Users whose erasure, or copy from another store, has begun and not ended, sorted by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
-  /** Does a small write and a small read. */
+  /** Does a small write and a small read, to show that both work. */
   ping(): Promise<void>;
   /** Bytes that the store takes on disk, and bytes that are free there; null: the server does not report it. */
   disk(): Promise<{ bytes: number; free: number | null }>;
@@ -63,7 +62,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Which parts of an erasure are left for later. */
 export interface Erasure {
   /** The row in `users` stays: the caller finds the user by name until it has ended its own part of the erasure. */
   keepRecord?: boolean;
@@ -71,7 +69,6 @@ export interface Erasure {
   keepTraces?: boolean;
 }
 
-/** Every collection with rows of users. `erase` and `counts` cover exactly these. */
 export const collections = [
   'users',
   'tokens',
@@ -108,7 +105,7 @@ export interface UserRegistry {
   isActive(uuid: string): Promise<boolean>;
   /** The figures of one user, or of the users of a page, in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
-  /** Users in ascending order of UUIDs, see `everyUser`. */
+  /** In ascending order of UUIDs. */
   list(page: UserPage): Promise<UserRecord[]>;
 }
 
@@ -153,7 +150,6 @@ export interface PersonFigures {
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
 
-/** Tokens, stored by their hash. */
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
@@ -161,18 +157,16 @@ export interface Tokens {
   list(userId: string): Promise<TokenRecord[]>;
   /** Revokes a token of the user; its record stays. False if the user has no such token, or it is revoked already. */
   revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
-  /** Records the last use of the token. An unknown token is not an error. */
+  /** Records the time of the last use. An unknown token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
 }
 
-/** Studies that people can join without an operator. */
 export interface Studies {
   /** Creates the study or replaces its settings. The number of joins stays. */
   put(settings: StudySettings): Promise<void>;
   byName(name: string): Promise<StudyRecord | null>;
   /** The study that has this name among its `join_names`. */
   byJoinName(name: string): Promise<StudyRecord | null>;
-  /** All studies by name. */
   list(): Promise<StudyRecord[]>;
   /**
    * Creates an account with the token if the study and its limits admit the person. Atomic. A token of an existing
@@ -192,10 +186,8 @@ export interface Studies {
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
 
-/** Accounts of people who manage studies. */
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
-  /** All managers by name. */
   list(): Promise<ManagerRecord[]>;
   /** Replaces the record by the result of `change`; null: no record. Returns it. Atomic; may call `change` again. */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
@@ -217,7 +209,7 @@ export interface Feeds {
   index(id: string): Promise<string | null>;
   /** A part of the zip, counted from 1; null after the last. */
   part(id: string, number: number): Promise<Uint8Array | null>;
-  /** Removes a feed. False if there was none. */
+  /** False if there was none. */
   remove(id: string): Promise<boolean>;
 }
 
@@ -249,7 +241,6 @@ export interface UnusableEntry {
   message: string;
 }
 
-/** The content of one put, which is stored together. */
 export interface PutContent {
   entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
@@ -259,7 +250,7 @@ export interface PutContent {
   note?: ProfileNote;
 }
 
-/** Changes of a profile, see `PersonFigures` for its fields. */
+/** Changes of a profile. `PersonFigures` lists its fields. */
 export interface ProfileNote {
   /** Fields to replace. */
   set: JsonObject;
@@ -276,7 +267,6 @@ export interface PutOutcome {
   noteError: MobilityError | null;
 }
 
-/** The staging store: pending entries. */
 export interface Usercache {
   /**
    * Stores the content of a put in one transaction.
@@ -296,7 +286,7 @@ export interface Usercache {
    * time. All in one transaction, which may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
    */
   move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
-  /** Pending entries by time, like `Timeseries.find`. */
+  /** Finds pending entries as `Timeseries.find` finds moved ones. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   count(userId: string): Promise<number>;
   /** The keys of the pending entries, in any order. */
@@ -306,7 +296,6 @@ export interface Usercache {
 /** Accepts a pending entry or rejects it. `ts`: the data time that queries find it by; null: none. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
-/** A rejected entry. */
 export interface FailedEntry extends Identity {
   reason: string;
   message: string;
@@ -325,7 +314,7 @@ export interface Moved {
   more: boolean;
 }
 
-/** Documents for phones. They are derived from trips, stored with them and written under the same lease. */
+/** Documents for phones. The pipeline derives them from trips. */
 export interface Documents {
   /**
    * In one transaction, in this order:
@@ -343,11 +332,10 @@ export interface Documents {
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
   /** All documents of the user by `write_ts`, then by key. */
   list(userId: string): Promise<Document[]>;
-  /** The keys of the documents, sorted. */
+  /** In ascending order. */
   keys(userId: string): Promise<string[]>;
 }
 
-/** Rejected entries with their reasons. */
 export interface ErrorTimeseries {
   /**
    * Errors in ascending order of ids, after `after`. With large entries, the list may be shorter than `limit` although
@@ -413,7 +401,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** A part of the entries of a query. Nested values are shared: do not change them. */
+/** Nested values of the entries are shared: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */
@@ -434,7 +422,6 @@ export interface ChunkFacts {
   behind: number;
 }
 
-/** The long-term store of entries, filled by `Usercache.move`. */
 export interface Timeseries {
   /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
@@ -461,7 +448,7 @@ export interface Timeseries {
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  /** The trips after the chain that have not ended, ascending. */
+  /** The trips that have not ended, ascending. */
   drafts(userId: string): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
@@ -512,7 +499,6 @@ export interface Trips {
 
 // ---------------------------------------------------------------- the pipeline's own
 
-/** The state of the pipeline for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** The states of several users, by UUID. Users without an account are missing. */
@@ -528,7 +514,7 @@ export interface PipelineStates {
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
-/** Leases: one process at a time works on a user. */
+/** One process at a time works on a user. */
 export interface Leases {
   /** Acquires the lease unless another owner holds an unexpired one. Atomic, by the store's clock. */
   acquire(
@@ -538,7 +524,7 @@ export interface Leases {
   ): Promise<{ lease: Lease; state: PipelineState } | { heldBy: Lease }>;
   /** Throws `MOBILITY_LEASE_LOST` if another owner has acquired the lease. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
-  /** Releases the lease. A lost lease is not an error. */
+  /** A lost lease is not an error. */
   release(lease: Lease): Promise<void>;
   /** The unexpired lease on the user; null: there is none. */
   get(userId: string): Promise<Lease | null>;

@@ -45,7 +45,7 @@ export const rooms = {
     ],
   },
   move: {
-    sources: ['src/store/rules/move.ts', 'src/store/rules/batches.ts', 'src/pipeline/move-to-long-term.ts'],
+    sources: ['src/store/rules/move.ts', 'src/store/chunks/batch.ts', 'src/pipeline/move-to-long-term.ts'],
     tests: [
       'test/pipeline',
       'test/process/cli/errors.test.ts',

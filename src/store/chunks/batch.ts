@@ -2,7 +2,8 @@ import { dataTime, type Entry, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { believedAhead, maxTime } from '../../model/time.ts';
-import { objectIn } from '../rows/sums.ts';
+import type { WritableRows } from '../rows/rows.ts';
+import { objectIn, readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 import { inParts, levels, packText, spanOf, unpackText } from './pack.ts';
 
@@ -98,13 +99,36 @@ export function receiptAt({ received_ts }: BatchHeader, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** Parses the `waiting` column of a row. */
+/** Throws `MOBILITY_STORE_DAMAGED` if the header is no JSON object. */
 export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }
 
-/** Unpacks the entries of a row in order. `size`: characters of JSON, about. Throws if the bytes are damaged. */
+/** Unpacks the entries of a row. Throws if the bytes are damaged. */
 export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size: number } {
   const text = unpackText(row.entries);
   return { list: JSON.parse(text) as Entry[], size: text.length };
+}
+
+/** The entries of a batch. `size`: characters of JSON, about. Throws `MOBILITY_STORE_DAMAGED`. */
+export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
+  const header = readHeader(row);
+  const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
+  const withPast = (entry: Entry, place: number): PendingEntry => {
+    return { entry, received_ts: receiptAt(header, place), failed: header.failed[place] ?? null };
+  };
+  return { list: list.map(withPast), size };
+}
+
+/** Removes the entries of a row that do not stay, and the row if none stays. */
+export async function replaceBatch(
+  rows: WritableRows,
+  row: BatchRow,
+  stays: (place: number, entry: PendingEntry) => boolean,
+): Promise<void> {
+  const left = readBatch(row).list.filter((entry, place) => stays(place, entry));
+  const [rest, ...others] = batchRows(row.user, row.id, left);
+  if (others.length > 0) throw new Error('expected the rest of a batch to be one row');
+  if (rest === undefined) await rows.remove(batches, { user: row.user, id: row.id });
+  else await rows.put(batches, [rest]);
 }

@@ -107,21 +107,18 @@ export const accounts = table('accounts', {
     state: 'text',
   },
   key: ['user'],
-  user: 'user',
 });
 
 /** When a copy from another store created a user. Users who registered here have no row. */
 export const arrivals = table('arrivals', {
   columns: { user: 'text', arrived_ts: 'number' },
   key: ['user'],
-  user: 'user',
 });
 
 /** Profiles of users, JSON. */
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
   key: ['user'],
-  user: 'user',
 });
 
 /** Pending entries of one put. Each identity is in at most one batch. */
@@ -144,7 +141,6 @@ export const batches = table('batches', {
   },
   key: ['user', 'id'],
   indexes: [{ columns: ['user', 'last', 'first'] }, { columns: ['user', 'due_ts'] }],
-  user: 'user',
 });
 
 /** A rejected entry, see `ErrorRow`. */
@@ -166,7 +162,6 @@ export const errors = table('errors', {
   },
   key: ['user', 'id'],
   indexes: [{ columns: ['user', 'write_ts'] }],
-  user: 'user',
 });
 
 /**
@@ -191,7 +186,6 @@ export const chunks = table('chunks', {
   },
   key: ['user', 'first', 'key'],
   indexes: [{ columns: ['user', 'first_ts', 'key'] }, { columns: ['user', 'key', 'first'] }],
-  user: 'user',
 });
 
 /** A link of the chain of trips, see `TripRecord`. */
@@ -215,21 +209,18 @@ export const trips = table('trips', {
   },
   key: ['user', 'chain_ts'],
   indexes: [{ columns: ['user', 'day'] }, { columns: ['user', 'settled_ts'] }],
-  user: 'user',
 });
 
 /** The places of a user, derived from the trips up to a time. `places`: packed JSON of the `KeptPlaces`. */
 export const places = table('places', {
   columns: { user: 'text', places: 'bytes' },
   key: ['user'],
-  user: 'user',
 });
 
 /** A document that phones pull, see `Document`. `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
   key: ['user', 'key'],
-  user: 'user',
 });
 
 export type PersonRow = RowOf<typeof people>;
@@ -285,5 +276,5 @@ function table<const Columns extends Record<string, ColumnKind>>(
   name: string,
   rest: Partial<Table<Made<Columns>>> & Pick<Table<Made<Columns>>, 'key'> & { columns: Columns },
 ): Table<Made<Columns>> {
-  return { name, indexes: [], user: null, ...rest } as never;
+  return { name, indexes: [], user: rest.key[0] === 'user' ? 'user' : null, ...rest } as never;
 }

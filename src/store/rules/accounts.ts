@@ -7,7 +7,7 @@ import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
-/** The row of a newly registered user. */
+/** An account without a lease, for a user without entries. */
 export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
   return {
     user,
@@ -27,7 +27,7 @@ export function newAccount(user: string, now: number, stage: AccountRow['stage']
   };
 }
 
-/** The row of a user; null if there is none. */
+/** null: the user has no account, as it was erased or never registered. */
 export async function accountOf(rows: Rows, user: string): Promise<AccountRow | null> {
   const [account] = await rows.find(accounts, { where: { user } });
   return account ?? null;

@@ -14,7 +14,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** Builds the store over an engine, for both engines by the same rules. Closing the store closes the engine. */
+/** Builds the store over an engine. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const { guard, close } = guardClosing(engine.address);
@@ -46,34 +46,27 @@ export function storeOver(engine: Engine): Store {
   };
 }
 
-/** Waits for running calls when a store closes, and refuses later ones. `address` names it in errors. */
+/** `guard`: the same methods, which reject after `close`. `close`: waits for the running calls. */
 function guardClosing(address: string) {
   let isOpen = true;
-  let running = 0;
-  let idle = (): void => {};
+  const running = new Set<Promise<unknown>>();
   const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {
     if (!isOpen) {
       const text = `expected an open store, found ${address} closed: open it again`;
       throw new MobilityError('MOBILITY_STORE_CLOSED', text);
     }
-    running += 1;
-    try {
-      return await method(...args);
-    } finally {
-      running -= 1;
-      if (running === 0) idle();
-    }
+    const result = method(...args);
+    running.add(result);
+    return result.finally(() => running.delete(result));
   };
   return {
-    /** The same methods, which reject with `MOBILITY_STORE_CLOSED` after `close`. */
     guard: <T extends object>(methods: T): T =>
       Object.fromEntries(
         Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]),
       ) as T,
-    /** Refuses new calls; resolves when the running calls have ended. */
     close: async (): Promise<void> => {
       isOpen = false;
-      if (running > 0) await new Promise<void>((resolve) => (idle = resolve));
+      await Promise.allSettled(running);
     },
   };
 }

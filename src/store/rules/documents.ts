@@ -1,4 +1,3 @@
-// Documents that phones pull. They are derived from trips and written under the same lease.
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';

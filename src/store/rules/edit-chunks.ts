@@ -31,7 +31,7 @@ interface DayChange {
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
 
-/** Puts entries, replacing those with the same identity. Removes `remove`, ignoring unknown identities. */
+/** Puts entries, which replace entries with the same identity. Identities of `remove` may be unknown. */
 export async function editChunks(
   rows: WritableRows,
   cache: ChunkCache,
@@ -183,8 +183,7 @@ async function replaceChunks(
   return fresh.map((written, i) => ({ ...written, sum: sums[i]! }));
 }
 
-/** Chunks per transaction of `removeOld`. */
-const chunksAtOnce = 50;
+const chunksAtOnce = 50; // per transaction
 
 /** Removes old entries of up to `chunksAtOnce` chunks, see `Timeseries.remove`. Returns how many; 0: none is left. */
 export async function removeOld(
@@ -206,9 +205,4 @@ export async function removeOld(
   }
   await replaceChunks(rows, heads, fresh);
   return removed;
-}
-
-/** Puts written chunks into the cache. Call it after the commit. */
-export function keepWritten(cache: ChunkCache, { written }: Edited): void {
-  for (const { row, entries, sum } of written) cache.keep({ ...row, sum }, entries);
 }

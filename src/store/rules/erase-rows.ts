@@ -1,17 +1,5 @@
 import type { Engine, Rows, Table } from '../rows/rows.ts';
-import {
-  accounts,
-  arrivals,
-  batches,
-  chunks,
-  documents,
-  errors,
-  people,
-  profiles,
-  tokens,
-  trips,
-  userTables,
-} from '../rows/tables.ts';
+import * as tables from '../rows/tables.ts';
 import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -24,14 +12,14 @@ const rowsAtOnce = 200;
 
 export function countsOf(engine: Engine, user: string): Promise<Counts> {
   return engine.read(async (rows) => ({
-    usercache: await rows.total(batches, { user }, 'count'),
-    documents: await rows.total(documents, { user }),
-    errors: await rows.total(errors, { user }),
-    profiles: await rows.total(profiles, { user }),
-    timeseries: await rows.total(chunks, { user }, 'count'),
-    trips: await rows.total(trips, { user }),
-    tokens: await rows.total(tokens, { user }),
-    users: await rows.total(people, { uuid: user }),
+    usercache: await rows.total(tables.batches, { user }, 'count'),
+    documents: await rows.total(tables.documents, { user }),
+    errors: await rows.total(tables.errors, { user }),
+    profiles: await rows.total(tables.profiles, { user }),
+    timeseries: await rows.total(tables.chunks, { user }, 'count'),
+    trips: await rows.total(tables.trips, { user }),
+    tokens: await rows.total(tables.tokens, { user }),
+    users: await rows.total(tables.people, { uuid: user }),
   }));
 }
 
@@ -49,19 +37,19 @@ export async function erase(
   const removed = await countsOf(engine, userId);
   await engine.write(userId, async (rows) => {
     const account = await accountOf(rows, userId);
-    if (account !== null) await rows.put(accounts, [{ ...released(account), stage: 'erasing' }]);
+    if (account !== null) await rows.put(tables.accounts, [{ ...released(account), stage: 'erasing' }]);
     await keepErasedTokens(rows, userId);
-    await rows.remove(tokens, { user: userId });
+    await rows.remove(tables.tokens, { user: userId });
   });
-  for (const table of userTables as readonly Table<{ user: string }>[]) {
+  for (const table of tables.userTables as readonly Table<{ user: string }>[]) {
     while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);
   }
   cache.forget(userId);
   if (keepRecord) return removed;
   await engine.write(null, async (rows) => {
-    await rows.remove(people, { uuid: userId });
-    await rows.remove(arrivals, { user: userId });
-    await rows.remove(accounts, { user: userId });
+    await rows.remove(tables.people, { uuid: userId });
+    await rows.remove(tables.arrivals, { user: userId });
+    await rows.remove(tables.accounts, { user: userId });
   });
   if (!keepTraces) await engine.forget();
   return removed;
@@ -69,6 +57,6 @@ export async function erase(
 
 export async function unfinished(rows: Rows): Promise<Unfinished[]> {
   const where = { stage: { in: ['erasing', 'arriving'] } };
-  const found = await rows.find(accounts, { where, order: ['user'] }, ['user', 'stage']);
+  const found = await rows.find(tables.accounts, { where, order: ['user'] }, ['user', 'stage']);
   return found.map(({ user, stage }) => ({ user_id: user, stage: stage as Unfinished['stage'] }));
 }

@@ -10,8 +10,8 @@ import { addError } from './error-rows.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
- * See `UserRegistry.figures`. Runs six statements, for one user as for many. For many users, it names the columns, and
- * so compares only the checksums of `people`, which halves the time.
+ * Runs six statements, for one user as for many. For many users it names the columns, so the engine compares only the
+ * checksums of `people`. This halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);

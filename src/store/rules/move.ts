@@ -3,15 +3,14 @@ import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
-import { dueTime, type PendingEntry } from '../chunks/batch.ts';
+import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved, PipelineState } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
-import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
-import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
+import { type Edited, editChunks } from './edit-chunks.ts';
 import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
 
@@ -53,7 +52,7 @@ export async function move(
     const identities = accepted.map(({ entry: { metadata }, write_ts }) => ({ key: metadata.key, write_ts }));
     return { moved: { moved: identities, inserted, updated, unchanged, failed, dirty, more }, edited };
   });
-  keepWritten(cache, edited);
+  for (const { row, entries, sum } of edited.written) cache.keep({ ...row, sum }, entries);
   return moved;
 }
 

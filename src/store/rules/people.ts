@@ -6,20 +6,7 @@ import { notFinished, userExists } from '../../model/store-errors.ts';
 import { type Enrolment, type EnrolResult, joinRefusal, joinWindow, type StudyRecord } from '../../model/study.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
 import type { Engine, Query, Rows, Table, WritableRows } from '../rows/rows.ts';
-import {
-  type AccountRow,
-  accounts,
-  arrivals,
-  erasedTokens,
-  errors,
-  managers as managerTable,
-  type PersonRow,
-  people,
-  profiles,
-  studies as studyTable,
-  type TokenRow,
-  tokens as tokenTable,
-} from '../rows/tables.ts';
+import * as tables from '../rows/tables.ts';
 import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 import { erasedTokenMethods, isErasedToken } from './erased-tokens.ts';
@@ -40,32 +27,32 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
         if (uuid !== undefined && uuid !== known.uuid) throw userExists(`the name has the UUID ${known.uuid}`);
         if ((await accountOf(rows, known.uuid))?.stage !== 'active') throw notFinished();
         const user = { ...known, update_ts: now };
-        await rows.put(people, [personOf(user)]);
+        await rows.put(tables.people, [personOf(user)]);
         return { user, created: false };
       });
     },
     byEmail: (email) => engine.read((rows) => personBy(rows, { user_email: email })),
     byUuid: (uuid) => engine.read((rows) => personBy(rows, { uuid })),
     isActive: (uuid) => engine.read(async (rows) => (await accountOf(rows, uuid))?.stage === 'active'),
-    list: (page) => engine.read(async (rows) => (await rows.find(people, pageQuery(page))).map(userOf)),
+    list: (page) => engine.read(async (rows) => (await rows.find(tables.people, pageQuery(page))).map(userOf)),
   };
 }
 
-export const pageQuery = ({ study, after = '', limit }: UserPage): Query<PersonRow> => ({
+export const pageQuery = ({ study, after = '', limit }: UserPage): Query<tables.PersonRow> => ({
   where: { study, uuid: { gt: after } },
   order: ['uuid'],
   limit,
 });
 
 async function personBy(rows: Rows, where: { uuid: string } | { user_email: string }): Promise<UserRecord | null> {
-  const [row] = await rows.find(people, { where });
+  const [row] = await rows.find(tables.people, { where });
   return row === undefined ? null : userOf(row);
 }
 
-export const userOf = (row: PersonRow): UserRecord =>
+export const userOf = (row: tables.PersonRow): UserRecord =>
   addPresent({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, optionalOfPerson);
 
-function personOf(user: UserRecord): PersonRow {
+function personOf(user: UserRecord): tables.PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
@@ -81,15 +68,15 @@ function addPresent<T extends object, Row>(record: T, row: Row, names: readonly 
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();
-  await rows.put(people, [personOf(user)]);
-  await rows.put(accounts, [newAccount(user.uuid, user.update_ts)]);
+  await rows.put(tables.people, [personOf(user)]);
+  await rows.put(tables.accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
 /** Records that the user has sent entries, and when the first were stored. */
-export async function recordFirstEntries(rows: WritableRows, account: AccountRow, now: number): Promise<void> {
-  await rows.put(accounts, [{ ...account, sent: 1 }]);
-  const [person] = await rows.find(people, { where: { uuid: account.user } });
-  if (person !== undefined) await rows.put(people, [{ ...person, sent_ts: now }]);
+export async function recordFirstEntries(rows: WritableRows, account: tables.AccountRow, now: number): Promise<void> {
+  await rows.put(tables.accounts, [{ ...account, sent: 1 }]);
+  const [person] = await rows.find(tables.people, { where: { uuid: account.user } });
+  if (person !== undefined) await rows.put(tables.people, [{ ...person, sent_ts: now }]);
 }
 
 // ---------------------------------------------------------------- tokens
@@ -99,40 +86,40 @@ export function tokens(engine: Engine): Tokens {
     add: (token) =>
       engine.write(token.user_id, async (rows) => {
         await admitted(rows, token.user_id);
-        await rows.put(tokenTable, [rowOf(token)]);
+        await rows.put(tables.tokens, [rowOf(token)]);
       }),
     byHash: (hash) => engine.read((rows) => tokenBy(rows, hash)),
     list: (userId) =>
       engine.read(async (rows) => {
-        const found = await rows.find(tokenTable, { where: { user: userId }, order: ['created_ts', 'hash'] });
+        const found = await rows.find(tables.tokens, { where: { user: userId }, order: ['created_ts', 'hash'] });
         return found.map(tokenRecordOf);
       }),
     revoke: (userId, hash, { ts, why }) =>
       engine.write(null, async (rows) => {
         const token = await tokenBy(rows, hash);
         if (token?.user_id !== userId || token.revoked_ts !== undefined) return false;
-        await rows.put(tokenTable, [rowOf({ ...token, revoked_ts: ts, revoked_why: why })]);
+        await rows.put(tables.tokens, [rowOf({ ...token, revoked_ts: ts, revoked_why: why })]);
         return true;
       }),
     touch: (hash, usedTs) =>
       engine.write(null, async (rows) => {
         const token = await tokenBy(rows, hash);
-        if (token !== null) await rows.put(tokenTable, [rowOf({ ...token, used_ts: usedTs })]);
+        if (token !== null) await rows.put(tables.tokens, [rowOf({ ...token, used_ts: usedTs })]);
       }),
   };
 }
 
 async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
-  const [row] = await rows.find(tokenTable, { where: { hash } });
+  const [row] = await rows.find(tables.tokens, { where: { hash } });
   return row === undefined ? null : tokenRecordOf(row);
 }
 
-export function tokenRecordOf(row: TokenRow): TokenRecord {
+export function tokenRecordOf(row: tables.TokenRow): TokenRecord {
   const { hash, user, created_ts, expires_ts } = row;
   return addPresent({ hash, user_id: user, created_ts, expires_ts }, row, optionalOfToken);
 }
 
-function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
+function rowOf({ user_id: user, ...token }: TokenRecord): tables.TokenRow {
   return { kind: null, used_ts: null, revoked_ts: null, revoked_why: null, ...token, user };
 }
 
@@ -144,8 +131,8 @@ export function studies(engine: Engine): Studies {
       // Serialised before the first `await`: later changes of the object have no effect.
       const text = jsonText(settings as unknown as JsonValue);
       await engine.write(null, async (rows) => {
-        const [before] = await rows.find(studyTable, { where: { name: settings.name } });
-        await rows.put(studyTable, [{ name: settings.name, settings: text, joins: before?.joins ?? 0 }]);
+        const [before] = await rows.find(tables.studies, { where: { name: settings.name } });
+        await rows.put(tables.studies, [{ name: settings.name, settings: text, joins: before?.joins ?? 0 }]);
       });
     },
     byName: (name) => engine.read(async (rows) => (await studiesIn(rows, { name }))[0] ?? null),
@@ -158,10 +145,10 @@ export function studies(engine: Engine): Studies {
     ...erasedTokenMethods(engine),
     remove: (name) =>
       engine.write(null, async (rows) => {
-        const members = await rows.total(people, { study: name });
+        const members = await rows.total(tables.people, { study: name });
         if (members > 0) return members;
-        await rows.remove(erasedTokens, { study: name });
-        await rows.remove(studyTable, { name });
+        await rows.remove(tables.erasedTokens, { study: name });
+        await rows.remove(tables.studies, { name });
         return 0;
       }),
     removeIdle: (name, range) => engine.write(null, (rows) => removeIdle(rows, name, range)),
@@ -180,16 +167,17 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   if (study === null || refused !== null) return { refused: refused ?? 'no_study' };
   const { name } = study;
   if (await isErasedToken(rows, name, token.hash)) return { refused: 'erased' };
-  const lastHour = await rows.total(people, { study: name, joined_ts: { gt: now - joinWindow } });
+  const lastHour = await rows.total(tables.people, { study: name, joined_ts: { gt: now - joinWindow } });
   if (!byOperator && lastHour >= study.hour_limit) return { refused: 'hour_full' };
-  if (!byOperator && (await rows.total(people, { study: name })) >= study.total_limit) return { refused: 'all_full' };
+  if (!byOperator && (await rows.total(tables.people, { study: name })) >= study.total_limit)
+    return { refused: 'all_full' };
   if ((await personBy(rows, { user_email: email })) !== null) return { refused: 'name_taken' };
   const enrolled = { uuid, user_email: email, update_ts: now, study: name, subgroup };
   const user: UserRecord = byOperator ? enrolled : { ...enrolled, joined_ts: now };
   await addPerson(rows, user);
-  await rows.put(tokenTable, [rowOf({ ...token, user_id: uuid })]);
+  await rows.put(tables.tokens, [rowOf({ ...token, user_id: uuid })]);
   const { joins, ...settings } = study;
-  await rows.put(studyTable, [{ name, settings: jsonText(settings as unknown as JsonValue), joins: joins + 1 }]);
+  await rows.put(tables.studies, [{ name, settings: jsonText(settings as unknown as JsonValue), joins: joins + 1 }]);
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
@@ -203,18 +191,18 @@ async function removeIdle(
   const kept = new Set<string>();
   for (;;) {
     const wanted = limit - idle.length + kept.size;
-    const found = await rows.find(people, { where, order: ['joined_ts'], limit: wanted });
+    const found = await rows.find(tables.people, { where, order: ['joined_ts'], limit: wanted });
     for (const person of found) {
       const user = person.uuid;
       if (kept.has(user)) continue;
       // An import may have brought rejected entries of this person.
-      if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) {
+      if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(tables.errors, { user })) > 0) {
         kept.add(user);
         continue;
       }
-      for (const table of [tokenTable, profiles, arrivals, accounts])
+      for (const table of [tables.tokens, tables.profiles, tables.arrivals, tables.accounts])
         await rows.remove(table as Table<{ user: string }>, { user });
-      await rows.remove(people, { uuid: user });
+      await rows.remove(tables.people, { uuid: user });
       idle.push(userOf(person));
     }
     if (found.length < wanted || idle.length === limit) return idle;
@@ -222,7 +210,7 @@ async function removeIdle(
 }
 
 async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRecord[]> {
-  const found = await rows.find(studyTable, { where, order: ['name'] });
+  const found = await rows.find(tables.studies, { where, order: ['name'] });
   return found.map(({ settings, joins }) => ({ ...JSON.parse(settings), joins }) as StudyRecord);
 }
 
@@ -233,15 +221,15 @@ async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | nu
 
 export function managers(engine: Engine): Managers {
   const found = async (rows: Rows, where: { name?: string }): Promise<ManagerRecord[]> =>
-    (await rows.find(managerTable, { where, order: ['name'] })).map(({ record }) => JSON.parse(record));
+    (await rows.find(tables.managers, { where, order: ['name'] })).map(({ record }) => JSON.parse(record));
   return {
     byName: (name) => engine.read(async (rows) => (await found(rows, { name }))[0] ?? null),
     list: () => engine.read((rows) => found(rows, {})),
     change: (name, change) =>
       engine.write(null, async (rows) => {
         const after = change((await found(rows, { name }))[0] ?? null);
-        if (after === null) await rows.remove(managerTable, { name });
-        else await rows.put(managerTable, [{ name, record: jsonText(after as unknown as JsonValue) }]);
+        if (after === null) await rows.remove(tables.managers, { name });
+        else await rows.put(tables.managers, [{ name, record: jsonText(after as unknown as JsonValue) }]);
         return after;
       }),
   };

@@ -55,7 +55,6 @@ type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'
 const entriesAhead = 500;
 const mostAhead = 8;
 
-/** The chunks that may contain entries of the query, for `readPage`. */
 async function* chunkParts(
   rows: Rows,
   cache: ChunkCache,
@@ -87,7 +86,6 @@ async function* chunkParts(
 /** A month with the days beside it has about 70 chunks of locations. */
 const mostFactual = 512;
 
-/** See `Timeseries.facts`. */
 async function readFacts(
   rows: Rows,
   user: string,
@@ -152,7 +150,7 @@ function longest(time: EntryQuery['time'], at: number): number {
 
 // ---------------------------------------------------------------- time zones
 
-/** See `Timeseries.zonesAround`. Reads no chunk if no entry of the user ever named a zone. */
+/** Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
   rows: Rows,
   cache: ChunkCache,
