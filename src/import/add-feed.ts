@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { MobilityError } from '../model/mobility-error.ts';
+import { MobilityError, usageError } from '../model/mobility-error.ts';
 import type { FeedRecord } from '../store/store.ts';
 import { buildIndex, type FeedNotes } from '../transit/build-index.ts';
 import { type FeedIndex, formatIndex, type TransitKind } from '../transit/feed-index.ts';
@@ -11,21 +11,9 @@ import { cellsOfFeed } from '../transit/network.ts';
 import { openGtfs } from './gtfs.ts';
 
 /** The facts about a feed that `mobility transit` shows. */
-export type FeedFacts = {
+export type FeedFacts = ReturnType<typeof factsOf> & {
   /** Name of the zip file. */
   name: string;
-  agencies: string[];
-  zone: string;
-  first_day: string;
-  last_day: string;
-  /** The numbers of routes by kind, of patterns, and of stops. */
-  routes: Partial<Record<TransitKind, number>>;
-  patterns: number;
-  stops: number;
-  /** South, west, north, east; degrees. */
-  box: [number, number, number, number];
-  /** The cells of 0.5 degrees that contain stops, see `cellsOfFeed`. */
-  cells: string[];
   notes: { [Note in keyof FeedNotes]: number };
   /** The sizes of the zip and of the packed index. */
   bytes: number;
@@ -43,12 +31,12 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
   const { size } = await stat(path);
   if (size > maxZipBytes) {
     const found = `${Math.ceil(size / 1024 ** 2)} MiB`;
-    throw new MobilityError('MOBILITY_USAGE', `${path}: expected a zip of at most 64 MiB, found ${found}: split it`);
+    throw usageError(`${path}: expected a zip of at most 64 MiB, found ${found}: split it`);
   }
   const id = await hashOf(path);
   const { index, notes } = await buildIndex(id, tables).catch((error: Error) => {
     throw error instanceof MobilityError && !error.message.startsWith(path)
-      ? new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`, { cause: error })
+      ? usageError(`${path}: ${error.message}`, { cause: error })
       : error;
   });
   const text = formatIndex(index);
@@ -56,7 +44,7 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
   if (index_bytes > maxIndexBytes * index.agencies.length) {
     const found = `${(index_bytes / 1024 ** 2).toFixed(1)} MiB for ${index.agencies.length}`;
     const expected = 'expected a feed whose index has at most 1 MiB for each agency';
-    throw new MobilityError('MOBILITY_USAGE', `${path}: ${expected}, found ${found}: leave out some of its routes`);
+    throw usageError(`${path}: ${expected}, found ${found}: leave out some of its routes`);
   }
   const facts: FeedFacts = { name: basename(path), ...factsOf(index), notes, bytes: size, index_bytes, added_ts: now };
   return { id, facts, index: text };
@@ -71,9 +59,9 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function factsOf(index: FeedIndex): Omit<FeedFacts, 'name' | 'notes' | 'bytes' | 'index_bytes' | 'added_ts'> {
+function factsOf(index: FeedIndex) {
   const { agencies, zone, first_day, last_day, patterns, stops } = index;
-  const routes: FeedFacts['routes'] = {};
+  const routes: Partial<Record<TransitKind, number>> = {};
   for (const { kind } of index.routes) routes[kind] = (routes[kind] ?? 0) + 1;
   const [latitudes, longitudes] = [stops.map(({ latitude }) => latitude), stops.map(({ longitude }) => longitude)];
   const least = (values: number[]): number => values.reduce((a, b) => Math.min(a, b));
@@ -86,6 +74,7 @@ function factsOf(index: FeedIndex): Omit<FeedFacts, 'name' | 'notes' | 'bytes' |
     routes,
     patterns: patterns.length,
     stops: stops.length,
+    /** South, west, north, east; degrees. */
     box: [least(latitudes), least(longitudes), greatest(latitudes), greatest(longitudes)],
     cells: cellsOfFeed(index),
   };

@@ -3,9 +3,8 @@
 import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
-import type { FileFormat, Found, SourceReadOptions } from './import-format.ts';
+import { type FileFormat, type Found, readsHead, type SourceReadOptions } from './import-format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
-import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';
 import { instantIn, withZoneAt } from './tracks/fields.ts';
 
@@ -44,9 +43,10 @@ async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): As
 
 const objectOf = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {});
 const listOf = (value: JsonValue | undefined): JsonValue[] => (Array.isArray(value) ? value : []);
-const motionFound = (ts: number, type: MotionType, percent?: number): Found => {
-  return { owner: null, entry: motionEntry(ts, type, origin, percent) };
-};
+const motionFound = (ts: number, type: MotionType, percent?: number): Found => ({
+  owner: null,
+  entry: motionEntry(ts, type, origin, percent),
+});
 
 /** Reads a visit or movement of a monthly file. Times are texts or numbers. A movement may lack its start or end. */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
@@ -58,8 +58,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   const end = timeOf(endTimestamp ?? endTimestampMs);
   for (const point of listOf(objectOf(simplifiedRawPath).points)) {
     const { timestamp, timestampMs, accuracyMeters } = objectOf(point);
-    const more = { accuracy: numberFrom(accuracyMeters, 0) };
-    yield locate(point, timeOf(timestamp ?? timestampMs), where, more);
+    yield locate(point, timeOf(timestamp ?? timestampMs), where, { accuracy: numberFrom(accuracyMeters, 0) });
   }
   const waypoints = listOf(objectOf(movement.waypointPath).waypoints);
   const candidates = [visit.location, visit, ...listOf(visit.otherCandidateLocations)];
@@ -72,9 +71,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null) yield motionFound(start, type);
 }
 
-/**
- * Reads an element of `Records.json`: a location with its motion readings. Until 2022, times are texts of milliseconds.
- */
+/** Reads a location with its motion readings in `Records.json`. Until 2022, times are texts of milliseconds. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -98,7 +95,11 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   if (start === null || end === null) {
     yield { unread: `expected startTime and endTime of a segment at ${where}, found a missing or unreadable time` };
   } else if (Array.isArray(timelinePath)) {
-    for (const point of timelinePath) yield pathPoint(objectOf(point), start, where);
+    for (const one of timelinePath) {
+      // Android phones export the time of a point, iPhones the minutes since the start of the segment.
+      const { point, time, durationMinutesOffsetFromStartTime: minutes } = objectOf(one);
+      yield locate(point, time === undefined ? start + 60 * Number(minutes) : timeOf(time), where);
+    }
   } else if (isJsonObject(visit)) {
     yield* visitFound(visit, start, end, where);
   } else if (isJsonObject(activity)) {
@@ -123,15 +124,6 @@ function* visitFound(visit: JsonObject, start: number, end: number, where: strin
   yield locate(placeLocation, start, where);
   yield locate(placeLocation, end, where);
   yield motionFound(start, motionTypes.STILL);
-}
-
-/** Reads a point of a path. Android phones export its time, iPhones the minutes since the start of the segment. */
-function pathPoint(
-  { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
-  start: number,
-  where: string,
-) {
-  return locate(point, time === undefined ? start + 60 * Number(minutes) : timeOf(time), where);
 }
 
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
@@ -169,12 +161,9 @@ function mostProbable(activities: JsonValue | undefined): { type: MotionType; pe
   return best;
 }
 
-function locate(
-  place: JsonValue | undefined,
-  ts: number | null,
-  where: string,
-  more: Partial<OtherLocation> = {},
-): Found {
+type More = Partial<OtherLocation>;
+
+function locate(place: JsonValue | undefined, ts: number | null, where: string, more: More = {}): Found {
   const position = positionOf(place);
   if (position === null) {
     const expected = 'a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7';
@@ -217,10 +206,7 @@ function degreesFrom(value: JsonValue | undefined): number | undefined {
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/**
- * The position in `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or an object with
- * numbers in 10^-7 degrees. null: any other value.
- */
+/** The position in `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, `{"latLng": "12.3°, 45.6°"}` or `{"latE7": …, "lngE7": …}`. */
 function positionOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
   const { latE7, latitudeE7 = latE7, centerLatE7 } = objectOf(place);
   const { lngE7, longitudeE7 = lngE7, centerLngE7 } = objectOf(place);

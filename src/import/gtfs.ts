@@ -2,7 +2,7 @@
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import type { Entry } from 'yauzl';
-import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { errorText, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
 import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
@@ -73,7 +73,7 @@ async function gtfsFiles(path: string): Promise<Entry[]> {
     if (missing === undefined) return entries;
     throw unusable(path, `${missing}.txt, found a ZIP archive without it: add the file that the agency publishes`);
   } catch (error) {
-    if (error instanceof SourceBroken) throw new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`);
+    if (error instanceof SourceBroken) throw usageError(`${path}: ${error.message}`);
     throw error;
   }
 }
@@ -84,4 +84,4 @@ const tableOf = (name: string): string | null => {
 };
 
 const unusable = (path: string, reason: string): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `${path}: expected a GTFS feed with ${reason}`);
+  usageError(`${path}: expected a GTFS feed with ${reason}`);

@@ -3,7 +3,7 @@ import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
-import type { SourceProblem } from './source-error.ts';
+import { SourceBroken, type SourceProblem } from './source-error.ts';
 
 export interface SourcePerson {
   uuid: string;
@@ -54,7 +54,7 @@ export type Naming = 'people' | 'uuids' | 'none';
 
 /** A unit of an import: a file, a folder in a folder format, or a database. */
 export interface Part {
-  /** Its name in messages: the path, or the address without credentials. */
+  /** The path, or the address without credentials. */
   name: string;
   format: string;
   /** Bytes on disk, for progress; null if unknown. */
@@ -64,7 +64,7 @@ export interface Part {
 }
 
 export interface FileFormat {
-  /** Its name for `--format`. */
+  /** The value of `--format`. */
   name: string;
   /** Default: `none`. */
   names?: Naming | ((file: SourceFile) => Naming);
@@ -82,4 +82,19 @@ export interface FolderFormat {
   /** The files of the folder that are read. */
   files(folder: SourceFolder): readonly string[];
   read(folder: SourceFolder, options: SourceReadOptions): AsyncIterable<Found>;
+}
+
+/** True if the reader of a format finds an entry in the beginning of a file. */
+export async function readsHead(read: FileFormat['read'], file: SourceFile, reading: FileReading): Promise<boolean> {
+  const bytes = async function* () {
+    yield file.head;
+  };
+  const options = { ...reading, onBytes: () => {} };
+  try {
+    for await (const found of read({ ...file, bytes }, options)) if ('entry' in found) return true;
+  } catch (error) {
+    if (!(error instanceof SourceBroken)) throw error;
+    return error.kind === 'zone';
+  }
+  return false;
 }

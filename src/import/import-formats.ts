@@ -1,7 +1,7 @@
 // Lists all formats, and finds the parts to import at a path or an address.
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MobilityError } from '../model/mobility-error.ts';
+import { usageError } from '../model/mobility-error.ts';
 import { overland } from './apps/overland-files.ts';
 import { ownTracks } from './apps/owntracks-files.ts';
 import { emissionDump } from './emission/dump.ts';
@@ -10,11 +10,10 @@ import { bsonFile, entryFile } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
 import { google } from './google.ts';
 import type { FileFormat, FileReading, FolderFormat, Part, SourceReadOptions } from './import-format.ts';
-import { withEnd } from './recording-end.ts';
+import { withEnd, withSpeedCheck } from './recording-checks.ts';
 import { openSource, openSourceFile, type SourceFile, type SourceFolder, spooledFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { Spool } from './spool.ts';
-import { withSpeedCheck } from './stated-speeds.ts';
 import { isTar, tarEntries } from './tar.ts';
 import { csv, isTable } from './tracks/csv-tracks.ts';
 import { geojson } from './tracks/geojson-tracks.ts';
@@ -51,10 +50,9 @@ const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 /** The values of `--format`. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
-/** The result of a search for parts in the sources of an import. */
+/** The parts of the sources of an import. `skipped`: the other files in folders and archives, with a description. */
 export interface FoundParts {
   parts: Part[];
-  /** Files in folders and archives that are skipped, with a description. */
   skipped: { path: string; found: string }[];
 }
 
@@ -84,7 +82,7 @@ export async function findParts(
     const text =
       `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source, found, reading)}; ` +
       'see docs/import.md, or name the format with --format';
-    if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
+    if (sources.length === 1) throw usageError(`${source}: ${text}`);
     found.parts.push(brokenPart(source, new SourceBroken(text, 'format'))); // the other sources are still read
   }
   return found;
@@ -96,10 +94,8 @@ function checkOnePerson(parts: readonly Part[]): void {
   const folders = new Set(trajectories.map(({ name }) => name.replace(/([\\/]Trajectory)?[\\/][^\\/]*$/i, '')));
   const [first, second] = folders;
   if (second === undefined) return;
-  const text =
-    `expected trajectories of one person, found ${folders.size} people: ` +
-    `import ${first}, ${second} and so on one by one, each with its own --user`;
-  throw new MobilityError('MOBILITY_USAGE', text);
+  const remedy = `import ${first}, ${second} and so on one by one, each with its own --user`;
+  throw usageError(`expected trajectories of one person, found ${folders.size} people: ${remedy}`);
 }
 
 interface Search {
@@ -136,7 +132,7 @@ async function searchPath(path: string, search: Search): Promise<void> {
 
 /** Hidden files, and the copies that macOS adds to archives. */
 const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
-/** Images, films and web pages, of which the export of an account has many. They are not unpacked. */
+/** Images, films and web pages are not unpacked: the export of an account has many. */
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
 const isArchive = ({ head, name }: SourceFile): boolean => isZip(head) && /\.(zip|kmz)$/i.test(name);

@@ -27,13 +27,12 @@ export interface ImportCounts {
   left_behind: number;
 }
 
-/** A source with its counts. */
+/** A source with its counts. `problem_kinds`: the kinds of all problems, each once. */
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;
   /** The first problems of the source, up to `maxProblems`. A further text says that there are more. */
   problems: string[];
-  /** The kinds of all problems, each once. */
   problem_kinds: SourceProblem[];
 }
 
@@ -45,17 +44,16 @@ export interface ImportReport extends ImportCounts {
   interrupted: boolean;
 }
 
-/** The person for whom an import runs. */
+/**
+ * The person for whom an import runs. `name`: name or UUID. `user`: null if the person is not registered. `create`:
+ * registers the person when their first entry is found.
+ */
 export interface ImportedFor {
-  /** Name or UUID. */
   name: string;
-  /** The registered user; null: not registered yet. */
   user: UserRecord | null;
-  /** True: registers the person when their first entry is found. */
   create?: boolean;
 }
 
-/** Options of an import. */
 export interface ImportOptions {
   store: Store;
   /** Seconds since the epoch. */
@@ -79,22 +77,17 @@ export interface ImportOptions {
 
 const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
 
-/** The entries of one user are stored when they reach this number or this many characters. */
-const batchEntries = 5000;
-const batchLength = 1024 * 1024;
-
 /**
- * The same limits for the entries of all users that are in memory: a database may have entries of ten thousand users in
- * any order. A character of a parsed entry takes about twenty bytes.
+ * The number of entries, and of their characters, that are in memory before they are stored: of one user, and of all. A
+ * database may have entries of ten thousand users in any order. A character of a parsed entry takes about twenty bytes.
  */
-const mostPending = 20_000;
-const mostPendingLength = 4 * 1024 * 1024;
+const most = { ofUser: { entries: 5000, length: 1024 * 1024 }, ofAll: { entries: 20_000, length: 4 * 1024 * 1024 } };
 
 const lengthOf = (pushed: Pushed): number =>
   typeof pushed === 'string' ? pushed.length : JSON.stringify(pushed).length;
 
-const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_behind'] as const;
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
+const countNames = Object.keys(noCounts()) as (keyof ImportCounts)[];
 
 /**
  * Imports sources one after another. Entries that the store has already stay unchanged, so an interrupted import can
@@ -122,8 +115,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
     if (report.problems.length < maxProblems) report.problems.push(text);
     else if (report.problems.length === maxProblems) report.problems.push('and further problems');
   };
-  let bytes = 0;
-  let shown = 0;
+  let [bytes, shown] = [0, 0];
   let skipped: string | undefined;
   let firstOwner: string | undefined; // its UUID, if the source has UUIDs
   const show = (): void => {
@@ -249,9 +241,10 @@ class People {
       recipient.length += length;
       this.#pending.entries += 1;
       this.#pending.length += length;
-      if (recipient.batch.length >= batchEntries || recipient.length >= batchLength)
-        await this.#store(recipient, report);
-      if (this.#pending.entries > mostPending || this.#pending.length > mostPendingLength) await this.flush(report);
+      const { ofUser, ofAll } = most;
+      const isFull = recipient.batch.length >= ofUser.entries || recipient.length >= ofUser.length;
+      if (isFull) await this.#store(recipient, report);
+      if (this.#pending.entries > ofAll.entries || this.#pending.length > ofAll.length) await this.flush(report);
       return;
     }
     const { store, entriesOnly, dryRun } = this.#options;
@@ -262,7 +255,7 @@ class People {
     if ('document' in found) await this.#putDocument(recipient, found.document);
   }
 
-  /** Checks an entry and keeps the time of its first receipt, unless that is in the future. */
+  /** Checks an entry. Keeps the time of its first receipt, unless that is in the future. */
   #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): CheckedEntry {
     const checked = checkPushed(pushed);
     if (receivedTs !== undefined && isEntry(checked) && receivedTs <= this.#options.now())

@@ -5,20 +5,14 @@ import { errorText, isMobilityError, type MobilityError, usageError } from '../m
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** The result of a registration. */
+/** Counts of a registration. `present`: people who were registered before with the same UUID. */
 export interface UsersReport {
   added: number;
-  /** Registered before with the same UUID. */
   present: number;
   failed: { line: number; user_email: string; message: string }[];
 }
 
-interface Row {
-  line: number;
-  email: string;
-  uuid: string;
-  token: string;
-}
+type Row = { line: number } & Record<'email' | 'uuid' | 'token', string>;
 
 const atOnce = 64; // registrations in parallel, which share commits of the store
 
@@ -68,12 +62,11 @@ function rowsOf(csv: string, report: UsersReport): Row[] {
       mistake ??= error;
     },
   }) as unknown as { record: string[]; info: { lines: number; records: number } }[];
-  const good = parsed.filter(({ info }) => info.records <= (mistake?.records ?? Infinity));
-  const [header, ...records] = good;
+  const [header, ...records] = parsed.filter(({ info }) => info.records <= (mistake?.records ?? Infinity));
   if (mistake !== undefined) {
     const message = `the file is not CSV: ${errorText(mistake)}; this line and all later lines were not read`;
     if (header === undefined) throw usageError(message, { cause: mistake });
-    report.failed.push({ line: good.at(-1)!.info.lines + 1, user_email: '', message });
+    report.failed.push({ line: (records.at(-1) ?? header).info.lines + 1, user_email: '', message });
   }
   const names = header?.record ?? [];
   const [email, uuid, token] = ['user_email', 'uuid', 'token'].map((name) => names.indexOf(name)) as number[];

@@ -13,7 +13,7 @@ export type SourceProblem =
   | 'speeds' // in another unit
   | 'other'; // for example a failure of the program
 
-/** Thrown by readers. What they yielded before is valid. The message says what was expected and where. */
+/** Thrown by readers. What they yielded before is valid. */
 export class SourceBroken extends MobilityError {
   readonly kind: SourceProblem;
 
@@ -22,4 +22,9 @@ export class SourceBroken extends MobilityError {
     this.name = 'SourceBroken';
     this.kind = kind;
   }
+}
+
+/** Throws if a source exceeds a limit. `expected`: the limit, in words. */
+export function refuseBeyond(isBeyond: boolean, expected: string): void {
+  if (isBeyond) throw new SourceBroken(`expected ${expected}, found more`, 'large');
 }

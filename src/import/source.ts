@@ -4,13 +4,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
-import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { errorText, usageError } from '../model/mobility-error.ts';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 import { type ZipPlace, zipBytes } from './zip.ts';
 
-/** A file that is read sequentially. */
 export interface SourceFile {
   readonly path: string;
   /** The name without the folder and without `.gz`. */
@@ -42,15 +41,15 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason = (code !== undefined && reasons[code]) || errorText(error);
-    throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reason}`, { cause: error });
+    throw usageError(`cannot read ${path}: ${reason}`, { cause: error });
   }
 }
 
-/** The file at a path. Throws like `openSource`, and also for a folder. */
+/** The file at a path. Throws `MOBILITY_USAGE` if it does not exist, cannot be read, or is a folder. */
 export async function openSourceFile(path: string): Promise<SourceFile> {
   const source = await openSource(path);
   if ('size' in source) return source;
-  throw new MobilityError('MOBILITY_USAGE', `expected a file at ${path}, found a folder`);
+  throw usageError(`expected a file at ${path}, found a folder`);
 }
 
 const reasons: Record<string, string> = {
@@ -113,7 +112,6 @@ function encodingOf(first: Buffer): string | null {
   return isUtf8(lines) || first.includes(0) ? null : 'windows-1252';
 }
 
-/** Converts a text to UTF-8. */
 async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding);
   for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));

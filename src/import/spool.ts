@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chunkBytes } from './read/bytes.ts';
-import { SourceBroken } from './source-error.ts';
+import { refuseBeyond } from './source-error.ts';
 
 const readAt = promisify(read);
 
@@ -21,7 +21,7 @@ export class Spool {
   #file: number | null = null;
   #size = 0;
 
-  /** `most`: the maximum size of the file in bytes. */
+  /** `most`: bytes */
   constructor(most: number) {
     this.#most = most;
   }
@@ -35,8 +35,7 @@ export class Spool {
     }
     const start = this.#size;
     for await (const chunk of chunks) {
-      if (this.#size + chunk.length > this.#most)
-        throw new SourceBroken(`expected archives that unpack to at most ${this.#most} bytes, found more`, 'large');
+      refuseBeyond(this.#size + chunk.length > this.#most, `archives that unpack to at most ${this.#most} bytes`);
       for (let at = 0; at < chunk.length; ) at += writeSync(this.#file, chunk, at, chunk.length - at, this.#size + at);
       this.#size += chunk.length;
     }

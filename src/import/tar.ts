@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
-import { SourceBroken } from './source-error.ts';
+import { refuseBeyond, SourceBroken } from './source-error.ts';
 import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
@@ -22,8 +22,7 @@ export async function* tarEntries(
   try {
     for await (const { header, body } of entries) {
       count += 1;
-      if (count > maxEntries)
-        throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found more`, 'large');
+      refuseBeyond(count > maxEntries, `an archive of at most ${maxEntries} files`);
       if (header.type === 'file') yield { name: header.name, bytes: body };
       if (!body.locked) await body.cancel();
     }
@@ -37,11 +36,8 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > uncheckedBytes && length > size * maxRatio)
-      throw new SourceBroken(
-        `expected an archive that unpacks to at most ${maxRatio} times its size, found more`,
-        'large',
-      );
+    const isBeyond = length > uncheckedBytes && length > size * maxRatio;
+    refuseBeyond(isBeyond, `an archive that unpacks to at most ${maxRatio} times its size`);
     yield chunk;
   }
 }

@@ -5,7 +5,7 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader, validateFileName } from 'yauzl';
 import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
-import { SourceBroken } from './source-error.ts';
+import { refuseBeyond, SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 
 /** The path of an archive, or a part of an open file. */
@@ -31,18 +31,13 @@ export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].include
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
   const zip = await openZip(place);
   try {
-    if (zip.entryCount > maxEntries)
-      throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found ${zip.entryCount}`, 'large');
+    refuseBeyond(zip.entryCount > maxEntries, `an archive of at most ${maxEntries} files`);
     const files: Entry[] = [];
     const rejected: string[] = [];
     let [packed, size, directory] = [0, 0, 0];
     for await (const entry of zip.eachEntry()) {
       directory += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength + 46;
-      if (directory > maxDirectoryBytes)
-        throw new SourceBroken(
-          `expected a directory of at most ${maxDirectoryBytes} bytes in the archive, found more`,
-          'large',
-        );
+      refuseBeyond(directory > maxDirectoryBytes, `a directory of at most ${maxDirectoryBytes} bytes in the archive`);
       checkMethod(entry);
       packed += entry.compressedSize;
       size += entry.uncompressedSize;
@@ -52,11 +47,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
       else if (!entry.fileName.endsWith('/')) files.push(entry);
     }
     if (packed > zip.fileSize) throw new SourceBroken('expected separate files in the archive, found overlapping ones');
-    if (size > maxUnpackedBytes)
-      throw new SourceBroken(
-        `expected an archive of at most ${maxUnpackedBytes} bytes unpacked, found ${size}`,
-        'large',
-      );
+    refuseBeyond(size > maxUnpackedBytes, `an archive of at most ${maxUnpackedBytes} bytes unpacked`);
     return { files, rejected };
   } catch (error) {
     throw asBroken(error);
@@ -76,18 +67,14 @@ export async function* zipBytes(
 ): AsyncGenerator<Uint8Array> {
   const zip = await openZip(place);
   const { compressedSize: packed, uncompressedSize: size } = entry;
-  let length = 0;
-  let sum = 0;
+  let [length, sum] = [0, 0];
   try {
     const stored = countBytes(await zip.openReadStreamPromise(entry, { decodeFileData: false }), onBytes);
     const isPacked = entry.compressionMethod === 8;
     for await (const chunk of isPacked ? unpacked(stored, createInflateRaw({ chunkSize: chunkBytes })) : stored) {
       length += chunk.length;
-      if (length > size || (length > uncheckedBytes && length > packed * maxRatio))
-        throw new SourceBroken(
-          `expected a file of ${size} bytes that unpacks to at most ${maxRatio} times its packed size, found more`,
-          'large',
-        );
+      const isBeyond = length > size || (length > uncheckedBytes && length > packed * maxRatio);
+      refuseBeyond(isBeyond, `a file of ${size} bytes that unpacks to at most ${maxRatio} times its packed size`);
       sum = crc32(chunk, sum);
       yield chunk;
     }
@@ -102,14 +89,13 @@ export async function* zipBytes(
 const damaged = (cause?: unknown): SourceBroken =>
   new SourceBroken('expected a ZIP archive, found a damaged or incomplete one: get it again', 'damaged', { cause });
 
-/** Converts errors of the ZIP library. Errors of the file system stay unchanged. */
+/** Errors of the ZIP library mean a damaged archive. Errors of the file system stay unchanged. */
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
 /** Opens an archive. The library does not decode names, because it would stop at an invalid name. */
 async function openZip(place: ZipPlace): Promise<ZipFile> {
-  const isOwn = typeof place === 'string';
-  const reader = new WindowReader(isOwn ? wholeFile(place) : place, isOwn);
+  const reader = new WindowReader(place);
   const options = { autoClose: false, decodeStrings: false, lazyEntries: true };
   try {
     return await fromRandomAccessReaderPromise(reader, reader.size, options);
@@ -119,27 +105,21 @@ async function openZip(place: ZipPlace): Promise<ZipFile> {
   }
 }
 
-function wholeFile(path: string): FilePart {
-  const file = openSync(path, 'r');
-  return { file, start: 0, size: fstatSync(file).size };
-}
-
 /** Reads a file in large pieces: the library reads twice per entry, and each read from disk costs CPU. */
 class WindowReader extends RandomAccessReader {
-  readonly #place: FilePart;
+  readonly size: number;
+  readonly #file: number;
+  readonly #start: number;
   readonly #isOwn: boolean;
   #window = Buffer.alloc(0);
-  #start = 0;
+  #windowStart = 0;
 
-  /** `isOwn`: closes the file together with the archive. */
-  constructor(place: FilePart, isOwn: boolean) {
+  constructor(place: ZipPlace) {
     super();
-    this.#place = place;
-    this.#isOwn = isOwn;
-  }
-
-  get size(): number {
-    return this.#place.size;
+    this.#isOwn = typeof place === 'string';
+    this.#file = typeof place === 'string' ? openSync(place, 'r') : place.file;
+    this.#start = typeof place === 'string' ? 0 : place.start;
+    this.size = typeof place === 'string' ? fstatSync(this.#file).size : place.size;
   }
 
   override read(
@@ -150,13 +130,12 @@ class WindowReader extends RandomAccessReader {
     callback: (error: Error | null, bytes?: number) => void,
   ): void {
     try {
-      if (position < this.#start || position + length > this.#start + this.#window.length) {
+      if (position < this.#windowStart || position + length > this.#windowStart + this.#window.length) {
         const window = Buffer.allocUnsafe(Math.max(length, chunkBytes));
-        const { file, start } = this.#place;
-        this.#window = window.subarray(0, readSync(file, window, 0, window.length, start + position));
-        this.#start = position;
+        this.#window = window.subarray(0, readSync(this.#file, window, 0, window.length, this.#start + position));
+        this.#windowStart = position;
       }
-      const from = position - this.#start;
+      const from = position - this.#windowStart;
       callback(null, this.#window.copy(buffer, offset, from, from + length));
     } catch (error) {
       callback(error as Error);
@@ -164,11 +143,11 @@ class WindowReader extends RandomAccessReader {
   }
 
   override _readStreamForRange(start: number, end: number): Readable {
-    return Readable.from(partBytes({ file: this.#place.file, start: this.#place.start + start, size: end - start }));
+    return Readable.from(partBytes({ file: this.#file, start: this.#start + start, size: end - start }));
   }
 
   override close(callback: (error: Error | null) => void): void {
-    if (this.#isOwn) closeSync(this.#place.file);
+    if (this.#isOwn) closeSync(this.#file);
     callback(null);
   }
 }

@@ -2,9 +2,8 @@
 // endpoint.
 import { fromOverland } from '../../intake/apps/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
-import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks-files.ts';
 

@@ -4,13 +4,12 @@ import type { JsonObject } from '../../model/json.ts';
 import type { Found, SourcePerson } from '../import-format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
-/** A document as the `mongodb` package returns it. */
 export type EmissionDocument = Record<string, unknown>;
 
 /** The reason why a document could not be read. */
 export type Unreadable = string;
 
-/** The collections to read, in this order. The pipeline derives the others again. */
+/** The collections that are read, in this order. The pipeline derives the others again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -85,8 +84,7 @@ export function entryOf(
   }
   const received = idTime(document._id);
   const entry = withoutIds(document);
-  if (entry === null)
-    return { unread: `${collection}: expected an entry, found one that is nested too deeply to read` };
+  if (entry === null) return { unread: `${collection}: expected an entry, found one that is nested too deeply` };
   return { owner: people.get(uuid) ?? { uuid }, entry, ...(received !== null && { received_ts: received }) };
 }
 

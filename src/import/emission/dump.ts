@@ -18,7 +18,7 @@ export const emissionDump: FolderFormat = {
   read: readFolder,
 };
 
-/** The file of each collection. If there are two, the BSON file. */
+/** The file of each collection. If it has two files, the BSON file counts. */
 function collectionFiles({ names }: SourceFolder): Map<CollectionName, string> {
   const files = new Map<CollectionName, string>();
   for (const name of names) {

@@ -1,7 +1,7 @@
 // Reads the database of a running e-mission server.
 import { type Db, MongoClient } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
-import { errorText, MobilityError } from '../../model/mobility-error.ts';
+import { errorText, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { Found, Part } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
@@ -9,7 +9,6 @@ import { collectionNames, type EmissionDocument, isCollectionName, readDatabase 
 const usualName = 'Stage_database'; // of e-mission's database, if the address names none
 const connectMs = 10_000; // until an unreachable server is reported
 
-/** True for the address of a database. */
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);
 
 const clientOf = (address: string): MongoClient =>
@@ -18,8 +17,8 @@ const clientOf = (address: string): MongoClient =>
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
 /**
- * A part that reads from a server. It only reads, so the server may continue to write. Throws `MOBILITY_USAGE` if no
- * server answers, or if the database has no collection of e-mission.
+ * A part that reads from a server, which may continue to write. Throws `MOBILITY_USAGE` if no server answers, or if the
+ * database has no collection of e-mission.
  */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
@@ -29,8 +28,7 @@ export async function openLive(address: string): Promise<Part> {
     const database = databaseOf(client, address);
     const found = (await database.listCollections({}, { nameOnly: true }).toArray()).map((one) => one.name);
     if (!found.some(isCollectionName)) {
-      throw new MobilityError(
-        'MOBILITY_USAGE',
+      throw usageError(
         `expected an e-mission database at ${name} with collections such as Stage_timeseries, found ` +
           `${found.length === 0 ? 'an empty one' : found.slice(0, 5).join(', ')}; name the database in the address, as in …/${usualName}`,
       );
@@ -45,7 +43,7 @@ export async function openLive(address: string): Promise<Part> {
     };
   } catch (error) {
     if (error instanceof MobilityError) throw error;
-    throw new MobilityError('MOBILITY_USAGE', `cannot read ${name}: ${errorText(error)}`, { cause: error });
+    throw usageError(`cannot read ${name}: ${errorText(error)}`, { cause: error });
   } finally {
     await client?.close();
   }

@@ -32,13 +32,9 @@ const isOfLines = ({ head }: SourceFile): boolean => {
   return /^\{\s*"(_id|user_id|metadata|data)"\s*:/.test(text) && /^[^\n]*"metadata"\s*:\s*\{/.test(text);
 };
 
-const isOfLists = ({ head }: SourceFile): boolean => {
-  const text = head.toString('utf8');
-  return (
-    /^\s*(\[|\{\s*("user"\s*:\s*"[^"]*"\s*,\s*)?"(phone_data|phone_to_server)"\s*:\s*\[)/.test(text) &&
-    /"metadata"\s*:\s*\{/.test(text)
-  );
-};
+const listStart = /^\s*(\[|\{\s*("user"\s*:\s*"[^"]*"\s*,\s*)?"(phone_data|phone_to_server)"\s*:\s*\[)/;
+const isOfLists = ({ head }: SourceFile): boolean =>
+  listStart.test(head.toString('utf8')) && /"metadata"\s*:\s*\{/.test(head.toString('utf8'));
 
 async function* readEntries(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const record of isOfLines(file) ? jsonLines(file, onBytes) : jsonRecords(file, onBytes)) {
@@ -54,7 +50,7 @@ function entryFound(value: JsonValue, where: string): Found {
   // they have none and stay unchanged.
   const isForeign = user_id !== undefined || value._id !== undefined;
   const entry = isForeign ? withoutIds(value) : value;
-  if (entry === null) return { unread: `expected an entry at ${where}, found one that is nested too deeply to read` };
+  if (entry === null) return { unread: `expected an entry at ${where}, found one that is nested too deeply` };
   if (isDerived(value.metadata as JsonObject | undefined))
     return { skipped: String((value.metadata as JsonObject).key) };
   const owner = uuid === null ? null : { uuid };

@@ -25,7 +25,7 @@ const valueIn: Record<string, (value: JsonValue, owner: Owner) => Found | null> 
   },
 };
 
-/** The folder format. Trips are not read, since the pipeline derives the same ones. */
+/** Trips are not read, since the pipeline derives the same trips from the entries. */
 export const exportFolder: FolderFormat = {
   name: 'export',
   names: 'people',

@@ -6,7 +6,6 @@ import type { Gunzip, InflateRaw } from 'node:zlib';
 /** Bytes per read or per unpacked chunk. */
 export const chunkBytes = 256 * 1024;
 
-/** `onBytes` gets the size of each chunk. */
 export const fileBytes = (path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> =>
   countBytes(createReadStream(path, { highWaterMark: chunkBytes }), onBytes);
 
@@ -21,7 +20,6 @@ export async function* countBytes(
   }
 }
 
-/** The chunks after `unpack`. */
 export async function* unpacked(
   chunks: AsyncIterable<Uint8Array>,
   unpack: Gunzip | InflateRaw,

@@ -1,7 +1,7 @@
 // Reads JSON of any size as records: the elements of lists, the lines, or the single object of the file.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
-import { SourceBroken } from '../source-error.ts';
+import { refuseBeyond } from '../source-error.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 import { fileLines } from './lines.ts';
 
@@ -48,8 +48,7 @@ export async function* jsonRecords(
     else if (listed) yield recordIn(text, member, `byte ${offset}`);
     else if (member !== null) {
       length += member.length + text.length;
-      if (length > maxElementBytes)
-        throw new SourceBroken(`expected an object of at most ${maxElementBytes} bytes, found a longer one`, 'large');
+      refuseBeyond(length > maxElementBytes, `an object of at most ${maxElementBytes} bytes`);
       single[member] = jsonIn(text) ?? null;
     }
   }
@@ -67,7 +66,6 @@ export async function* jsonLines(
   }
 }
 
-/** True if the file is a single list. */
 export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.test(head.toString('utf8'));
 
 function recordIn(text: string, member: string | null, where: string): JsonRecord {

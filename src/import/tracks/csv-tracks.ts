@@ -1,8 +1,7 @@
 // Reads CSV tables of locations from any program. Recognises the delimiter and the names of the columns.
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
-import type { FileFormat, FileReading, Found, SourceReadOptions } from '../import-format.ts';
-import { readsHead } from '../recognise.ts';
+import { type FileFormat, type FileReading, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 import { type Fields, fieldsIn, hasLocation, locate, personChecker } from './fields.ts';
@@ -18,7 +17,7 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
-/** True if the columns for time and coordinates are known, even if no row can be read. */
+/** True if the columns for time and coordinates are known. Perhaps no row can be read. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
 
 /** The first line with column names for time and coordinates, and its delimiter; null: there is none. */

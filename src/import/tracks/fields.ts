@@ -75,20 +75,14 @@ const programs: readonly { names: string[]; speed?: number; person?: string }[] 
   { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
 ];
 
-interface FieldColumn {
-  name: string;
-  /** Converts the numbers of the column. */
-  factor: number;
-}
-
-/** The columns for each part of a location, the most specific first. */
-export type Fields = Readonly<Partial<Record<Field, readonly FieldColumn[]>>>;
+/** The columns for each part of a location, the most specific first. `factor`: converts the numbers of a column. */
+export type Fields = Readonly<Partial<Record<Field, readonly { name: string; factor: number }[]>>>;
 
 /** Finds the columns for each part of a location among `names`. `columns` takes precedence over the table. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
   const forms = names.map(plain);
   const program = programs.find(({ names: some }) => some.every((name) => forms.includes(name)));
-  const fields: Partial<Record<Field, FieldColumn[]>> = {};
+  const fields: Partial<Record<Field, Fields[Field]>> = {};
   for (const field of allFields) {
     const found = forms.flatMap((one, i) => {
       const all = field === 'person' && one === program?.person ? ['person'] : formsOf(one);
@@ -118,7 +112,6 @@ const formsOf = (name: string): string[] => {
   return [name, one, name.replace(/^(double|gps|location|coords)/, '')];
 };
 
-/** True if the columns for time and coordinates are known. */
 export const hasLocation = ({ time, lat, lon }: Fields): boolean =>
   time !== undefined && lat !== undefined && lon !== undefined;
 
@@ -130,14 +123,11 @@ export interface GivenPosition {
   time?: JsonValue | undefined;
 }
 
-/** What a reader knows about all its locations. */
+/** `where`: the position in the file, for messages. `reported`: further values, stored beside the location. */
 interface LocationContext {
   origin: Origin;
-  /** The position in the file, for messages. */
   where: string;
-  /** The zone of times without an offset. */
   zone: FileReading['zone'];
-  /** Further values of the record, stored beside the location. */
   reported?: JsonObject;
 }
 
@@ -216,25 +206,14 @@ export function flattened(record: JsonObject, depth = 4): JsonObject {
   return Object.assign({}, ...inner.map((one) => flattened(one, depth - 1)), record) as JsonObject;
 }
 
-/** Thrown if times have no offset and no zone was given. */
-export class ZoneMissing extends SourceBroken {
-  constructor() {
-    super(
-      'expected times with an offset from UTC, such as 2024-03-12T08:00:00+01:00, found times without one: ' +
-        'name their zone, such as --zone Europe/Berlin or --zone UTC',
-      'zone',
-    );
-  }
-}
-
 const dayFirst = /^(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4})/;
 const yearFirst = /^(?<year>\d{4})[-/.](?<month>\d\d?)[-/.](?<day>\d\d?)/;
 const clock = /^(?:T| +|, *)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? *(z|utc|gmt|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
  * Converts a time as programs write it to seconds since the epoch: ISO 8601 and similar forms, `31.12.2024 08:00`, or a
- * number of seconds, milliseconds, microseconds or nanoseconds. null: any other value. Throws `ZoneMissing` for a time
- * without an offset if `zone` is missing.
+ * number of seconds, milliseconds, microseconds or nanoseconds. null: any other value. `zone`: of times without an
+ * offset; if it is missing, such a time is an error.
  */
 export function instantIn(value: JsonValue | undefined, zone?: string): number | null {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
@@ -254,8 +233,10 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   const local = Date.parse(`${iso}Z`) / 1000 + Number(`0.${fraction || 0}`);
   if (!Number.isFinite(local)) return null;
   if (offset === undefined) {
-    if (zone === undefined) throw new ZoneMissing();
-    return timeOnClocks(local, zone);
+    if (zone !== undefined) return timeOnClocks(local, zone);
+    const found = 'times without one: name their zone, such as --zone Europe/Berlin or --zone UTC';
+    const expected = 'times with an offset from UTC, such as 2024-03-12T08:00:00+01:00';
+    throw new SourceBroken(`expected ${expected}, found ${found}`, 'zone');
   }
   const [, sign, ahead = '', more = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
   const shift = sign === undefined ? 0 : Number(`${sign}1`) * (Number(ahead) * 3600 + Number(more) * 60);

@@ -1,8 +1,7 @@
 // Reads GeoJSON of points and lines with times, and JSON with points in nested lists, from any program.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
-import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, flattened, type GivenPosition, hasLocation, locate, personChecker } from './fields.ts';
 

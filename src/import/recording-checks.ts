@@ -1,12 +1,39 @@
-// Checks the unit of the speeds in a recording: compares them with distance over time.
+// Checks and completes recordings of other programs: adds the end that their files do not state, and compares their
+// speeds with distance over time.
 //
 //     ts        0      10     20 s
 //     distance     100    100 m           -> 10 m/s
 //     speed     36     36     36          -> 36 / 10 = 3.6: probably km/h, not m/s
-import type { Entry } from '../model/entry.ts';
+import { otherEntry } from '../intake/apps/other-entry.ts';
+import type { Entry, Origin } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
+import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
+
+/**
+ * Yields what `found` yields, then an entry that ends the trip at the latest location: the analysis would wait for
+ * further locations.
+ */
+export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
+  let last: Entry | null = null;
+  for await (const one of found) {
+    yield one;
+    const entry = 'entry' in one ? (one.entry as Entry) : null; // recordings yield only entries, not texts
+    if (entry?.metadata.key === keys.location && timeOf(entry) > (last === null ? -Infinity : timeOf(last)))
+      last = entry;
+  }
+  if (last !== null) yield { owner: null, entry: endAt(last) };
+}
+
+/** Seconds since the epoch. A location without a time is rejected, so it cannot be the last. */
+const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
+
+function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
+  const fields = { curr_state: states.WAITING_FOR_TRIP_START, transition: transitions.END_TRIP_TRACKING };
+  const end = otherEntry(keys.transition, Number(data.ts), fields, origin as unknown as Origin);
+  return time_zone === undefined ? end : { ...end, metadata: { ...end.metadata, time_zone } };
+}
 
 /** Units of speed. 1 m/s is `factor` in this unit. */
 const units = [
