@@ -7,30 +7,24 @@
 //   softmax          still .95, walk .04, ...
 import { stateNames } from '../motion-states.ts';
 import { featureNames } from './features.ts';
-/**
- * One tree. `f`, `t`, `l`, `r`: feature, threshold, left and right child of each node; `v`: values of the leaves. A
- * child below 0 is leaf `-child - 1`.
- */
+
+/** One tree. A child below 0 is leaf `-child - 1`. */
 export interface TreeFile {
-  f: number[];
-  t: number[];
-  l: number[];
-  r: number[];
-  v: number[];
+  f: number[]; // feature of each node
+  t: number[]; // threshold of each node; up to it, the left child follows
+  l: number[]; // left child of each node
+  r: number[]; // right child of each node
+  v: number[]; // values of the leaves
 }
 
-/** A model file. Tree `k` adds to the score of class `k % 4`. Feature <= threshold leads to the left child. */
-export interface ModelFile {
+interface ModelFile {
   id: string; // name of the model; part of the version of an analysis
   features: string[];
   classes: string[];
-  missing: number; // value of a feature that is not known
-  trees: TreeFile[];
-  /** Data, licence, date, program and seed of the training. The analysis does not read them. */
-  origin?: Record<string, unknown>;
+  trees: TreeFile[]; // tree `k` adds to the score of class `k % 4`
 }
 
-/** A model ready for use: the nodes and leaves of all trees in three flat arrays. */
+/** The model: the nodes and leaves of all trees in flat arrays. */
 export interface Model {
   id: string;
   /** Index in `nodes` of the first node of each tree; `-leaf - 1` for a tree that is one leaf. */
@@ -42,43 +36,23 @@ export interface Model {
   leaf: Float64Array;
 }
 
-/** Throws if the text is not a model for the features and classes of this program. */
-export function readModel(text: string): Model {
-  let file: Partial<ModelFile>;
-  try {
-    file = JSON.parse(text) as Partial<ModelFile>;
-  } catch (error) {
-    throw new Error(`model: expected JSON, found text that does not parse: ${(error as Error).message}`);
-  }
-  return toModel(file);
-}
-
-export function toModel(file: Partial<ModelFile>): Model {
-  const { id, features, classes, missing, trees } = file;
-  if (typeof id !== 'string' || id === '') throw wrong('', 'a name in "id"', id);
-  if (JSON.stringify(features) !== JSON.stringify(featureNames))
-    throw wrong(id, `the ${featureNames.length} features of this program in their order`, features);
-  if (JSON.stringify(classes) !== JSON.stringify(stateNames)) throw wrong(id, `the classes ${stateNames}`, classes);
-  if (missing !== -1) throw wrong(id, '-1 in "missing"', missing);
-  if (!Array.isArray(trees) || trees.length === 0 || trees.length % stateNames.length !== 0)
-    throw wrong(id, 'one tree for each class and round', `${Array.isArray(trees) ? trees.length : 'no'} trees`);
-  return flat(id, trees);
-}
-
-const wrong = (id: string, expected: string, found: unknown): Error =>
-  new Error(`model ${id}: expected ${expected}, found ${found}: train it again, see docs/quality.md`);
-
 /** Numbers per node. The fourth is unused: with a power of two, a shift divides an index. */
 const nodeSize = 4;
 
-function flat(id: string, trees: readonly TreeFile[]): Model {
+/** Reads a model file. Throws if it was trained for other features or states, or is damaged. */
+export function readModel(text: string): Model {
+  const { id, trees, features, classes }: ModelFile = JSON.parse(text);
+  const wrong = (expected: string): Error =>
+    new Error(`model ${id}: expected ${expected}, found others: train it again, see docs/quality.md`);
+  if (`${features}` !== `${featureNames}`) throw wrong('the features of this program in their order');
+  if (`${classes}` !== `${stateNames}`) throw wrong(`the classes ${stateNames}`);
+  if (!trees?.length || trees.length % stateNames.length !== 0 || !trees.every(isComplete))
+    throw wrong('a complete tree for each class and round');
   const roots: number[] = [];
   const nodes: number[] = [];
   const thresholds: number[] = [];
   const leaf: number[] = [];
-  trees.forEach((tree, k) => {
-    const problem = problemOf(tree);
-    if (problem !== null) throw wrong(id, 'a complete tree', `tree ${k} with ${problem}`);
+  for (const tree of trees) {
     const [first, firstLeaf] = [nodes.length, leaf.length];
     const child = (c: number): number => (c < 0 ? c - firstLeaf : nodeSize * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
@@ -87,7 +61,7 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
       thresholds.push(tree.t[i]!);
     }
     leaf.push(...tree.v);
-  });
+  }
   return {
     id,
     roots: Int32Array.from(roots),
@@ -97,18 +71,11 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
   };
 }
 
-function problemOf(tree: TreeFile): string | null {
-  const lists = [tree?.f, tree?.t, tree?.l, tree?.r, tree?.v];
-  if (!lists.every((list) => Array.isArray(list) && list.every(Number.isFinite)))
-    return 'a list that is missing or has other values than numbers';
-  const nodes = tree.f.length;
-  if ([tree.t, tree.l, tree.r].some((list) => list.length !== nodes)) return 'lists of unequal length';
-  if (tree.v.length !== nodes + 1) return `${tree.v.length} leaves in place of ${nodes + 1}`;
-  if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'an unknown feature';
-  // Each child must follow its parent, so that every path through a tree ends.
-  const isChild = (c: number, i: number): boolean =>
-    Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
-  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a reference to a node or leaf that does not exist';
+/** True if each child follows its parent, so that every path through the tree ends at a leaf. */
+function isComplete({ f, t, l, r, v }: TreeFile): boolean {
+  const isChild = (c: number, i: number): boolean => (c < 0 ? c >= -f.length - 1 : c > i && c < f.length);
+  const areAligned = [t, l, r].every((list) => list.length === f.length) && v.length === f.length + 1;
+  return areAligned && l.every(isChild) && r.every(isChild) && f.every((one) => one >= 0 && one < featureNames.length);
 }
 
 /**

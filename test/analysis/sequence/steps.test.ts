@@ -7,7 +7,7 @@ import { shippedModels } from '../../../src/analysis/models.ts';
 import { type LegEvidence, legFeatures, modes } from '../../../src/analysis/modes/leg-evidence.ts';
 import { forwardBackward, pairFeatures } from '../../../src/analysis/modes/mode-crf.ts';
 import { cellStates, stateNames } from '../../../src/analysis/motion-states.ts';
-import { type TreeFile, toModel, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
+import { readModel, type TreeFile, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
 import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/states/features.ts';
 import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts';
 import { runs } from '../../support/lives.ts';
@@ -284,13 +284,8 @@ describe('the trees', () => {
   it('go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
     const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
     const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
-    const model = toModel({
-      id: 'made up',
-      features: [...featureNames],
-      classes: [...stateNames],
-      missing: -1,
-      trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
-    });
+    const trees = [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)];
+    const model = readModel(JSON.stringify({ id: 'made up', features: featureNames, classes: stateNames, trees }));
     const probabilities = (gapv: number, last: number): number[] => {
       const features = new Float64Array(2 * featureNames.length); // two cells, of which the second is asked about
       features[featureNames.length + 3] = gapv;
