@@ -7,6 +7,7 @@
 import { oneLine } from '../log/text.ts';
 import { isNowhere, type LatLon } from '../model/geo/distance.ts';
 import { MobilityError } from '../model/mobility-error.ts';
+import { isTimeZone } from '../model/time.ts';
 import { addToList } from '../util/add-to-list.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
@@ -79,16 +80,9 @@ async function readAgencies(tables: GtfsTables): Promise<Agencies> {
     zone ||= agency_timezone;
   }
   if (byId.size === 0) throw unusable('agency.txt', 'none');
-  if (!isZone(zone)) throw unusable('an IANA time zone in agency_timezone', JSON.stringify(zone.slice(0, maxName)));
+  const shown = JSON.stringify(zone.slice(0, maxName));
+  if (!isTimeZone(zone)) throw unusable('an IANA time zone in agency_timezone', shown);
   return { byId, first: [...byId.values()][0]!, zone };
-}
-
-function isZone(zone: string): boolean {
-  try {
-    return zone !== '' && new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 async function readRoutes(

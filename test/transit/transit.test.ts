@@ -196,6 +196,7 @@ it('accepts features of real feeds: stations, gaps in times, times after midnigh
 it.each([
   ['no agency', { agency: '' }, /agency\.txt/],
   ['no zone', { agency: 'agency_id,agency_name,agency_timezone\nT,Town,Nowhere\n' }, /time zone/],
+  ['an offset as zone', { agency: 'agency_id,agency_name,agency_timezone\nT,Town,+01:00\n' }, /time zone/],
   ['no stops', { stops: 'stop_id,stop_name\n' }, /stops with coordinates/],
   ['a stop outside the earth', { stops: 'stop_id,stop_name,stop_lat,stop_lon\na,A,95,7\n' }, /stops on earth/],
   ['no trips', { trips: 'route_id,service_id,trip_id\n' }, /trips in trips\.txt/],
