@@ -7,26 +7,8 @@
 //   nearest:           a----x----c        x: nearest position to p; `along` = metres from a to x, `off` = metres to p
 //                           .
 //                           p
-import { type LatLon, metresPerDegree, shortWayRound } from '../model/geo/distance.ts';
-
-/** Converts degrees to metres east and north of a place. At 50° latitude, lengths 50 km from it differ by up to 1 %. */
-export class Plane {
-  readonly #origin: LatLon;
-  readonly #east: number;
-
-  constructor(origin: LatLon) {
-    this.#origin = origin;
-    this.#east = metresPerDegree * Math.cos((origin.latitude * Math.PI) / 180);
-  }
-
-  x(longitude: number): number {
-    return shortWayRound(longitude - this.#origin.longitude) * this.#east;
-  }
-
-  y(latitude: number): number {
-    return (latitude - this.#origin.latitude) * metresPerDegree;
-  }
-}
+import type { LatLon } from '../model/geo/distance.ts';
+import { Plane } from '../model/geo/plane.ts';
 
 const longestSpan = 1_000; // vertices simplified together: the time can grow with their square
 

@@ -9,10 +9,11 @@
 // ride that used the pattern with a ride that did not. The constants were set on recorded rides; docs/transit.md has
 // the results.
 import { distance, type LatLon } from '../model/geo/distance.ts';
+import { Plane } from '../model/geo/plane.ts';
 import { logSum } from '../model/log-sum.ts';
 import { withFields } from '../model/with-fields.ts';
 import { dayType, railKinds, type TransitKind, type TransitRoute } from './feed-index.ts';
-import { Plane, Polyline } from './line.ts';
+import { Polyline } from './line.ts';
 import {
   feedAge,
   feedsOfDay,
@@ -83,7 +84,8 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   if (nearStart.size === 0) return noEvidence;
   const nearEnd = network.stopsNear(ride.end, plane);
   if (nearEnd.size === 0) return noEvidence;
-  const isUsed = usedPatterns(network, localTime);
+  const agencies = feedsOfDay(network.feeds, (zone) => localTime(zone).day);
+  const isUsed: PatternFilter = ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
   const used = (near: NearStops): NearStops => new Map([...near].filter(([pattern]) => isUsed(pattern)));
   const [starts, ends] = [used(nearStart), used(nearEnd)];
   const scored = scorePatterns(ride, rideLength, starts, ends, localTime);
@@ -126,11 +128,6 @@ function countRoutes(family: Family, near: NearStops): number {
     if (familyOf(pattern) === family) routes.add(pattern.line);
   }
   return routes.size;
-}
-
-function usedPatterns(network: TransitNetwork, localTime: LocalTime): PatternFilter {
-  const agencies = feedsOfDay(network.feeds, (zone) => localTime(zone).day);
-  return ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
 }
 
 interface Scored {

@@ -3,10 +3,11 @@
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
+import { Plane } from '../model/geo/plane.ts';
 import { withFields } from '../model/with-fields.ts';
 import { addToList } from '../util/add-to-list.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
-import { type LinePlace, Plane, Polyline } from './line.ts';
+import { type LinePlace, Polyline } from './line.ts';
 
 const cellDegrees = 0.005; // side of a cell of the index of stops, 550 m from south to north
 export const reach = 1_200; // m; a stop farther away is not considered

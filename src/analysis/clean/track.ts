@@ -9,6 +9,7 @@
 // shows, the path across a gap counts as `trackLimits.detour` times the straight line. Positions are metres east and
 // north of the first location, in the equirectangular projection around it.
 import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.ts';
+import { Plane } from '../../model/geo/plane.ts';
 import { firstLaterIn } from '../sorted-times.ts';
 import type { Location } from './observations.ts';
 
@@ -51,7 +52,7 @@ export class Track {
 
   constructor(locations: readonly Location[]) {
     const fresh = withoutRepeats(locations);
-    const plane = new Plane(fresh[0]);
+    const plane = new Plane(fresh[0] ?? { latitude: 0, longitude: 0 }, (earthRadius * Math.PI) / 180);
     const kept = withoutSpikes(fresh, plane);
     const n = kept.length;
     const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
@@ -176,37 +177,6 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
       accuracyOf(here) > accuracyOf(before)
     );
   });
-}
-
-const metresPerDegree = (earthRadius * Math.PI) / 180; // not rounded
-
-/** Equirectangular projection around a location: degrees to metres and back, also across the date line. */
-class Plane {
-  private readonly lat0: number;
-  private readonly lon0: number;
-  private readonly east: number; // m per degree of longitude
-
-  constructor({ latitude, longitude }: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }) {
-    this.lat0 = latitude;
-    this.lon0 = longitude;
-    this.east = metresPerDegree * Math.max(Math.cos((latitude * Math.PI) / 180), 1e-6);
-  }
-
-  x(longitude: number): number {
-    return shortWayRound(longitude - this.lon0) * this.east;
-  }
-
-  y(latitude: number): number {
-    return (latitude - this.lat0) * metresPerDegree;
-  }
-
-  longitude(x: number): number {
-    return shortWayRound(x / this.east + this.lon0);
-  }
-
-  latitude(y: number): number {
-    return Math.max(-90, Math.min(90, y / metresPerDegree + this.lat0));
-  }
 }
 
 interface PlaneLocation {

@@ -1,0 +1,33 @@
+import { type LatLon, metresPerDegree, shortWayRound } from './distance.ts';
+
+/**
+ * Equirectangular projection: degrees to metres east and north of a place and back, also across the date line. At 50°
+ * latitude, lengths 50 km from the place differ by up to 1 %.
+ */
+export class Plane {
+  private readonly origin: LatLon;
+  private readonly north: number; // m per degree of latitude
+  private readonly east: number; // m per degree of longitude
+
+  constructor(origin: LatLon, north = metresPerDegree) {
+    this.origin = origin;
+    this.north = north;
+    this.east = north * Math.max(Math.cos((origin.latitude * Math.PI) / 180), 1e-6);
+  }
+
+  x(longitude: number): number {
+    return shortWayRound(longitude - this.origin.longitude) * this.east;
+  }
+
+  y(latitude: number): number {
+    return (latitude - this.origin.latitude) * this.north;
+  }
+
+  longitude(x: number): number {
+    return shortWayRound(x / this.east + this.origin.longitude);
+  }
+
+  latitude(y: number): number {
+    return Math.max(-90, Math.min(90, y / this.north + this.origin.latitude));
+  }
+}
