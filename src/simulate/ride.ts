@@ -14,42 +14,19 @@ interface Motion {
   cruise: number; // m/s
   acceleration: number; // m/s²
   corner: number; // m/s around a corner
-  /** `every`: m between possible halts; `seconds`: their length; `chance`: the probability of each */
-  halts: { every: number; seconds: [number, number]; chance: number };
+  every: number; // m between possible halts
+  chance: number; // probability of each halt
+  halt: [number, number]; // s, shortest and longest
   block: number; // m between corners of the streets
 }
 
 /** How people move in town traffic, by mode: typical values. */
 export const motions: Record<TravelMode, Motion> = {
-  walk: {
-    cruise: 1.38,
-    acceleration: 0.7,
-    corner: 1.2,
-    halts: { every: 220, seconds: [4, 18], chance: 0.4 },
-    block: 110,
-  },
-  bike: {
-    cruise: 4.8,
-    acceleration: 0.8,
-    corner: 2.8,
-    halts: { every: 600, seconds: [6, 25], chance: 0.5 },
-    block: 420,
-  },
-  bus: {
-    cruise: 12.5,
-    acceleration: 1.0,
-    corner: 6,
-    halts: { every: 620, seconds: [14, 28], chance: 0.85 },
-    block: 1100,
-  },
-  train: {
-    cruise: 24,
-    acceleration: 0.8,
-    corner: 17,
-    halts: { every: 2600, seconds: [25, 45], chance: 1 },
-    block: 3800,
-  },
-  car: { cruise: 14, acceleration: 1.6, corner: 6, halts: { every: 700, seconds: [8, 35], chance: 0.5 }, block: 900 },
+  walk: { cruise: 1.38, acceleration: 0.7, corner: 1.2, every: 220, chance: 0.4, halt: [4, 18], block: 110 },
+  bike: { cruise: 4.8, acceleration: 0.8, corner: 2.8, every: 600, chance: 0.5, halt: [6, 25], block: 420 },
+  bus: { cruise: 12.5, acceleration: 1.0, corner: 6, every: 620, chance: 0.85, halt: [14, 28], block: 1100 },
+  train: { cruise: 24, acceleration: 0.8, corner: 17, every: 2600, chance: 1, halt: [25, 45], block: 3800 },
+  car: { cruise: 14, acceleration: 1.6, corner: 6, every: 700, chance: 0.5, halt: [8, 35], block: 900 },
 };
 
 /** A position where the speed is limited: a corner, a halt, or the end. */
@@ -97,23 +74,18 @@ function fastestBefore(limits: readonly Limit[], next: number, at: number, accel
     .map((limit) => Math.sqrt(limit.speed ** 2 + 2 * acceleration * Math.max(0, limit.at - at)));
 }
 
-interface Line {
-  corners: readonly Point[];
-  at: number[]; // m from the start, for each corner
-  length: number;
-}
+type Line = ReturnType<typeof measureLine>;
 
-function measureLine(corners: readonly Point[]): Line {
-  const at = [0];
+function measureLine(corners: readonly Point[]) {
+  const at = [0]; // m from the start, for each corner
   for (let i = 1; i < corners.length; i++) at.push(at[i - 1]! + span(corners[i - 1]!, corners[i]!));
   return { corners, at, length: at.at(-1)! };
 }
 
-function findLimits({ at, length }: Line, motion: Motion, random: Random): Limit[] {
-  const limits: Limit[] = at.slice(1, -1).map((corner) => ({ at: corner, speed: motion.corner, wait: 0 }));
-  const { every, seconds, chance } = motion.halts;
+function findLimits({ at, length }: Line, { corner, every, halt, chance }: Motion, random: Random): Limit[] {
+  const limits: Limit[] = at.slice(1, -1).map((metres) => ({ at: metres, speed: corner, wait: 0 }));
   for (let s = every * random.between(0.7, 1.2); s < length - every / 3; s += every * random.between(0.7, 1.3)) {
-    if (random.chance(chance)) limits.push({ at: s, speed: 0, wait: Math.round(random.between(...seconds)) });
+    if (random.chance(chance)) limits.push({ at: s, speed: 0, wait: Math.round(random.between(...halt)) });
   }
   limits.push({ at: length, speed: 0.5, wait: 0 });
   return limits.sort((a, b) => a.at - b.at);
