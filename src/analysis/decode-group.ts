@@ -1,11 +1,12 @@
 // Decodes a candidate group: from its locations and readings to a track, cells, segments, and legs with probabilities.
 //
-//   locations   .  .  . .     .       .        .    .  . .        what the phone sent
-//   track       o--o--o-o-----o-------o--------o----o--o-o        smoothed, with metres along it (clean/track.ts)
-//   cells       ssswwwwwwwssssmmmmmmmmmmmmsmmmmmmmmmwwwwww        a state every 15 s (states/): still, walk, motor
-//   segments    s  w      s   m           sm        w             consecutive cells in one state
-//   legs           w          m                     w             without short pauses; each leg gets a mode
-//   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
+//   track      o  o  o o o  o  o   o    o   o   o  o  o        smoothed locations             clean/track.ts
+//   cells      |--|--|--|--|--|--|--|--|--|--|--|--|--|        15 s, 46 features              states/features.ts
+//   states     s  s  w  w  s  m  m  m  m  m  m  w  w           trees, then Viterbi            states/viterbi.ts
+//   legs             |walk-|  |------motor------|walk|         joined segments                states/segments.ts
+//   evidence                  17 features; feeds: bus 3.6      of the motor leg               modes/leg-evidence.ts
+//   marginals                 BUS .7, CAR .2, TRAIN .1         linear-chain CRF               modes/mode-crf.ts
+//   section                   BUS, confidence .7               at most its cap                modes/section-mode.ts
 import type { TransitEvidence } from '../transit/match-ride.ts';
 import type { CandidateGroup } from './clean/candidates.ts';
 import type { Observations } from './clean/observations.ts';

@@ -6,14 +6,6 @@
 //   decodeGroup       a group                        ->  track, states, legs, modes        decode-group.ts
 //   findJourneys      candidates, states, modes      ->  journeys: waits join, stays part  trips/journeys.ts
 //   toSegmentedTrip   a journey                      ->  start, end, sections, path        trips/segmented-trip.ts
-//
-//   track      o  o  o o o  o  o   o    o   o   o  o  o        smoothed locations             clean/track.ts
-//   cells      |--|--|--|--|--|--|--|--|--|--|--|--|--|        15 s, 46 features              states/features.ts
-//   states     s  s  w  w  s  m  m  m  m  m  m  w  w           trees, then Viterbi            states/viterbi.ts
-//   legs             |walk-|  |------motor------|walk|         joined segments                states/segments.ts
-//   evidence                  17 features; feeds: bus 3.6      of the motor leg               modes/leg-evidence.ts
-//   marginals                 BUS .7, CAR .2, TRAIN .1         linear-chain CRF               modes/mode-crf.ts
-//   section                   BUS, confidence .7               at most its cap                modes/section-mode.ts
 import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
@@ -35,7 +27,8 @@ import {
 import { firstAtOrAfter } from './sorted-times.ts';
 import { linkLimits } from './trips/chain-links.ts';
 import { describeStops, findJourneys, journeyLimits, type StopFigures } from './trips/journeys.ts';
-import { failedTrip, toSegmentedTrip, unseenBefore } from './trips/segmented-trip.ts';
+import { failedTrip, toSegmentedTrip } from './trips/segmented-trip.ts';
+import { unseenBefore } from './trips/trip-bounds.ts';
 
 /** The segmenter with some models replaced. */
 export function segmenterWith(changed: Partial<Models>, transit: TransitSource | null = null): Segmenter {

@@ -10,7 +10,7 @@ import type {
   Stretch,
 } from '../../src/analysis/segmenter.ts';
 import { firstAtOrAfter } from '../../src/analysis/sorted-times.ts';
-import { unseenFrom } from '../../src/analysis/trips/trip-bounds.ts';
+import { unseenBefore } from '../../src/analysis/trips/trip-bounds.ts';
 import { distance } from '../../src/model/geo/distance.ts';
 import type { Resume } from '../../src/model/trip.ts';
 
@@ -95,7 +95,7 @@ function tripOf(
     end: { latitude: last.latitude, longitude: last.longitude },
     sections: [section],
     recorded: path.at(-1)!.length,
-    unseen: stay && unseenFrom(stay, first, { locations, events, motions, underWay: false }),
+    unseen: stay && unseenBefore({ locations, events, motions, segments: [] }, stay, first),
     needsFrom: resume.resume_ts,
     evidence: { model: 'none', start: 'hour', end: 'hour', ended_by: 'hour', left_out: {} },
   };

@@ -111,24 +111,17 @@ function spansNear({ track, from, to }: CellInput): { from: number; to: number }
   return found;
 }
 
-interface Grid {
-  x: Float64Array;
-  y: Float64Array;
-  metres: Float64Array; // m along the track
-  /** s since the location before the cell and until the location after it, each at most `longestSilence` */
-  since: Float64Array;
-  until: Float64Array;
-  /** m/s between these two locations; `missingFeature` if one of them does not exist */
-  gapSpeed: Float64Array;
-  speed: Float64Array; // m/s from the cell before to the one after
-  covered: Uint8Array; // 1 if the cell is covered, otherwise 0; see `featureLimits`
-}
+type Grid = ReturnType<typeof sampleGrid>;
 
-function sampleGrid(track: Track, from: number, to: number): Grid {
+/**
+ * Positions and speeds by cell. `metres`: m along the track; `since`, `until`: s to the locations before and after the
+ * cell; `gapSpeed`: m/s between these two; `speed`: m/s from the cell before to the cell after.
+ */
+function sampleGrid(track: Track, from: number, to: number) {
   const n = (to - from) / cellSeconds + 1 + 2 * cellMargin;
   const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
   const { x, y, metres, since, until, gapSpeed, speed } = lists;
-  const covered = new Uint8Array(n);
+  const covered = new Uint8Array(n); // 1 if the cell is covered, see `featureLimits`
   const { ts: times, x: trackX, y: trackY, metres: trackMetres } = track;
   const count = times.length;
   const { longestSilence } = featureLimits;
@@ -229,15 +222,11 @@ function changeAt(speed: Float64Array, i: number): number {
   return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
 }
 
-/** Cumulative sums over the cells of a grid. Element `i` sums the cells before cell `i`. */
-interface Sums {
-  slow: Float64Array; // number of covered cells slower than `featureLimits.slow`
-  fast: Float64Array; // number of covered cells faster than `featureLimits.fast`
-  turned: Float64Array; // rad that the path turned, in cells that have a heading
-  ridden: Float64Array; // km of the path in these cells
-}
-
-function cumulate({ x, y, speed, covered }: Grid): Sums {
+/**
+ * Cumulative sums: element `i` sums the cells before cell `i`. `slow`, `fast`: numbers of covered cells; `turned`: rad
+ * that the path turned in cells that have a heading; `ridden`: km of the path in these cells.
+ */
+function cumulate({ x, y, speed, covered }: Grid) {
   const n = speed.length;
   const { slow, fast, turned, ridden } = floats(n + 1, 'slow', 'fast', 'turned', 'ridden');
   let heading = Number.NaN;
@@ -255,7 +244,7 @@ function cumulate({ x, y, speed, covered }: Grid): Sums {
 }
 
 /** Features 25 to 27: shares of slow and fast cells within 5 minutes, and turning within 3, to each side. */
-function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
+function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: ReturnType<typeof cumulate>): void {
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
     rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;

@@ -19,7 +19,10 @@ export const linkLimits = {
   leadIn: 30, // s; such a trip begins this much earlier
 };
 
-/** Makes the link of a trip after the state `carry`. If building the trip throws, it is dropped, with the error. */
+/**
+ * Makes the link of a trip after the state `carry`. `gapFrom`: start of the last gap before the trip; the user was at
+ * the place before it at least until then. If building the trip throws, it is dropped, with the error.
+ */
 export function nextLink(
   userId: string,
   found: SegmentedTrip,
@@ -36,8 +39,13 @@ export function nextLink(
     day: localDay(first.ts, first.zone),
   };
   const { built, error } = tryToBuild(userId, found);
-  if (built && found.recorded >= linkLimits.shortestTrip)
-    return { record: keptLink({ userId, found, base, built, carry, next, gapFrom }) };
+  if (built && found.recorded >= linkLimits.shortestTrip) {
+    const { trip, untracked } = keptTrip(userId, found, built, { carry, gapFrom, id: base.id, rawPlace: rawPlace.id });
+    const { start_ts, end_ts, start_zone, end_place: place } = trip;
+    const day = localDay(start_ts, start_zone);
+    const fields = { day, kind: 'trip' as const, start_ts, end_ts, trip, untracked };
+    return { record: withFields(base, { ...fields, carry: withFields(next, { place }) }) };
+  }
   const before = carry?.place ?? null;
   // In the diary the user did not leave the place before a dropped trip.
   const place = before && { ...before, raw_places: [...before.raw_places, rawPlace.id].slice(-mostRawPlaces) };
@@ -73,21 +81,14 @@ function tryToBuild(userId: string, found: SegmentedTrip): { built: BuiltTrip | 
   }
 }
 
-interface LinkParts {
-  userId: string;
-  found: SegmentedTrip;
-  base: Pick<TripRecord, 'id' | 'chain_ts' | 'settled_ts' | 'day'>;
-  built: BuiltTrip;
-  carry: Carry | null;
-  next: Omit<Carry, 'place'>;
-  /** Start of the last gap before the trip: the user was at the place before it at least until then. */
-  gapFrom: number | undefined;
-}
-
-function keptLink(parts: LinkParts): TripRecord {
-  const { userId, found, base, carry, next, gapFrom } = parts;
+function keptTrip(
+  userId: string,
+  found: SegmentedTrip,
+  recorded: BuiltTrip,
+  { carry, gapFrom, id, rawPlace }: { carry: Carry | null; gapFrom?: number; id: string; rawPlace: string },
+): { trip: Trip; untracked: Untracked | null } {
   const { first, last, source } = found;
-  let { built } = parts;
+  let built = recorded;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
   const untracked =
@@ -100,14 +101,14 @@ function keptLink(parts: LinkParts): TripRecord {
   const end: Place = {
     id: idOf(userId, 'place', last.ts),
     location: built.end_loc,
-    raw_places: [next.raw_place!.id],
+    raw_places: [rawPlace],
     enter_ts: built.end_ts,
     enter_zone: last.zone,
-    ending_trip: base.id,
+    ending_trip: id,
     source,
   };
   const trip: Trip = {
-    id: base.id,
+    id,
     raw_trip: idOf(userId, 'raw_trip', first.ts),
     source,
     start_zone: first.zone,
@@ -119,15 +120,7 @@ function keptLink(parts: LinkParts): TripRecord {
     start_place: start,
     end_place: end,
   };
-  return withFields(base, {
-    day: localDay(trip.start_ts, trip.start_zone),
-    kind: 'trip',
-    start_ts: trip.start_ts,
-    end_ts: trip.end_ts,
-    trip,
-    untracked,
-    carry: withFields(next, { place: end }),
-  });
+  return { trip, untracked };
 }
 
 /** After dropped trips, the untracked time ends at the arrival of the last of them. */

@@ -1,9 +1,9 @@
 // Makes a trip from a journey: finds its bounds, and builds its sections with modes, paths, and the evidence for them.
 import { distance } from '../../model/geo/distance.ts';
-import type { TripEvidence, Untracked } from '../../model/trip.ts';
+import type { TripEvidence } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
-import type { Location, Motion } from '../clean/observations.ts';
+import type { Motion } from '../clean/observations.ts';
 import { withOutliers } from '../clean/outliers.ts';
 import type { Track } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
@@ -13,10 +13,10 @@ import { cellStates, readingState } from '../motion-states.ts';
 import { degrees } from '../positions.ts';
 import { lookAround, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { within } from '../sorted-times.ts';
-import { isUnderWay, joinLegs, type Leg, segmentsBetween } from '../states/segments.ts';
+import { joinLegs, type Leg, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 import type { GroupPart, Journey } from './journeys.ts';
-import { type Bounds, findBounds, unseenFrom } from './trip-bounds.ts';
+import { type Bounds, findBounds, unseenBefore } from './trip-bounds.ts';
 import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
 const source = 'StateSequence'; // the method that found the trips, places, sections and stops
@@ -33,14 +33,8 @@ export function toSegmentedTrip(
   const { first, last } = common;
   const unseen = stay && unseenBefore(decoded, stay, first);
   const seenStay = unseen ? null : stay;
-  const bounds = findBounds(decoded, {
-    first,
-    last,
-    candidate: journey.last,
-    stay,
-    isUnseen: unseen !== null,
-    notAfter,
-  });
+  const span = { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter };
+  const bounds = findBounds(decoded, span);
   return withFields(common, {
     end_ts: bounds.end_ts,
     end: roundedPosition(track.positionAt(bounds.end_ts)),
@@ -50,14 +44,6 @@ export function toSegmentedTrip(
       journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : buildSections(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
   });
-}
-
-export function unseenBefore(
-  { locations, events, motions, segments }: DecodedGroup,
-  stay: Stay,
-  first: Location,
-): Untracked | null {
-  return unseenFrom(stay, first, { locations, events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
 /** The trip of a candidate on which the segmenter failed. */

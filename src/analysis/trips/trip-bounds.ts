@@ -30,7 +30,7 @@ import { positionOf } from '../positions.ts';
 import { lookAround, type Stay } from '../segmenter.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { cellSeconds } from '../states/features.ts';
-import { geofenceDelay, movingSpans, type Segment } from '../states/segments.ts';
+import { geofenceDelay, isUnderWay, movingSpans, type Segment } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
 /** By hand on the developers' own recorded days, except where marked physical. */
@@ -263,8 +263,6 @@ const unseenLimits = {
   lead: 1200,
 };
 
-type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
-
 /**
  * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it did not restart in
  * between, and one of the following holds:
@@ -274,17 +272,17 @@ type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
  * - readings show movement for long enough;
  * - the gap before the location is as short as gaps within a trip.
  */
-export function unseenFrom(
+export function unseenBefore(
+  { locations, events, motions, segments }: Observations & Pick<DecodedGroup, 'segments'>,
   stay: Stay,
   first: Location,
-  { locations, events, motions, underWay }: Before & { underWay: boolean },
 ): Untracked | null {
   const metres = distance(stay.location, first);
   const [from, to] = [first.ts - unseenLimits.notice, first.ts + unseenLimits.notice];
   const isOn =
     someWithin(events, from, to, isExit) ||
     (first.sampling === 'distance' && someWithin(motions, from - unseenLimits.awake, from));
-  const late = underWay && metres < unseenLimits.late && isOn;
+  const late = isUnderWay(segments, first.ts) && metres < unseenLimits.late && isOn;
   const seen =
     late ||
     metres <= unseenLimits.distance ||
@@ -294,12 +292,8 @@ export function unseenFrom(
     ? someWithin(events, stay.enter_ts, first.ts, isRestart)
     : restartedBetween(events, stay.enter_ts, first.ts);
   if (seen && !restarted) return null;
-  return {
-    start_ts: stay.enter_ts,
-    end_ts: first.ts,
-    start_loc: positionOf(stay.location),
-    end_loc: positionOf(first),
-  };
+  const [start_loc, end_loc] = [positionOf(stay.location), positionOf(first)];
+  return { start_ts: stay.enter_ts, end_ts: first.ts, start_loc, end_loc };
 }
 
 /** Time of the last location before `ts`; minus infinity if it is more than `lookAround` s before. */
