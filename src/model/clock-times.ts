@@ -1,4 +1,4 @@
-// Finds when clocks show a time, at a cost that does not depend on the length of the searched range.
+// The cost of these functions does not depend on the length of the range.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
 const daysTried = 3; // enough: each day has every clock time, unless clocks skip it

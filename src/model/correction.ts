@@ -16,7 +16,7 @@ export type Correction =
   /** There was a trip. `distance`: m, default: straight line. `end_loc`, default: start of the next trip. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
-  /** The user stayed where the trip before had ended, or with `at: 'next'` where the next trip begins. */
+  /** The user stayed where the trip before had ended, or, with `at: 'next'`, where the next trip begins. */
   | ({ kind: 'at_place'; at?: 'before' | 'next' } & Stretch)
   /** The place of the stay at `ts` has this name. */
   | { kind: 'place_name'; ts: number; name: string }
@@ -28,7 +28,7 @@ interface Stretch {
   end_ts: number;
 }
 
-/** The kinds of corrections, each with its required fields. */
+/** The required fields of each kind. */
 export const correctionKinds: Readonly<Record<Correction['kind'], readonly string[]>> = {
   set_aside: ['start_ts', 'end_ts'],
   mode: ['ts', 'mode'],
@@ -49,7 +49,6 @@ export const longestDistance = 40_000_000;
 export type Stated = Correction & {
   /** Identifies the correction within a user. */
   write_ts: number;
-  /** When the service first received it. */
   received_ts: number;
   /** The operator who made it, with a command. Absent: the user made it. */
   author?: string;

@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The program that made an entry of the platform `other`. */
+/** The program that made an entry of the platform `other`: `owntracks`, `gpx`. */
 export interface Origin {
-  /** Such as `owntracks`, `overland`, `gpx`. */
   program: string;
   version?: string;
 }
@@ -17,7 +16,7 @@ export interface Metadata {
   type?: string;
   /** `android`, `ios`, or `other`: other apps, trackers and imports. */
   platform?: string;
-  /** For the platform `other`: the program that made it (an `Origin`). */
+  /** An `Origin`, for the platform `other`. */
   origin?: JsonValue;
   /** IANA zone of the phone when it wrote the entry. */
   time_zone?: string;

@@ -17,8 +17,7 @@ export interface ErrorRow {
   /** When it was first and last rejected, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
-  /** How often it failed. */
   tries: number;
-  /** When the service first received it, seconds since the epoch. */
+  /** The first receipt of the identity, seconds since the epoch. */
   received_ts: number;
 }

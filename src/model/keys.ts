@@ -3,7 +3,7 @@
 /** What a change of an entry affects: trips, only the documents, or nothing. */
 type Affects = 'trips' | 'documents' | 'nothing';
 
-/** A key, with its origin and the effect of its entries. */
+/** A row of the table of keys. */
 export interface KeyRow {
   key: string;
   /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */

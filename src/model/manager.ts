@@ -1,4 +1,4 @@
-/** An account of a person who manages studies on the pages of the server. */
+/** A person who manages studies on the pages of the server. */
 export interface ManagerRecord {
   /** Lower case letters, digits, hyphens and dots. */
   name: string;

@@ -4,7 +4,7 @@ import { motionTypes } from './payloads.ts';
 /** The class of a mode. Evaluations and flags do not distinguish modes of one class. */
 export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
 
-/** The look of the lines and bars of a mode, on pages and in a terminal. It never differs by colour alone. */
+/** The look of a mode on pages and in a terminal. Two looks never differ by colour alone. */
 export interface ModeLook {
   /** Colours, on a light and on a dark page. */
   light: string;
@@ -46,10 +46,10 @@ interface ModeRow {
   look?: ModeLook | string;
 }
 
-// Any two colours of a theme differ by 20 or more in CIE Lab, for full colour vision and for people who see no red, no
-// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its page. `test/web/pages/diary-page.test.ts`
-// checks it.
-/** All modes, in the order of legends and forms. */
+/**
+ * All modes, in the order of legends and forms. Any two colours of a theme differ by 20 or more in CIE Lab, also for
+ * people who see no red, no green or no blue (Machado 2009). The contrast of each to its page is 4.5 to 1 or more.
+ */
 export const travelModes = [
   {
     name: 'walking',
@@ -266,7 +266,6 @@ const byName = new Map(rows.map((mode) => [mode.name, mode]));
 const byWireName = new Map(rows.flatMap((mode) => mode.wire.map((name) => [name, mode])));
 const byAnyName = new Map(rows.flatMap((mode) => [...mode.wire, ...(mode.labels ?? [])].map((name) => [name, mode])));
 
-/** `PredictedModeTypes.LIGHT_RAIL` -> `LIGHT_RAIL`. */
 const wireName = (sensedMode: string): string => sensedMode.slice(sensedMode.lastIndexOf('.') + 1).toUpperCase();
 
 /** Finds the mode of a `sensed_mode`, or of a label such as `light rail`. */

@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts';
 import { asObject } from './json.ts';
 
-/** The source of an entry: all phones of one platform are one source, and each other program is one. */
+/** The source of an entry: `android` or `ios` for all phones of the platform, else `other/owntracks` for a program. */
 export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   const name = String(platform).toLowerCase();
   if (isPhone(name)) return name;

@@ -31,13 +31,12 @@ export interface StudySettings {
   config: JsonObject | null;
 }
 
-/** A study as stored: its settings and its number of joins. */
 export interface StudyRecord extends StudySettings {
   /** How many people have joined, including those who left. */
   joins: number;
 }
 
-/** The name by which people join now. */
+/** The name by which new people join. */
 export const joinNameOf = ({ join_names }: StudySettings): string => join_names.at(-1)!;
 
 /** The subgroup of studies without subgroups. */
@@ -53,7 +52,6 @@ export function isSubgroupName(name: string): boolean {
   return name !== 'test' && /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(name);
 }
 
-/** The parts of a token that the app made. */
 interface StudyToken {
   /** The name by which its owner joined. */
   study: string;
@@ -72,10 +70,7 @@ export function readStudyToken(token: string): StudyToken | null {
 type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';
 
 /** A person who wants to join a study. */
-export interface Enrolment {
-  /** The name by which they join. */
-  study: string;
-  subgroup: string;
+export interface Enrolment extends StudyToken {
   /** The name of the account, if one is created, and its token. */
   email: string;
   token: Omit<TokenRecord, 'user_id'>;
@@ -108,13 +103,13 @@ export function joinRefusal(
   return !byOperator && study.joining === 'list' ? 'list_only' : null;
 }
 
-/** s over which joins are counted for `hour_limit`. */
+/** s; `hour_limit` counts the joins of this time */
 export const joinWindow = 3600;
 
-/** s; the account of a person who joined and sent nothing expires after this time: phones push every hour */
+/** s; an account that joined and sent nothing expires after this time, as phones push every hour */
 export const idleLife = 7 * 86_400;
 
-/** s from its first entries during which an account that joined by a link has small limits */
+/** s; an account that joined by a link has small limits for this time from its first entries */
 const trialLength = 3 * 86_400;
 
 /** True for a person who joined by a link and has not yet sent data for `trialLength`. */
@@ -129,10 +124,10 @@ export interface MemberCount {
   never_pushed: number;
 }
 
-/** The counts of a study without members, to which `countMember` adds. */
+/** The counts without members. `countMember` adds to them. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
-/** Adds a member to the counts. */
+/** Counts a member at the time `now`. */
 export function countMember(count: MemberCount, { joined_ts, sent_ts }: UserRecord, now: number): void {
   count.members += 1;
   if (joined_ts !== undefined && joined_ts > now - joinWindow) count.joined_last_hour += 1;

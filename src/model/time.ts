@@ -5,7 +5,7 @@ import type { Entry } from './entry.ts';
 
 dayjs.extend(utc);
 
-/** Local calendar fields of an instant, as clients read them. `weekday`: 0 is Monday. */
+/** Calendar fields of a local time, as clients read them. */
 export type LocalDateTime = {
   year: number;
   month: number;
@@ -13,7 +13,7 @@ export type LocalDateTime = {
   hour: number;
   minute: number;
   second: number;
-  weekday: number;
+  weekday: number; // 0: Monday
   timezone: string;
 };
 
@@ -34,7 +34,7 @@ export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
 
-/** s; a day of 24 hours */
+/** s */
 export const day = secondsOfDay;
 
 /** s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt counts as wrong. */
@@ -193,7 +193,7 @@ export const daysOfMonth = (month: string): { from: string; to: string } => ({
   to: addDays(`${monthBeside(month, 31)}-01`, -1),
 });
 
-/** The Monday and the Sunday of the week of a day. */
+/** The week of a day: its Monday and its Sunday. */
 export function daysOfWeek(day: string): { from: string; to: string } {
   const weekday = weekdayOf(daysOf(day));
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };

@@ -1,9 +1,9 @@
-// Data derived by the pipeline. Times without a comment are seconds since the epoch, lengths m, durations s.
+// Trips and their parts. Times without a comment are seconds since the epoch, lengths m, durations s.
 
 /** `[longitude, latitude]`, degrees WGS84. */
 export type Position = [longitude: number, latitude: number];
 
-/** A place: where one trip ends and the next begins. */
+/** Where one trip ends and the next begins. */
 export interface Place {
   id: string;
   location: Position;
@@ -25,15 +25,15 @@ export interface Section {
   id: string;
   start_ts: number;
   end_ts: number;
-  /** `PredictedModeTypes.X`: inferred by the service. `MotionTypes.X`: as the phone reported. */
+  /** `PredictedModeTypes.BUS`: inferred by the service. `MotionTypes.IN_VEHICLE`: as the phone reported. */
   sensed_mode: string;
-  /** Probability of this mode, and of all modes by name, 0 to 1; absent in trips of version 1. */
+  /** 0 to 1; the probability of `sensed_mode`; absent in trips of version 1, like the next field */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
-  /** m, along the line */
+  /** Along the line. */
   distance: number;
-  /** m; the estimated part of `distance`, where locations are missing; absent: none */
+  /** The part of `distance` that is estimated, because locations are missing; absent: none. */
   estimated?: number;
   coordinates: Position[];
   /** m above sea level; null: the phone sent none */
@@ -65,14 +65,13 @@ export interface TransitLine {
   feed_age_days?: number;
 }
 
-/** A pause between two sections of a trip. */
 export interface Stop {
   id: string;
   enter_ts: number;
   exit_ts: number;
   enter_loc: Position;
   exit_loc: Position;
-  /** m in a straight line */
+  /** In a straight line. */
   distance: number;
   duration: number;
   /** Ids of the section before and the section after. */
@@ -81,7 +80,7 @@ export interface Stop {
   source: string;
 }
 
-/** A trip: movement between two places. It starts and ends at the stays before and after. */
+/** A trip starts when the stay before it ends, and ends when the next stay begins. */
 export interface Trip {
   id: string;
   raw_trip: string;
@@ -95,7 +94,7 @@ export interface Trip {
   start_loc: Position;
   end_loc: Position;
   duration: number;
-  /** Metres of sections and stops */
+  /** Of sections and stops. */
   distance: number;
   start_place: Place;
   end_place: Place;
@@ -110,7 +109,7 @@ export interface Trip {
   draft?: true;
 }
 
-/** How a trip was derived: the rules for its bounds, the joined waits, and the removed locations. */
+/** How the analysis derived a trip. */
 export interface TripEvidence {
   /** Name of the model that estimated the states. */
   model: string;
@@ -129,7 +128,7 @@ export interface TripEvidence {
   left_out: { repeats?: number; spikes?: number; strays?: number };
 }
 
-/** The state from which a segmenter continues. */
+/** Where a segmenter continues. */
 export interface Resume {
   /** Segmentation continues after the location with this `ts`. */
   resume_ts: number;
@@ -150,7 +149,7 @@ export interface Silence {
   from: number;
   to: number;
   reason: SilenceReason;
-  /** For `moved`: m in a straight line to the location after the gap. */
+  /** For `moved`: the straight line to the location after the gap. */
   moved_m?: number;
   /** True if the user probably stayed at one place, although no event of the phone reports it. */
   inferred?: true;
@@ -161,7 +160,7 @@ export interface LastSeen {
   ts: number;
   /** `waits`: at rest, until the user leaves. `error`: it has no permission to measure, or cannot. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
-  /** Position of its last location. */
+  /** Its last position. */
   at: Position | null;
   /** Time of that location; absent in states of older versions. */
   at_ts?: number;
@@ -172,11 +171,11 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Up to this time, events show the trip under way at the last location, without a gap; absent: there was none. */
+  /** The last event of the trip that was under way at `at`; absent: no trip was, or a gap followed. */
   led?: number;
   /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;
-  /** True if the user moved in a gap and no event followed: the last event belongs to another place. */
+  /** True if the user moved in a gap and no event followed, so the last event was sent from another place. */
   unreported?: true;
   /** Start of reported movement without a location, until the next location; absent: none. */
   unlocated?: number;
@@ -190,11 +189,11 @@ export interface Carry extends Resume {
   silences?: Silence[];
   /** Start of the data that the next links are derived from. Links of older versions lack it and use `resume_ts`. */
   needs_from?: number;
-  /** The place after this link according to segmentation; null before the first trip. */
+  /** Where the last trip, also a dropped one, ended; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
-  /** The place in the diary, which does not contain dropped trips. */
+  /** Where the last trip of the diary ended: the diary does not contain dropped trips. */
   place: Place | null;
-  /** Since when dropped trips have led away from `place`; absent: the user is there. */
+  /** When a dropped trip left `place`; absent: no dropped trip did, or the user is back. */
   away_since?: number;
 }
 
@@ -232,11 +231,7 @@ export interface TripRecord {
   carry: Carry;
 }
 
-/** The times of a trip, and when it was last written. */
-export interface TripSpan {
-  chain_ts: number;
-  start_ts: number;
-  end_ts: number;
+export interface TripSpan extends Pick<TripRecord, 'chain_ts' | 'start_ts' | 'end_ts'> {
   /** When it was written, by the clock of the store. A run does not write an unchanged trip. */
   written_ts: number;
 }

@@ -109,5 +109,5 @@ export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
   return made ?? idOf(uuid, 'pseudonym').slice(0, 8);
 }
 
-/** The hash of a token, which the store keeps: SHA-256 as hex. */
+/** SHA-256 as hex. The store keeps only this hash of a token. */
 export const tokenHash = (token: string): string => hash('sha256', token, 'hex');
