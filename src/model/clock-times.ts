@@ -1,4 +1,4 @@
-// The cost of these functions does not depend on the length of the range.
+// Finds clock times in a range. The cost does not depend on its length.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
 const daysTried = 3; // enough: each day has every clock time, unless clocks skip it

@@ -65,6 +65,7 @@ export interface TransitLine {
   feed_age_days?: number;
 }
 
+/** A pause between two sections. */
 export interface Stop {
   id: string;
   enter_ts: number;

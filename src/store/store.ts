@@ -18,17 +18,13 @@ export { initialPipelineState, type Lease, type PipelineState } from '../model/p
 export type { TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers` read
- * across users.
+ * All data of the service. Users are named by UUID. Keys, names and ids are sorted with `compareTexts`.
  *
  * Every method that writes about a user checks in its own transaction that the user is admitted: registered, and not
  * being erased. Otherwise it rejects with `MOBILITY_USER_UNKNOWN`, or with `MOBILITY_LEASE_LOST` if it takes a lease.
  *
- * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`.
- * If the disk is full, methods reject with `MOBILITY_STORE_FULL`; if the engine is unreachable, with
- * `MOBILITY_STORE_UNAVAILABLE`. No effect is partial.
- *
- * Every store sorts keys, names and ids with `compareTexts` (`text-order.ts`).
+ * Every promise resolves after its effect is durable, and no effect is partial. Every method may reject with
+ * `MOBILITY_STORE_CLOSED` after `close`, `_FULL` (the disk), `_UNAVAILABLE` (the engine), `_BUSY` and `_DAMAGED`.
  */
 export interface Store {
   /** Without credentials. */
@@ -46,11 +42,11 @@ export interface Store {
   readonly trips: Trips;
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
-  /** The number of rows or entries of one user in each collection. */
+  /** Counts the rows or entries of a user. */
   counts(userId: string): Promise<Record<Collection, number>>;
-  /** Removes the user from every collection. Returns how many rows or entries each had. Repeat it after a failure. */
+  /** Removes a user. Returns how many rows or entries each collection had. Repeat it after a failure. */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
-  /** Users whose erasure, or copy from another store, has begun and not ended, sorted by UUID. `erase` removes them. */
+  /** Users whose erasure, or copy from another store, has not ended, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Does a small write and a small read, to show that both work. */
   ping(): Promise<void>;
@@ -58,14 +54,14 @@ export interface Store {
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** The engine and its version: `SQLite 3.51.1`. */
   version(): Promise<string>;
-  /** Waits for running calls and releases all resources. A second call does nothing. */
+  /** Waits for running calls. A second call does nothing. */
   close(): Promise<void>;
 }
 
 export interface Erasure {
-  /** The row in `users` stays: the caller finds the user by name until it has ended its own part of the erasure. */
+  /** The row in `users` stays: the caller still needs the name, and erases again at the end. */
   keepRecord?: boolean;
-  /** Bytes of removed rows may stay in files until the next erasure without `keepTraces`, of any user. */
+  /** Bytes of removed rows stay in files until any erasure without `keepTraces`. */
   keepTraces?: boolean;
 }
 
@@ -91,9 +87,8 @@ export interface Unfinished {
 
 export interface UserRegistry {
   /**
-   * Registers a name. A registered name keeps its UUID, `study` and `subgroup`, and gets a new `update_ts`. Two
-   * concurrent registrations create one user. Throws `MOBILITY_USER_EXISTS` if the name has a UUID other than `uuid`,
-   * if the UUID has another name, or if an erasure of the user was interrupted: repeat the erasure first.
+   * Registers a name. If it is registered, only `update_ts` changes. Throws `MOBILITY_USER_EXISTS` if the name has
+   * another UUID, if the UUID has another name, or if an erasure of the user was interrupted: repeat the erasure first.
    */
   register(
     email: string,
@@ -103,7 +98,7 @@ export interface UserRegistry {
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** False once an erasure has begun, and until a copy of the user from another store is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** The figures of one user, or of the users of a page, in one snapshot. */
+  /** The figures of one user or of a page of users, read in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
   /** In ascending order of UUIDs. */
   list(page: UserPage): Promise<UserRecord[]>;
@@ -117,8 +112,7 @@ export interface UserPage {
 }
 
 /**
- * Facts about a user, from which `deriveStatus` derives the status. The profile has these times, seconds since the
- * epoch:
+ * Facts about a user, from which `deriveStatus` derives the status. Times in the profile, seconds since the epoch:
  * - `last_put_ts`: the last put. `last_stored_ts`: the last put with entries.
  * - `last_phone_data_ts`: the newest `write_ts` of the last put with entries.
  * - `last_located_ts`: the last put with a location. `last_location_ts`: the newest data time of a location.
@@ -169,19 +163,19 @@ export interface Studies {
   byJoinName(name: string): Promise<StudyRecord | null>;
   list(): Promise<StudyRecord[]>;
   /**
-   * Creates an account with the token if the study and its limits admit the person. Atomic. A token of an existing
-   * account changes nothing; two concurrent calls with one token create one account.
+   * Creates an account with the token if the study and its limits admit the person. A token of an existing account
+   * changes nothing.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
-  /** True if the hash belongs to a token of the study whose owner was erased. This token cannot join again. */
+  /** True if the owner of the token was erased: the token cannot join the study again. */
   hasErased(study: string, hash: string): Promise<boolean>;
   /** Lets a token of an erased owner join again. False if it was not blocked. */
   readmit(study: string, hash: string): Promise<boolean>;
-  /** Removes the study with its list of tokens of erased owners, unless it has members. Returns their number. */
+  /** Removes the study, unless it has members. Returns their number. */
   remove(name: string): Promise<number>;
   /**
-   * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
-   * entry, earliest joins first. Returns them. If they are fewer than `limit`, there are no more.
+   * Removes up to `limit` accounts of people who joined the study by its link in `[from, to)` and have no entry, the
+   * earliest first. Returns them; fewer than `limit`: no more are left.
    */
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
@@ -189,7 +183,7 @@ export interface Studies {
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
   list(): Promise<ManagerRecord[]>;
-  /** Replaces the record by the result of `change`; null: no record. Returns it. Atomic; may call `change` again. */
+  /** Replaces the record by the result of `change`, which may be called again; null: no record. Returns it. */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
@@ -200,7 +194,7 @@ export interface FeedRecord {
   index: string;
 }
 
-/** Transit feeds that the operator added. They belong to no user. */
+/** Transit feeds that the operator added. */
 export interface Feeds {
   /** Stores a feed with its zip, replacing a feed with the same id. After an interruption, no part of it is visible. */
   add(feed: FeedRecord, zip: AsyncIterable<Uint8Array>): Promise<void>;
@@ -213,12 +207,12 @@ export interface Feeds {
   remove(id: string): Promise<boolean>;
 }
 
-/** What the app reports about itself: one object per user, which does not contain the user's id. */
+/** One object per user, which does not contain the user's id. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Replaces `fields`, and sets missing fields from `defaults`. Atomic. Returns the whole profile. A function makes the
-   * fields from the profile before, may be called several times, and changes nothing if it throws.
+   * Replaces `fields`, and sets missing fields from `defaults`. Returns the whole profile. A function makes the fields
+   * from the profile before. It may be called several times, and nothing changes if it throws.
    */
   merge(
     userId: string,
@@ -272,18 +266,18 @@ export interface Usercache {
    * Stores the content of a put in one transaction.
    * - `entries` by identity: a later entry replaces an earlier one.
    * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt. An unusable entry
-   * with an identity is stored as if it had arrived before `entries` and failed: it replaces its error and the pending
-   * entry, and keeps the first receipt of the identity and its earlier failures.
-   * - `note` in the profile, after the rest or together with it; never if the rest is not stored.
+   * with an identity counts as older than `entries`. It replaces the pending entry and the error of its identity, and
+   * keeps their first receipt and earlier failures.
+   * - `note` in the profile.
    *
-   * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
-   * the put. The caller must not change the content before the promise settles.
+   * A result is `updated` if the store has the identity, or if it occurs earlier in the put. The caller must not change
+   * the content before the promise settles.
    */
   put(userId: string, content: PutContent, now: number): Promise<PutOutcome>;
   /**
    * Moves pending entries that are due at time `at`, oldest puts first, until `limit` entries were judged. Entries that
    * `judge` accepts go to the timeseries, others to the error timeseries. The pipeline state records the changed data
-   * time. All in one transaction, which may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
+   * time. `judge` may be called again for the same entry. Throws `MOBILITY_LEASE_LOST`.
    */
   move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Finds pending entries as `Timeseries.find` finds moved ones. */
@@ -302,7 +296,7 @@ export interface FailedEntry extends Identity {
 }
 
 export interface Moved {
-  /** Identities of the accepted entries, whether their content is new, changed or unchanged. */
+  /** The accepted entries, also those whose content is unchanged. */
   moved: Identity[];
   inserted: number;
   updated: number;
@@ -310,7 +304,7 @@ export interface Moved {
   failed: FailedEntry[];
   /** The data time that the move recorded as changed. */
   dirty: Dirty;
-  /** True if further pending entries are due. */
+  /** True if more entries are due. */
   more: boolean;
 }
 
@@ -322,7 +316,7 @@ export interface Documents {
    * - puts documents. Each replaces the one with its key, unless their data are equal.
    * - merges `state` into the pipeline state. `release`: also releases the lease.
    *
-   * `results` are in the order of `put`. `removed`: the number of removed documents. Throws `MOBILITY_LEASE_LOST`.
+   * Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -338,8 +332,8 @@ export interface Documents {
 
 export interface ErrorTimeseries {
   /**
-   * Errors in ascending order of ids, after `after`. With large entries, the list may be shorter than `limit` although
-   * more follow; only an empty list is the end. `id`: only this error.
+   * Errors in ascending order of ids, after `after`. If entries are large, the list may be shorter than `limit`; only
+   * an empty list is the end. `id`: only this error.
    */
   list(
     userId: string,
@@ -349,20 +343,17 @@ export interface ErrorTimeseries {
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   count(userId: string): Promise<number>;
   /**
-   * Moves errors back to the usercache as `entry`, atomically. Returns the number of entries moved. An entry that fails
-   * again keeps its `first_ts` and its count of `tries`.
-   * - If the identity is pending, its newer content stays and the error is removed. Of several errors with one identity
-   * the first counts.
-   * - An error without identity may be older than what the store has under the identity of `entry`. If the store first
-   * received that identity after the error's `last_ts`, the error is removed. Otherwise it is unknown which is newer,
-   * and nothing changes.
+   * Moves errors back to the usercache as `entry`. Returns how many. An entry that fails again keeps its `first_ts` and
+   * its count of `tries`.
+   * - If the identity is pending, that content is newer: it stays, and the error is removed. Of several errors with one
+   * identity the first counts.
+   * - An error without identity may be older than what the store has under the identity of `entry`. If that was first
+   * received after the error's `last_ts`, the error is removed. Otherwise it is unknown which is newer, and nothing
+   * changes.
    * - An error that no longer exists is ignored.
    */
   recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
-  /**
-   * Stores errors exactly as given, with their history, for imports. Each replaces the error with the same id. An error
-   * is skipped if its identity is pending, since the pending entry is newer.
-   */
+  /** Stores errors as given, for imports. An error is skipped if its identity is pending, since that is newer. */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
   /** Returns how many were removed. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
@@ -370,14 +361,11 @@ export interface ErrorTimeseries {
 
 // ---------------------------------------------------------------- long term
 
-/** A query for entries by one of their two times. The entries are returned as they were pushed. */
+/** A query for entries, as they were pushed, by one of their two times. */
 export interface EntryQuery {
   /** Missing: all keys. An empty list: no entries. */
   keys?: readonly string[];
-  /**
-   * `write_ts`: the write time. `ts`: the data time; for a pending entry, the `dataTime` of its payload. Entries
-   * without this time are skipped.
-   */
+  /** `ts`: the data time; for a pending entry, the `dataTime` of its payload. Entries without it are skipped. */
   time: 'write_ts' | 'ts';
   /** The range `[from, to)`; a missing bound is open. */
   from?: number;
@@ -387,14 +375,11 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
-  /** Fields of metadata and payload that the caller needs: others may be missing. Missing: all fields. */
+  /** The fields of metadata and payload that the caller needs. Other fields may be missing in the result. */
   fields?: readonly string[];
 }
 
-/**
- * A position in the order of a query: time, then key, then `write_ts`. The query returns the entries after it. There
- * need not be an entry at this position, and the cursor may be the result of another query.
- */
+/** A position in the order of a query: by time, then key, then `write_ts`. There need not be an entry at it. */
 export interface EntryCursor {
   time: number;
   key: string;
@@ -406,7 +391,7 @@ export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */
   received_ts: number[];
-  /** The position after which the next part begins; null at the end. */
+  /** The `after` of the next part; null at the end. */
   next: EntryCursor | null;
 }
 
@@ -423,28 +408,22 @@ export interface ChunkFacts {
 }
 
 export interface Timeseries {
-  /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
+  /** Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /**
-   * Facts about the entries in a range, and maybe about others near it. null: facts are not known of all entries, so
-   * read the entries themselves.
-   */
+  /** Facts about the entries in a range, and maybe about others near it; null: read the entries themselves. */
   facts(userId: string, query: Pick<EntryQuery, 'keys' | 'time' | 'from' | 'to'>): Promise<ChunkFacts[] | null>;
   /** The number of entries of each key and their first and last data time, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
-  /**
-   * The nearest entries around `writeTs` that name a valid zone: the last at or before it and the first after it. Of
-   * several at the same time, the one with the smallest key.
-   */
+  /** The last entry at or before `writeTs` that names a valid zone, and the first after it. */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
   /**
-   * Removes the entries of `keys` whose data time is before `before`. For an entry without data time, its `write_ts`
-   * decides. Returns how many were removed. Does not record them as changed. Throws `MOBILITY_LEASE_LOST`.
+   * Removes the entries of `keys` with a data time (or else a `write_ts`) before `before`, without a new dirty range.
+   * Returns how many were removed. Throws `MOBILITY_LEASE_LOST`.
    */
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }
 
-/** The chain of trips of each user as the analysis stored it. Corrections are applied when the diary is read. */
+/** The chain of trips as the analysis stored it, without corrections. */
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
@@ -452,13 +431,11 @@ export interface Trips {
   drafts(userId: string): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
-  /** Trips by local start day, both days included, ascending. Dropped trips are not returned, here and below. */
+  /** Trips by local start day, both days included, ascending; here and below without dropped trips. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** `chain_ts` and local start day of the trips that start on these days, both included, by `chain_ts`. */
+  /** The trips of `byDay`, without their content. */
   starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
-  /** The first trip after `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
-  /** The last trip before `chainTs`. */
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** The start of the first trip, the end of the last, and the number of trips. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
@@ -497,11 +474,11 @@ export interface Trips {
   ): Promise<void>;
 }
 
-// ---------------------------------------------------------------- the pipeline's own
+// ---------------------------------------------------------------- pipeline
 
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
-  /** The states of several users, by UUID. Users without an account are missing. */
+  /** By UUID. Users without an account are missing. */
   of(userIds: readonly string[]): Promise<Map<string, PipelineState>>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
@@ -510,13 +487,13 @@ export interface PipelineStates {
    * `version`: also those with trips of another analysis version. May include users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
-  /** The number of users with trips of another analysis version, and of days with such trips; for all users or one. */
+  /** Counts users with trips of another analysis version, and the days to derive again. */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
 /** One process at a time works on a user. */
 export interface Leases {
-  /** Acquires the lease unless another owner holds an unexpired one. Atomic, by the store's clock. */
+  /** Acquires the lease unless another owner holds one that has not expired, by the store's clock. */
   acquire(
     userId: string,
     owner: string,
