@@ -13,7 +13,6 @@ const reasonList = Object.entries(fixReasons)
   .join(', ');
 const correctionNames = Object.keys(correctionKinds);
 
-/** A kind of table. */
 export type Kind =
   | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
   | ('people' | 'days' | 'labels' | 'answers' | 'entries');
@@ -95,7 +94,6 @@ const modes: Column[] = [
   column('mode_probabilities', 'json', 'probability of each mode by the analysis, such as {"CAR": 0.8, "BUS": 0.2}'),
 ];
 
-/** The columns of all kinds, in the order in which they are written. */
 export const tables: Record<Kind, readonly Column[]> = {
   trips: [
     ...user,
@@ -286,5 +284,4 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
 };
 
-/** All kinds, in the order in which a folder lists them. */
 export const kinds = Object.keys(tables) as Kind[];

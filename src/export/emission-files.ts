@@ -36,10 +36,8 @@ type Collection = (typeof emissionCollections)[number];
 
 const fileOf = (collection: Collection): string => `${collection}.json`;
 
-/** The names of the files of an export for e-mission. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
-/** Some documents of a person, as lines. */
 export interface EmissionPart {
   collection: Collection;
   documents: number;

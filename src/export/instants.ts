@@ -21,7 +21,6 @@ export function localText(ts: number | null, zone: string): string | null {
   }
 }
 
-/** The columns of start and end, see `times` in columns.ts. */
 export function timesRow(started: number | null, finished: number | null, zone: string, endZone = zone): Row {
   return {
     started_at: started,

@@ -1,6 +1,5 @@
 import { isForPages, type TokenRecord } from '../model/user.ts';
 
-/** The possible relations of a day to membership. */
 export const memberships = ['before_joining', 'member', 'after_leaving'] as const;
 
 /** When the last token of a person's phones was revoked, seconds since the epoch; null while one is valid. */

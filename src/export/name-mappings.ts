@@ -3,7 +3,6 @@ import type { Position } from '../model/trip.ts';
 import type { Column, ColumnType, Kind, Row, Value } from './columns.ts';
 import { instantText } from './instants.ts';
 
-/** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
 /** A column that only the library has. It is computed from a row of this program. */
@@ -158,13 +157,10 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
   },
 };
 
-/** All sets of names. */
 export const nameSets = Object.keys(sets) as NameSet[];
 
-/** The kinds that a set has names for. */
 export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Kind[];
 
-/** The file name of a kind in a set of names. */
 export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.file;
 
 /** A kind with the columns and names of `set`. `where`: true for the rows to keep. */

@@ -15,7 +15,6 @@ import type { Store } from '../store/store.ts';
 import { allOrNone } from '../util/file-access.ts';
 import { packageVersion } from '../util/program-version.ts';
 
-/** The folder of the files, in the folder of the export. */
 export const partsFolder = (out: string): string => join(out, '.parts');
 
 const keptFor = 86_400; // s; older files are made again, so that the rows of people are at most a day apart
@@ -35,7 +34,6 @@ export async function partsPath(
   return join(folder, createHash('sha256').update(name).digest('hex').slice(0, 32));
 }
 
-/** True if the folder has the file of a person. */
 export const hasParts = (folder: string): boolean =>
   existsSync(folder) && readdirSync(folder).some((name) => /^[0-9a-f]{32}$/.test(name));
 

@@ -2,7 +2,6 @@ import { stringify } from 'csv-stringify/sync';
 import type { DisclosedCell } from '../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../figures/month-report.ts';
 
-/** The published rows of a month: cells, the rest, and all. */
 export const publishedRows = ({ all, cells, rest }: MonthReport): DisclosedCell[] =>
   [...cells, rest, all].flatMap((one) => one ?? []);
 

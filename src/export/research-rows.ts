@@ -27,7 +27,6 @@ const known = (value: unknown): number | null => (typeof value === 'number' && v
 
 const fixFields = [...locationFields, 'bearing', 'reported'];
 
-/** Locations as the phone or another app sent them, and whether the analysis can use them. */
 export async function* fixRows({ store, person, days }: Source): AsyncGenerator<Row> {
   const outliers = new Set<number>();
   for await (const { carry } of everyCorrectedLink(store, person.uuid))
@@ -129,7 +128,6 @@ function answersOf({ jsonDocResponse: form, label }: Entry['data']): [question: 
   return answers.map(([path, answer]) => [path.join('.'), answer]);
 }
 
-/** Waits and transfers between the sections of a trip. */
 export const stopRows: TripRows = ({ record: { trip, stops }, stated }) =>
   stops.map((stop, i) => {
     const [before, after] = [stated.sections[i], stated.sections[i + 1]].map((one) => one?.sensed_mode ?? '');

@@ -2,7 +2,6 @@ import type { Store } from '../store/store.ts';
 import type { Days } from './entry-rows.ts';
 import type { Person } from './privacy.ts';
 
-/** The inputs of the rows of a table. */
 export interface Source {
   store: Store;
   person: Person;

@@ -7,7 +7,6 @@ import { zipStream } from './zip-stream.ts';
 
 /** What an archive contains. A process can send it to another one as JSON. */
 export interface ArchiveRequest {
-  /** UUIDs */
   people: readonly string[];
   /** Local days, both included. */
   from: string;

@@ -12,7 +12,6 @@ import { isoWeekday, localText, timesRow } from './instants.ts';
 import { placesIn } from './place-rows.ts';
 import type { Source } from './row-source.ts';
 
-/** A trip of the export in the modes of its labels. */
 export interface LabelledTrip {
   record: KeptTrip;
   stated: ShownTrip;

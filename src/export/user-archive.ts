@@ -9,11 +9,9 @@ import type { Store } from '../store/store.ts';
 import { type Files, makeFolder, type TextWriter } from '../util/file-access.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from './entry-rows.ts';
 
-/** The written archive of a user. */
 export interface Archive {
   user: UserRecord;
   out: string;
-  /** Number of rows by file. */
   counts: Record<string, number>;
 }
 

@@ -98,7 +98,6 @@ class Archive {
   }
 }
 
-/** The fields that file headers and directory entries have in common. */
 function header(signature: number, before: readonly number[], sums: readonly number[], name: number): Buffer {
   const shorts = [...before, ...Object.values(fixed)];
   const buffer = Buffer.alloc(4 + shorts.length * 2 + 16);

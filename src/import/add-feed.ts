@@ -18,7 +18,6 @@ export type FeedFacts = ReturnType<typeof factsOf> & {
   /** The sizes of the zip and of the packed index. */
   bytes: number;
   index_bytes: number;
-  /** Seconds since the epoch. */
   added_ts: number;
 };
 
@@ -50,7 +49,6 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
   return { id, facts, index: text };
 }
 
-/** The bytes of a zip, for `Feeds.add`. */
 export const readZip = (path: string): AsyncIterable<Uint8Array> => createReadStream(path);
 
 async function hashOf(path: string): Promise<string> {

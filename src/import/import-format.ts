@@ -79,7 +79,6 @@ export interface FolderFormat {
   /** Default: `none`. */
   names?: Naming;
   recognises(folder: SourceFolder): boolean;
-  /** The files of the folder that are read. */
   files(folder: SourceFolder): readonly string[];
   read(folder: SourceFolder, options: SourceReadOptions): AsyncIterable<Found>;
 }

@@ -39,7 +39,6 @@ const recordings: readonly FileFormat[] = [
   csv,
 ];
 
-/** The format of a recording; undefined: the file is not a recording. */
 export async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
   for (const format of recordings) if (await format.recognises(file, {})) return format;
   return undefined;
@@ -47,7 +46,6 @@ export async function recordingFormat(file: SourceFile): Promise<FileFormat | un
 
 const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 
-/** The values of `--format`. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
 /** The parts of the sources of an import. `skipped`: the other files in folders and archives, with a description. */
@@ -230,7 +228,6 @@ async function foundAt(path: string, { skipped }: FoundParts, reading: FileReadi
   return `${isFile ? 'an archive' : 'a folder'} without one${first === undefined ? '' : `, but ${first.found}`}`;
 }
 
-/** Describes a file in an unknown format for an error message, with a remedy if there is one. */
 function descriptionOf({ head, size }: SourceFile, reading: FileReading): string {
   if (size === 0) return 'an empty file';
   if (isZip(head)) return 'an archive in an archive (unpack it first)';

@@ -68,7 +68,6 @@ export interface ImportOptions {
   put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
   /** No errors, documents and profiles. */
   entriesOnly?: true;
-  /** Reads and counts, but stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
   /** Called from time to time. `share`: the part of the source that has been read (0 to 1; null: unknown). */
@@ -177,7 +176,6 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
 
 type UserName = Pick<UserRecord, 'uuid' | 'user_email'>;
 
-/** A user for whom the import found data, with the data that are not stored yet. */
 interface Recipient {
   user: UserName;
   registered: boolean;
@@ -195,7 +193,6 @@ class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
   readonly #recipients = new Map<string, Recipient>();
-  /** The entries of all users that are not stored yet, and their characters. */
   readonly #pending = { entries: 0, length: 0 };
 
   constructor(options: ImportOptions) {

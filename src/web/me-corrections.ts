@@ -32,7 +32,6 @@ interface Stated {
   words: string;
 }
 
-/** The corrections, and the labels of trips, about a day that are not undone. */
 export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
   const { from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
@@ -61,7 +60,6 @@ function correctionText(correction: Correction, shown: ShownDay, t: Texts): stri
 
 const nameInWords = (name: string, t: Texts): string => (name.toLowerCase() === 'home' ? t.me.home : name);
 
-/** The name of the place of a stay; empty: no stay is shown at this time. */
 function placeAt(ts: number, shown: ShownDay): string {
   const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
   return stay?.kind === 'stay' ? stay.place.name : '';
@@ -81,7 +79,6 @@ export function statedList(call: PersonCall, stated: readonly Stated[], day: str
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
-/** The banner about the statements that were just saved, with a button to undo them. */
 export function savedBanner(
   call: PersonCall,
   stated: readonly Stated[],
@@ -148,7 +145,6 @@ export async function readStatement(
   return kind === 'place_name' && name !== '' ? { kind, ts, name } : null;
 }
 
-/** Reads a time in a form: seconds since the epoch, up to the year 9999; null for other text. */
 const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
@@ -171,7 +167,6 @@ export async function correctDay(call: PersonCall): Promise<WebAnswer> {
   return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);
 }
 
-/** Stores entries and redirects to `to`, or to the day with the reason why they were not saved. */
 async function putAndShow(call: PersonCall, day: string, entries: readonly Entry[], to: string): Promise<WebAnswer> {
   const { rejected } = entries.length > 0 ? await call.put(call.user, entries) : { rejected: 0 };
   return redirect(rejected > 0 ? `${dayPath(day)}?done=full` : to);

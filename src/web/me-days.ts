@@ -1,10 +1,4 @@
-// My days: the pages on which participants look at a day or a month and correct trips. Each function calls the next:
-//
-//   readDay            a day, its heading and its week
-//     shownDays        days with their texts
-//       everyWholeDay  days with flags and labels, read in ranges
-//         readRange    days and links of one range
-//           readDaysWithLinks     observed time, and the corrected links
+// My days: the pages on which participants look at a day or a month and correct trips.
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
@@ -96,7 +90,6 @@ export async function readDay(
 
 const pathsReach = 30 * 86_400; // s; a map shows the person's other trips of this long up to the end of the day
 
-/** The lines of a person's other trips, the newest first. On the map they show streets. */
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
   const range = { from: observed.to - pathsReach, to: observed.to };
@@ -110,7 +103,6 @@ async function readOtherPaths(store: DayStore, userId: string, { observed, trips
 
 const surveyKeys = ['manual/survey', 'manual/demographic_survey'];
 
-/** The answers to surveys on a day that belong to no trip. */
 async function readAnswers({ usercache, timeseries }: Store, userId: string, range: TimeRange) {
   const query = { keys: surveyKeys, time: 'ts', ...range } as const;
   const found = new Map<number, SurveyAnswer[]>();
@@ -127,7 +119,6 @@ function dayDownload(day: string, t: Texts): MarkupValue {
   return markup`<section><p class="small soft">${t.me.downloadDay}</p><div class="acts">${links}</div></section>`;
 }
 
-/** The messages about a sent form, by `done` in the address. */
 const doneTexts = ({ me }: Texts): Record<string, string> => ({
   saved: me.saved,
   stated: me.statedNow,

@@ -26,11 +26,9 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
 export interface Choices extends StudyLabels {
-  /** The mode that a label states; null: none. */
   modeOf: ReturnType<typeof labelModes>;
 }
 
-/** Reads the labels that a person can choose: from their study, else the usual ones. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts): Promise<Choices> {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>) => Object.entries(words).map(([value, words]) => ({ value, words }));
@@ -42,7 +40,6 @@ export async function readChoices({ studies }: Store, { study }: UserRecord, t: 
   };
 }
 
-/** Shows a preview of the day with a correction, before it is saved. */
 const previewPath = '/me/preview';
 
 /** A link to the form that adds a trip: the forms of all items would make the page of a busy day too long. */
@@ -134,7 +131,6 @@ const cancelLink = ({ t }: PersonCall, day: string, item: string): Markup =>
 export const statedModeOf = (mode: string | null): string | null =>
   (mode !== null && statedModes.find((one) => modeOfLabel(one) === mode)) || null;
 
-/** The possible answers to a flag: another mode, no trip, or time to ignore. */
 export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day, ...bounds } = shown.observed;
@@ -167,7 +163,6 @@ function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): M
   return markup`<select name="mode" required>${first}${options}</select>`;
 }
 
-/** The forms of a stay: to name its place, to confirm a guess, and to add a trip that was not recorded. */
 export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;
@@ -182,7 +177,6 @@ export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDa
 ${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}</details>${addLink(day, itemId(stay), t)}</div>`;
 }
 
-/** The possible answers to a gap: the person stayed, or made a trip. */
 export function gapForms(call: PersonCall, gap: ItemOf<'gap'>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;

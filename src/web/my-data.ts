@@ -116,7 +116,6 @@ function devices(call: PersonCall, valid: readonly TokenRecord[], called: number
   return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
 }
 
-/** The formats for download, each with its table and media type. */
 const downloads = {
   csv: { table: 'trips', type: csvType },
   gpx: { table: 'points', type: 'application/gpx+xml' },

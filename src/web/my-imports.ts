@@ -176,7 +176,6 @@ function problemsIn({ parts }: ImportReport, folder: string): KeptProblem[] {
   return [...kept.values()];
 }
 
-/** Ignores the entries of an import, or uses them again. */
 export async function undoImport(call: PersonCall): Promise<WebAnswer> {
   const { form, user, store, now, put } = call;
   const one = (await readImports(call)).find(({ id }) => id === form.id);

@@ -97,7 +97,6 @@ function checkCompression(compression: Compression): void {
     throw new Error('its compression is not gzip');
 }
 
-/** The text of `attribution`, which may be HTML. */
 function attributionIn(metadata: JsonValue): string {
   const text = isJsonObject(metadata) && typeof metadata.attribution === 'string' ? metadata.attribution : '';
   return text

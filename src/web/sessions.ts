@@ -16,7 +16,6 @@ type Kind = keyof typeof names;
 /** Over https, the prefix binds the cookie to this host and to https. */
 const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
 
-/** A new secret: 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
 /** The secret in the forms of a session. Only a holder of the cookie can compute it. */

@@ -31,7 +31,6 @@ function askedIn(fields: Readonly<Record<string, string>>, { study, now }: Study
   return { from, to, coarse: coarse === '' ? null : Number(coarse), hasNames };
 }
 
-/** People with stored entries. */
 const senders = async ({ store, study, now }: StudyCall): Promise<StudyPerson[]> =>
   (await readPeople(store, study, now)).filter(({ chain }) => chain.stored.ts !== null);
 

@@ -40,7 +40,6 @@ export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
 export const needsReminder = (person: PersonStatus, now: number): boolean =>
   isTrouble(person.state) && !isNew(person, now) && typeof person.figures.profile.erasure_asked_ts !== 'number';
 
-/** True if the name, subgroup or app of the person contains the text. */
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
@@ -75,7 +74,6 @@ export function pageLinks(count: number, page: string | undefined, href: string,
   return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.tablePages}">${pages}</nav>`;
 }
 
-/** The app of the token that was used last. */
 function appOf({ figures: { tokens } }: PersonStatus): string {
   const [last] = tokens.toReversed().sort((a, b) => (b.used_ts ?? 0) - (a.used_ts ?? 0));
   return appOfToken(last?.kind)?.name ?? 'e-mission';

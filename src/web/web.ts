@@ -66,7 +66,6 @@ export interface WebCall {
   /** Writes to the audit log what a caller did with the data of people. `people`: each person's `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   version: string | null;
-  /** The checks of `mobility doctor`. */
   checks: () => Promise<Check[]>;
 }
 
@@ -81,16 +80,13 @@ export interface PersonCall extends WebCall, HasFormSecret {
 
 export interface ManagerCall extends WebCall, HasFormSecret {
   manager: ManagerRecord;
-  /** Writes to the audit log what the manager did with the data of people. */
   note: (action: string, people: readonly PersonStatus[]) => Promise<void>;
 }
 
-/** A call of a manager about one of their studies. */
 export interface StudyCall extends ManagerCall {
   study: StudyRecord;
 }
 
-/** The status, headers and content of a page. */
 export interface WebAnswer {
   status: number;
   body: Markup | string | Uint8Array | AsyncIterable<string | Uint8Array>;

@@ -6,7 +6,6 @@ import { wkt } from '../geometry.ts';
 import { instantText } from '../instants.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 
-/** A line of CSV with the given values. */
 export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>
   stringify([cells as unknown[]], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
 

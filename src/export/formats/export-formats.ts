@@ -9,7 +9,6 @@ import { jsonlWriter } from './jsonl.ts';
 export interface Format {
   ending: string;
   mediaType: string;
-  /** The kinds that the format can contain. */
   kinds: readonly Kind[];
   /** The type of a geometry in the manifest; null: the manifest does not describe the files as tables. */
   geometry: 'string' | 'geojson' | 'any' | null;
@@ -19,7 +18,6 @@ export interface Format {
   open: () => Promise<MakeTableWriter>;
 }
 
-/** Every format of an export. */
 /** Every format of an export. */
 const table = {
   csv: {
@@ -60,7 +58,6 @@ const table = {
   },
 } satisfies Record<string, Format>;
 
-/** The value of `--format`. */
 export type FormatName = keyof typeof table;
 
 export const formats: Readonly<Record<FormatName, Format>> = table;

@@ -80,7 +80,6 @@ function cell({ name, type }: Column, row: Row): unknown {
   return type === 'json' ? JSON.stringify(value) : value;
 }
 
-/** The types of geometry in a table, and their bounding box. */
 class Extent {
   readonly types = new Set<string>();
   bounds: [west: number, south: number, east: number, north: number] = [Infinity, Infinity, -Infinity, -Infinity];

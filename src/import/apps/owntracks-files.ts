@@ -26,14 +26,12 @@ async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions):
   }
 }
 
-/** The JSON of a line; null if the line is empty or has no JSON. */
 function messageIn(line: string): string | null {
   const [, stamp, json] = recLine.exec(line) ?? [];
   if (stamp !== undefined) return json ?? null;
   return line.trim() === '' ? null : line;
 }
 
-/** Converts the result of `fromOwnTracks` or `fromOverland` to items of an import. */
 export function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> {
   for (const entry of entries) yield { owner: null, entry };
   for (const one of unusable) yield { owner: null, unusable: one };

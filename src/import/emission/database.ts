@@ -6,7 +6,6 @@ import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
 export type EmissionDocument = Record<string, unknown>;
 
-/** The reason why a document could not be read. */
 export type Unreadable = string;
 
 /** The collections that are read, in this order. The pipeline derives the others again. */
@@ -69,7 +68,6 @@ function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, Sour
   yield { owner: people.get(uuid) ?? { uuid }, profile: Object.fromEntries(fields) };
 }
 
-/** The entry in a document of a collection, with its owner. `people`: names for UUIDs. */
 export function entryOf(
   document: EmissionDocument,
   collection: string,

@@ -99,7 +99,6 @@ function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
 const broken = (expected: string, at: number, found: string): SourceBroken =>
   new SourceBroken(`expected ${expected} at byte ${at}, found ${found}: everything before it was read`);
 
-/** The documents of a `mongoexport` file: one per line, or all in one list. */
 async function* jsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,

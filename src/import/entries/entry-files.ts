@@ -15,7 +15,6 @@ export const entryFile: FileFormat = {
   read: readEntries,
 };
 
-/** A single collection of a dump. */
 export const bsonFile: FileFormat = {
   name: 'bson',
   names: 'uuids',

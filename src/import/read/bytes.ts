@@ -3,7 +3,6 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Gunzip, InflateRaw } from 'node:zlib';
 
-/** Bytes per read or per unpacked chunk. */
 export const chunkBytes = 256 * 1024;
 
 export const fileBytes = (path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> =>

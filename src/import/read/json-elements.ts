@@ -1,7 +1,6 @@
 // Cuts JSON of any size into the members and list elements of its outermost value, as text.
 import { SourceBroken } from '../source-error.ts';
 
-/** A member of the outermost object, or an element of a list, in a JSON file. */
 export interface JsonElement {
   /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
   member: string | null;
@@ -95,7 +94,6 @@ function stateAfter(state: State, byte: number, at: number, isList: boolean): St
   return null;
 }
 
-/** True for a byte of the byte order mark of UTF-8. */
 const isMark = (byte: number): boolean => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
 function nameOf(text: string | null, offset: number): string {

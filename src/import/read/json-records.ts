@@ -9,11 +9,9 @@ import { fileLines } from './lines.ts';
 export type JsonRecord =
   | {
       value: JsonValue;
-      /** Characters of its JSON text. */
       length: number;
       /** The name of the member of the outermost object whose list has the record; null: it is in no such list. */
       member: string | null;
-      /** Its position in the file, for messages. */
       where: string;
     }
   | { unread: string };

@@ -11,7 +11,6 @@ import { distance } from '../../model/geo/distance.ts';
 import type { Position, Trip } from '../../model/trip.ts';
 import { ownValue, type Texts } from './texts/texts.ts';
 
-/** A place as pages show it. */
 export interface ShownPlace {
   name: string;
   /** The label beside its ring on the map. */
@@ -22,12 +21,10 @@ export interface ShownPlace {
   look: 'home' | 'work' | 'place';
 }
 
-/** The content of the page of a day. */
 export interface ShownDay {
   observed: ObservedDay;
   /** Trips that touch the day, in order. */
   trips: readonly Trip[];
-  /** The trips that began on the day. */
   began: readonly Trip[];
   before: Trip | null;
   after: Trip | null;
@@ -40,9 +37,7 @@ export interface ShownDay {
   locatedUntil?: number | undefined;
   /** Seconds since the epoch; later time is not shown. */
   now: number;
-  /** Lines of the person's other trips, for the map of their own page. */
   others?: readonly (readonly Position[])[];
-  /** The text of a label in the study's own lists. */
   labelWords?: (label: string) => string | undefined;
 }
 
@@ -66,7 +61,6 @@ interface GapItem {
 
 const airSpeed = 200 / 3.6; // m/s; only a plane or a high-speed train has a higher average
 
-/** True if the move from one trip to the next, in a straight line, was faster than `airSpeed`. */
 function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
   if (last === undefined || next === undefined) return false;
   const place = ([longitude, latitude]: Position) => ({ longitude, latitude });
@@ -84,7 +78,6 @@ const outside: ReadonlySet<UnobservedReason> = new Set([
 /** True for time before joining or the first location, after leaving, and in the future. */
 export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outside.has(item.reason);
 
-/** The id of a stay or gap in addresses. */
 export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
 export function dayItems({ observed, trips, before, after, placeAt, now, locatedUntil }: ShownDay): DayItem[] {
@@ -160,7 +153,6 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
 const shortStay = 300; // s; a shorter stay does not separate two gaps
 const shortest = 60; // s; shorter gaps, and shorter remainders of a stay from the previous day, are not listed
 
-/** The time zone at a time of the day. */
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
   if (last !== undefined) return ts < (last.start_ts + last.end_ts) / 2 ? last.start_zone : last.end_zone;

@@ -15,7 +15,6 @@ export interface MapWords {
   length: (metres: number) => string;
 }
 
-/** Tiles behind the map, see `Tiles` of `web/pmtiles.ts`. */
 export interface BaseMap {
   minZoom: number;
   maxZoom: number;

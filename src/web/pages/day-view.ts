@@ -69,7 +69,6 @@ export function barPatterns(trips: readonly Trip[] | null): Markup {
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-/** A day before joining, after leaving or in the future: shows only that reason. */
 function outsideView({ observed, now }: ShownDay, [item]: readonly DayItem[], t: Texts): Markup {
   const words = observed.from > now || item?.kind !== 'gap' ? t.me.future : t.me.reasons[item.reason];
   return markup`<p class="lead"><b>${words}</b></p>`;
@@ -131,7 +130,6 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
 
 type NamedPosition = { name: string; position: Position };
 
-/** A sentence with the distance and the direction of a place from another one. */
 function whereIs({ name, position }: NamedPosition, from: NamedPosition, t: Texts): string {
   const { metres, bearing } = vectorBetween(from.position, position);
   return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, from.name);

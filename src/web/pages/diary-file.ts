@@ -7,7 +7,6 @@ import { dayRow, dayTitle, listByWeek, stepHeading } from './overview.ts';
 import { shell } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** File name of a day within a folder of days. */
 export const fileOfDay = (day: string): string => `${day}.html`;
 
 /** The page of a day. `beside`: pages of the days before and after; `all`: page of all days. */
@@ -27,11 +26,9 @@ export function daysFile(name: string, days: readonly ShownDay[], t: Texts): str
   return file(name, days, t, markup`${listByWeek(rows, t)}${each}`);
 }
 
-/** The index page of a folder of days. */
 export const indexFile = (name: string, rows: readonly DayRow[], t: Texts): string =>
   file(name, null, t, listByWeek(rows, t));
 
-/** `days`: the days on the page; null: any days. */
 function file(name: string, days: readonly ShownDay[] | null, t: Texts, content: ReturnType<typeof markup>): string {
   const title = t.me.diaryOf(name);
   const body = markup`${barPatterns(days?.flatMap(({ trips }) => trips) ?? null)}<h1>${title}</h1>${content}`;

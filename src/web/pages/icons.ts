@@ -19,7 +19,6 @@ const drawings = {
   no: '<path d="m5 5 10 10M15 5 5 15"/>',
 } satisfies Record<LookName | 'waiting' | 'yes' | 'no', string>;
 
-/** A drawing beside a word with the same meaning. The drawing of a mode has the mode's colour. */
 export const icon = (name: string): Markup =>
   new Markup(
     `<svg class="ic ${name}" viewBox="0 0 20 20" aria-hidden="true">${drawings[name as keyof typeof drawings] ?? drawings.other}</svg>`,

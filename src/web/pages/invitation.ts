@@ -5,7 +5,6 @@ import { qrSvg } from './qr.ts';
 import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** The sheet of one person. */
 export interface Invitation {
   /** The code at the foot of the sheet. It is never a name that a token contains. */
   code: string;

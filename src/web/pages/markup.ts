@@ -30,6 +30,5 @@ function textOf(value: MarkupValue): string {
   return Array.isArray(value) ? value.map(textOf).join('') : '';
 }
 
-/** A list of names with values. */
 export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
   markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

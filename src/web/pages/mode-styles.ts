@@ -4,12 +4,10 @@ import { type ModeLook, modeLook, plainMode, travelModes } from '../../model/mod
 /** The look of a mode. `name`: the class in the page. */
 export type ModeStyle = ModeLook & { name: string };
 
-/** All looks, in the order of a legend. */
 export const modeStyles: readonly ModeStyle[] = travelModes
   .map(({ name }) => modeLook(name))
   .filter(({ name }, i) => name === travelModes[i]!.name);
 
-/** The look of a `sensed_mode`. */
 export const styleOf = (sensedMode: string): ModeStyle => modeLook(plainMode(sensedMode));
 
 /** CSS for the lines and bars of all modes. Paper is white, so prints use the light colours. */

@@ -9,13 +9,11 @@ import { modeLegend } from './day-view.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** A link to a neighbouring page, and its text. */
 export interface NeighbourLink {
   href: string;
   words: string;
 }
 
-/** The pages before and after. */
 export type Neighbours = readonly [before: NeighbourLink | null, after: NeighbourLink | null];
 
 /** Links to the months before and after, within `first` and `last`. */
@@ -34,7 +32,6 @@ export function stepHeading(content: MarkupValue, [before, after]: Neighbours, l
   return markup`<div class="hd">${beside(before, '‹', 'prev')}<${tag}>${content}</${tag}>${beside(after, '›', 'next')}</div>`;
 }
 
-/** A day in words, for a heading. */
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day).replace(/\d.*/, (date) => date.replaceAll(' ', '\u00a0'))} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
@@ -63,12 +60,10 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/** The row of a day, and the figures that a month sums up. */
 export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
-  /** The trips that began on the day. */
   trips: readonly Trip[];
   /** Seconds that could be recorded, and seconds that were recorded */
   past: number;
@@ -95,7 +90,6 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   return { day, metres, row, ...sums };
 }
 
-/** The sums of a month in words, and the legend of its bars. */
 export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   const sum = (pick: (row: DayRow) => number): number => rows.reduce((total, row) => total + pick(row), 0);
   const trips = rows.flatMap((row) => row.trips);

@@ -82,7 +82,6 @@ export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | 
 <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" role="columnheader" class="n">${name}</th>`)}<th scope="col" role="columnheader"><span class="vh">${words.bar}</span>${scale}</th></tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 
-/** The cells of a row, in the order of `figures.columns` of the texts. */
 function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Texts): string[] {
   const number = (n: number | null): string =>
     n === null ? '–' : n.toLocaleString(t.language, { maximumFractionDigits: n < 10 ? 1 : 0 });
@@ -94,7 +93,6 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
   return texts;
 }
 
-/** The range of the kilometres, from the range per day. */
 const rangeOf = ({ km, km_per_day: rate, range }: Shown): [from: number, to: number] | null =>
   range === null || !rate ? null : [(km * range[0]) / rate, (km * range[1]) / rate];
 

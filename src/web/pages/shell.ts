@@ -19,7 +19,6 @@ export interface Shell {
   body: MarkupValue;
 }
 
-/** Path of the style sheet. */
 export const stylePath = '/assets/pages.css';
 
 export function shell(page: Shell): Markup {

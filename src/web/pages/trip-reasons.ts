@@ -10,7 +10,6 @@ import { ownValue, type Texts } from './texts/texts.ts';
 
 const leastShown = 0.05; // probability of a mode that is named
 
-/** The reasons for the bounds, the modes and the length of a trip, one sentence each. */
 export function tripReasons(trip: Trip, t: Texts): string[] {
   const { evidence, sections, start_zone, corrected } = trip;
   const words = t.me.why;

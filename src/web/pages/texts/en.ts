@@ -45,11 +45,9 @@ const modes: Record<ModeName, string> = {
   other: 'something else',
 };
 
-/** The English words. */
 export const en = {
   /** As in `Accept-Language` and `lang`. */
   language: 'en' as string,
-  /** The language in its own words. */
   ownName: 'English',
   languages: 'Languages',
 
@@ -752,5 +750,4 @@ export const en = {
   } as Record<string, string>,
 };
 
-/** All words of the pages in one language. */
 export type Texts = typeof en;

@@ -40,7 +40,6 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
     /** `1 trip`, `2,000 trips`. */
     count: (value: number, forms: PluralForms): string =>
       `${number(value)} ${forms[rules.select(value)] ?? forms.other}`,
-    /** The form of a word for a count, without the count. */
     plural: (value: number, forms: PluralForms): string => forms[rules.select(value)] ?? forms.other,
     list: (items: readonly string[]): string => new Intl.ListFormat(locale).format(items),
     texts: {

@@ -5,7 +5,6 @@ import { fr } from './fr.ts';
 
 export type { Texts };
 
-/** Every language of the pages, by its code. */
 export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
 
 /** The value of an own property, for names that come from users; undefined if there is none. */
