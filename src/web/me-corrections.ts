@@ -61,8 +61,8 @@ function correctionText(correction: Correction, shown: ShownDay, t: Texts): stri
 const nameInWords = (name: string, t: Texts): string => (name.toLowerCase() === 'home' ? t.me.home : name);
 
 function placeAt(ts: number, shown: ShownDay): string {
-  const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
-  return stay?.kind === 'stay' ? stay.place.name : '';
+  const item = dayItems(shown).find(({ kind, from, to }) => kind === 'stay' && from <= ts + 1 && to > ts);
+  return item?.kind === 'stay' ? item.place.name : '';
 }
 
 /** False for the name of a place that has a newer name. */
@@ -79,14 +79,8 @@ export function statedList(call: PersonCall, stated: readonly Stated[], day: str
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
-export function savedBanner(
-  call: PersonCall,
-  stated: readonly Stated[],
-  message: string | undefined,
-  day: string,
-): MarkupValue {
+export function savedBanner(call: PersonCall, stated: readonly Stated[], message: string, day: string): MarkupValue {
   const { t } = call;
-  if (message === undefined) return null;
   const ids = new Set((call.query.saved ?? '').split(','));
   const saved = stated.filter(({ id }) => ids.has(id));
   const words = [message, ...saved.map((one) => `${one.words}.`)].join(' ');
@@ -114,11 +108,9 @@ export async function readStatement(
   const [ts, start_ts, end_ts] = [parseTime(form.ts), parseTime(form.start_ts), parseTime(form.end_ts)];
   const mode = statedModes.find((one) => one === form.mode);
   if (kind === 'split' && form.clock !== undefined) {
-    const link = await correctedTrips(store).previous(user.uuid, Number(form.trip_ts) || now);
-    const trip = link?.trip;
-    const within = trip && { from: trip.start_ts, to: trip.end_ts };
-    const at = trip && within ? firstTimeShowing(form.clock, within, trip.start_zone) : null;
-    return at === null ? 'outside' : { kind, ts: at };
+    const trip = (await correctedTrips(store).previous(user.uuid, Number(form.trip_ts) || now))?.trip;
+    const at = trip && firstTimeShowing(form.clock, { from: trip.start_ts, to: trip.end_ts }, trip.start_zone);
+    return at == null ? 'outside' : { kind, ts: at };
   }
   if (kind === 'set_aside' || kind === 'at_place' || kind === 'add') {
     if (start_ts === null || end_ts === null || end_ts <= start_ts) return null;

@@ -34,11 +34,9 @@ export async function mePage(
 ): Promise<WebAnswer> {
   const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
-  const links = Object.entries(mePages).map(([name, href]) => ({
-    href,
-    words: t.me[name as typeof current],
-    isCurrent: name === current,
-  }));
+  const links = Object.entries(mePages).map(([name, href]) => {
+    return { href, words: t.me[name as typeof current], isCurrent: name === current };
+  });
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const brand = study === null ? t.service : studyTexts(study, call.preferred).name;
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
@@ -119,19 +117,6 @@ function dayDownload(day: string, t: Texts): MarkupValue {
   return markup`<section><p class="small soft">${t.me.downloadDay}</p><div class="acts">${links}</div></section>`;
 }
 
-const doneTexts = ({ me }: Texts): Record<string, string> => ({
-  saved: me.saved,
-  stated: me.statedNow,
-  later: me.statedLater,
-  undone: me.undone,
-});
-const failedTexts = ({ me }: Texts): Record<string, string> => ({
-  outside: me.outside,
-  length: me.wrongLength,
-  gone: me.tripGone,
-  full: me.full,
-});
-
 export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store, now } = call;
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
@@ -165,9 +150,10 @@ export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
   const stated = statedOn(shown, standings, t);
   const wrong = wanted === 'outside' && call.form.kind === 'add' ? t.me.outsideStay : null;
-  const failed = wrong ?? ownValue(failedTexts(t), wanted ?? query.done);
-  const message = ownValue(doneTexts(t), query.done);
-  const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
+  const failed = wrong ?? ownValue(t.me.failed, wanted ?? query.done);
+  const message = ownValue(t.me.done, query.done);
+  const saved = message !== undefined && savedBanner(call, stated, message, day);
+  const done = failed === undefined ? saved : banner(`${t.error} ${failed}`, 'bad');
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
 ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}${shown.trips.length > 0 && dayDownload(day, t)}`;
   return mePage(call, t.day(day), 'days', body);

@@ -43,9 +43,9 @@ export async function showData(call: PersonCall): Promise<WebAnswer> {
   const total = counts.timeseries + counts.usercache;
   const firsts = series.flatMap(({ first_ts }) => first_ts ?? []);
   const lasts = series.flatMap(({ last_ts }) => last_ts ?? []);
-  const range = [Math.min(...firsts), Math.max(...lasts)] as const;
   let records = total === 0 ? words.none : t.entries(total);
-  if (firsts.length > 0) records = words.recordsText(t.entries(total), date(range[0]), date(range[1]));
+  if (firsts.length > 0)
+    records = words.recordsText(t.entries(total), date(Math.min(...firsts)), date(Math.max(...lasts)));
   const kinds = new Map<string, number>();
   for (const { key, count } of series) {
     const kind = ownValue(kindOf, key);
@@ -60,16 +60,10 @@ export async function showData(call: PersonCall): Promise<WebAnswer> {
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
-  const messages: Record<string, string> = {
-    stopped: words.stopped,
-    kept: words.eraseKept,
-    others: words.othersOut,
-    lost: words.isLost,
-  };
   const done =
     query.done === 'word'
       ? banner(`${t.error} ${words.eraseWrong(words.eraseWord)}`, 'bad')
-      : banner(ownValue(messages, query.done));
+      : banner(ownValue(words.done, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => markup`${t.number(count)} ${name}<br>`);

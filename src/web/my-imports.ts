@@ -11,7 +11,7 @@ import { writeTime } from '../intake/write-time.ts';
 import { line } from '../log/messages.ts';
 import type { Correction } from '../model/correction.ts';
 import { dataTime } from '../model/entry.ts';
-import { isJsonObject, type JsonObject } from '../model/json.ts';
+import { isJsonObject } from '../model/json.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { hasEntry } from '../store/paging.ts';
@@ -35,35 +35,15 @@ const mostNameLength = 100; // characters of the name of a file
 const mostLogged = 20; // problems of an import; an archive may have 100,000 damaged files
 
 /** A problem of the file `name` and of `others` more files. */
-interface KeptProblem extends JsonObject {
-  kind: SourceProblem;
-  name: string;
-  others: number;
-}
+type KeptProblem = { kind: SourceProblem; name: string; others: number };
 
-/** `id`: the token id of its entries. */
-interface KeptImport extends JsonObject {
-  id: string;
-  name: string;
-  ts: number;
-  stored: number;
-  known: number;
-  rejected: number;
-  from_ts: number;
-  to_ts: number;
-  /** Texts: an earlier version of the program kept them. */
-  problems?: (KeptProblem | string)[];
-}
+/** An import in the profile of its person. `id`: the token id of its entries. */
+type KeptImport = Record<'id' | 'name', string> &
+  Record<'ts' | 'stored' | 'known' | 'rejected' | 'from_ts' | 'to_ts', number> & { problems?: KeptProblem[] };
 
 async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   const list = (await store.profiles.get(user.uuid))?.imports;
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
-}
-
-/** One of each kind. Texts of earlier builds are one problem of unknown kind. */
-function problemsOf({ name, problems = [] }: KeptImport): KeptProblem[] {
-  const known = problems.filter(isJsonObject) as KeptProblem[];
-  return known.length < problems.length ? [{ kind: 'other', name, others: 0 }] : known;
 }
 
 /** The correction that ignores the entries of an import; undefined if there is none or it was undone. */
@@ -83,10 +63,9 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
     const facts = words.report(t.number(one.stored), t.number(one.known), t.number(one.rejected));
     const range = one.stored > 0 && ` ${words.range(t.date(one.from_ts, zone), t.date(one.to_ts, zone))}`;
     const button = formButton(call, '/me/import/undo', isIgnored ? words.use : words.undo, { id: one.id });
-    const problems = problemsOf(one).map(({ kind, name, others }) => {
-      const text = ownValue<string>(words.problems, kind) ?? words.problems.other;
-      return markup`<br>${words.problemOf(name, others, text)}`;
-    });
+    const problems = one.problems?.map(
+      ({ kind, name, others }) => markup`<br>${words.problemOf(name, others, words.problems[kind])}`,
+    );
     rows.push(
       markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}${problems}</span>${one.stored > 0 && button}</li>`,
     );
@@ -108,9 +87,8 @@ export async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const signal = AbortSignal.timeout(maxDuration);
   const folder = await mkdtemp(join(tmpdir(), 'mobility-upload-'));
   try {
-    const name = basename(file.name.replaceAll('\\', '/'))
-      .replaceAll(/[^\p{L}\p{N}._ -]/gu, '_')
-      .slice(-mostNameLength);
+    const plain = basename(file.name.replaceAll('\\', '/')).replaceAll(/[^\p{L}\p{N}._ -]/gu, '_');
+    const name = plain.slice(-mostNameLength);
     const path = join(folder, /^\.*$/.test(name) ? 'file' : name);
     await writeFile(path, file.bytes, { mode: 0o600 });
     const { parts } = await findParts([path], undefined, {}, { signal, mostSpooled });
@@ -181,10 +159,10 @@ export async function undoImport(call: PersonCall): Promise<WebAnswer> {
   const one = (await readImports(call)).find(({ id }) => id === form.id);
   if (one === undefined) return toImports('none');
   const found = await findExclusion(call, one.id);
-  const correction: Correction =
-    found === undefined
-      ? { kind: 'set_aside', start_ts: one.from_ts - 1, end_ts: one.to_ts + 1, token_id: one.id }
-      : { kind: 'undo', of: found.correction.write_ts };
+  const { id: token_id, from_ts, to_ts } = one;
+  const correction: Correction = found
+    ? { kind: 'undo', of: found.correction.write_ts }
+    : { kind: 'set_aside', start_ts: from_ts - 1, end_ts: to_ts + 1, token_id };
   const author = { now: writeTime(now), origin: { program: 'my data' } };
   await put(user, [await correctionEntry(store, user.uuid, correction, author)]);
   return redirect('/me/data#import');

@@ -42,10 +42,10 @@ async function sumFigures({ store, now }: ManagerCall) {
 export async function showServer(call: ManagerCall): Promise<WebAnswer> {
   const { t, store, now, zone, checks, version } = call;
   const words = t.operator;
-  const works = await store.ping().then(
-    () => true,
-    () => false,
-  );
+  const works = await store
+    .ping()
+    .then(() => true)
+    .catch(() => false);
   const [{ bytes, free }, found, { sum, states, leaving, turnedAway }] = await Promise.all([
     store.disk(),
     checks(),

@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import type { PersonCall, WebCall } from './web.ts';
+import type { ManagerCall, PersonCall, WebCall } from './web.ts';
 
 /** Seconds for which a browser stays signed in: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
@@ -27,11 +27,7 @@ export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string):
 }
 
 /** The header that sets the session cookie, or clears it (null). */
-export function sessionCookie(
-  kind: Kind,
-  { isSecure }: Pick<WebCall, 'isSecure'>,
-  secret: string | null,
-): Record<string, string> {
+export function sessionCookie(kind: Kind, { isSecure }: WebCall, secret: string | null): Record<string, string> {
   const life = secret === null ? 0 : cookieLives[kind];
   const rules = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? '; Secure' : ''}`;
   return { 'Set-Cookie': `${cookieName(kind, isSecure)}=${secret ?? ''}; ${rules}` };
@@ -128,15 +124,13 @@ export async function findManager(call: WebCall) {
   if (name === '') return null;
   const manager = await call.store.managers.byName(name);
   const isGood = manager?.sessions.some((one) => one.hash === hash && one.expires_ts > call.now);
-  return manager && isGood ? { manager, hash, csrf: csrfOf(cookie) } : null;
+  return manager && isGood ? { manager, csrf: csrfOf(cookie) } : null;
 }
 
-export async function endManagerSession(call: WebCall): Promise<void> {
-  const found = await findManager(call);
-  if (found === null) return;
-  const { manager, hash } = found;
+export async function endManagerSession(call: ManagerCall): Promise<void> {
+  const [name, hash] = managerCookie(call);
   await call.store.managers.change(
-    manager.name,
+    name,
     (before) => before && { ...before, sessions: before.sessions.filter((one) => one.hash !== hash) },
   );
 }

@@ -23,9 +23,8 @@ const mostFailures = 50;
 
 const fullQueueWait = 5; // seconds until a caller may try again if the queue of passwords was full
 
-function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
-  return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
-}
+const page = (t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer =>
+  answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
 
 export function explainLinks({ t, query }: WebCall): WebAnswer {
   const { title, text, already, again } = t.signIn;

@@ -13,13 +13,8 @@ const mostPersonDays = 2000; // one process makes them in a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 
-interface Asked {
-  from: string;
-  to: string;
-  /** m, size of cells; null: exact places */
-  coarse: number | null;
-  hasNames: boolean;
-}
+/** `coarse`: m, size of the cells; null: exact places. */
+type Asked = { from: string; to: string; coarse: number | null; hasNames: boolean };
 
 /** Reads the export from a form or an address; null: a field is not valid. */
 function askedIn(fields: Readonly<Record<string, string>>, { study, now }: StudyCall): Asked | null {
@@ -52,31 +47,27 @@ export async function showExport(call: StudyCall): Promise<WebAnswer> {
   const names =
     study.show_names === true &&
     markup`<label><input type="checkbox" name="names" value="yes"> <span>${words.names}</span></label>`;
-  const form = formOf(
-    call,
-    `/study/${study.name}/export.zip`,
-    {},
-    markup`${date('from')}${date('to')}<label><span>${words.places}</span><select name="coarse">${cells}</select></label>${names}<button class="go">${words.go}</button>`,
-  );
+  const fields = markup`${date('from')}${date('to')}<label><span>${words.places}</span><select name="coarse">${cells}</select></label>${names}<button class="go">${words.go}</button>`;
+  const form = formOf(call, `/study/${study.name}/export.zip`, {}, fields);
   const coarse = asked.coarse === null ? '' : ` --coarse ${asked.coarse}m`;
   const command = `mobility export --study ${study.name} --from ${asked.from} --to ${asked.to} --format csv --pseudonyms key.txt${coarse} --out ${study.name}`;
-  const isTooLarge = query.done === 'large';
   const messages: Record<string, MarkupValue> = {
     large: markup`${banner(words.large(t.number(days), t.number(mostPersonDays)), 'bad')}<p><code>${command}</code></p>`,
     busy: banner(words.busy, 'bad'),
     range: banner(words.range, 'bad'),
   };
   const body = markup`<div class="narrow"><h1>${words.title}</h1>${ownValue(messages, query.done)}
-<p>${words.lead}</p>${!isTooLarge && markup`<p class="soft">${words.size(t.people(people), t.days(countDays(asked)))}</p>`}${form}<p class="small soft">${words.protection}</p></div>`;
+<p>${words.lead}</p>${query.done !== 'large' && markup`<p class="soft">${words.size(t.people(people), t.days(countDays(asked)))}</p>`}${form}<p class="small soft">${words.protection}</p></div>`;
   return studyPage(call, words.title, body, 'export');
 }
 
 export async function sendExport(call: StudyCall): Promise<WebAnswer> {
   const { t, study, form, manager, note, claim } = call;
   if (manager.may_export !== true) return faultPage(404, t);
-  const { from = '', to = '', coarse = '' } = form;
-  const back = (done: string): WebAnswer =>
-    redirect(`/study/${study.name}/export?${new URLSearchParams({ from, to, coarse, done })}`);
+  const back = (done: string): WebAnswer => {
+    const { from = '', to = '', coarse = '' } = form;
+    return redirect(`/study/${study.name}/export?${new URLSearchParams({ from, to, coarse, done })}`);
+  };
   const asked = askedIn(form, call);
   if (asked === null) return back('range');
   const people = await senders(call);
@@ -84,32 +75,23 @@ export async function sendExport(call: StudyCall): Promise<WebAnswer> {
   const lock = claim('export');
   if (lock === null) return back('busy');
   try {
-    const treatment = `${asked.hasNames ? 'with names' : 'under pseudonyms'}, ${asked.coarse === null ? 'exact' : `cells of ${asked.coarse} m`}`;
-    await note(`export ${asked.from} to ${asked.to}, ${treatment}`, people);
-    const body = archive(call, asked, people, await exportKey(call), lock);
-    return fileAnswer(body, `${study.name}-${asked.from}-${asked.to}.zip`, 'application/zip');
+    const { coarse, hasNames, ...days } = asked;
+    const treatment = `${hasNames ? 'with names' : 'under pseudonyms'}, ${coarse === null ? 'exact' : `cells of ${coarse} m`}`;
+    await note(`export ${days.from} to ${days.to}, ${treatment}`, people);
+    const pseudonymKey = await exportKey(call);
+    const uuids = people.map(({ user }) => user.uuid);
+    const shown = { ...(!hasNames && { pseudonymKey }), ...(coarse !== null && { coarse }) };
+    const body = thenRelease(call.makeArchive({ people: uuids, ...days, now: call.now, ...shown }), lock);
+    return fileAnswer(body, `${study.name}-${days.from}-${days.to}.zip`, 'application/zip');
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-async function* archive(
-  { makeArchive, now }: StudyCall,
-  { from, to, coarse, hasNames }: Asked,
-  people: readonly StudyPerson[],
-  pseudonymKey: string,
-  lock: { release(): void },
-): AsyncGenerator<Uint8Array> {
+async function* thenRelease(bytes: AsyncIterable<Uint8Array>, lock: { release(): void }): AsyncGenerator<Uint8Array> {
   try {
-    yield* makeArchive({
-      people: people.map(({ user }) => user.uuid),
-      from,
-      to,
-      now,
-      ...(!hasNames && { pseudonymKey }),
-      ...(coarse !== null && { coarse }),
-    });
+    yield* bytes;
   } finally {
     lock.release();
   }

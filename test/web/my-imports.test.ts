@@ -2,7 +2,6 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { silentLog } from '../../src/log/log.ts';
-import type { JsonObject } from '../../src/model/json.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
 import { languages, type Texts } from '../../src/web/pages/texts/texts.ts';
 import { until } from '../support/until.ts';
@@ -132,18 +131,6 @@ it('shows each kind of problem once for an archive with many files', async () =>
     expect.stringMatching(/^all.zip\/a.gpx und 1 weitere Datei: Beschädigt oder unvollständig; .* Kopie hinzu\.$/),
     expect.stringMatching(/^all.zip\/d.gpx: Keine aufgezeichneten Punkte\. .* aufgezeichnet haben\.$/),
   ]);
-});
-
-it('shows an import that an earlier build stored with English texts', async () => {
-  const { imports } = (await pages.store.profiles.get(user))!;
-  const one = { ...(imports as JsonObject[]).at(-1), name: 'old.zip', problems: ['old.zip: cut off', 'and further'] };
-  await pages.store.profiles.merge(user, { imports: [one] });
-  const page = await text('/me/data?lang=de');
-  expect(problemsIn(page)).toEqual([
-    languages.de!.imports.problemOf('old.zip', 0, languages.de!.imports.problems.other),
-  ]);
-  expect(page).not.toContain('cut off');
-  await pages.store.profiles.merge(user, { imports: imports! });
 });
 
 it('lets others import while a slow sender sends a file', async () => {

@@ -46,18 +46,19 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  | GapItem
+  /**
+   * `here`, `there`: where the person was before and after. `parts`: the number of gaps shown as one. `byAir`: only a
+   * plane can have covered the distance.
+   */
+  | {
+      kind: 'gap';
+      reason: UnobservedReason;
+      here: ShownPlace | null;
+      there: ShownPlace | null;
+      parts: number;
+      byAir?: boolean;
+    }
 );
-
-interface GapItem {
-  kind: 'gap';
-  reason: UnobservedReason;
-  here: ShownPlace | null; // where the person was before
-  there: ShownPlace | null; // where the person was after
-  parts: number; // number of gaps shown as one
-  /** True if only a plane can have covered the distance. */
-  byAir?: boolean;
-}
 
 const airSpeed = 200 / 3.6; // m/s; only a plane or a high-speed train has a higher average
 
@@ -68,14 +69,9 @@ function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
 }
 
 /** Reasons that concern the study or the future, not the phone. Pages show only the reason. */
-const outside: ReadonlySet<UnobservedReason> = new Set([
-  'before the first location',
-  'before joining',
-  'after leaving',
-  'not yet',
-]);
+const outsideReasons = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
+const outside: ReadonlySet<UnobservedReason> = new Set(outsideReasons);
 
-/** True for time before joining or the first location, after leaving, and in the future. */
 export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outside.has(item.reason);
 
 export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
@@ -110,11 +106,9 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
       const next = around.find((trip) => trip.start_ts >= cut - 1);
       const there = next === undefined ? null : placeAt(next.start_loc);
       const why = reason === 'silent' && from >= (locatedUntil ?? Infinity) ? 'no location' : reason!;
-      if (!isWithin && cut - from >= shortest)
-        items.push({
-          ...{ kind: 'gap', from, to: cut, reason: why, here: place(from), there, parts: 1 },
-          ...(why === 'moved' && isByAir(lastBefore(from), next) && { byAir: true }),
-        });
+      const gap = { kind: 'gap', from, to: cut, reason: why, here: place(from), there, parts: 1 } as const;
+      const byAir = why === 'moved' && isByAir(lastBefore(from), next);
+      if (!isWithin && cut - from >= shortest) items.push(byAir ? { ...gap, byAir } : gap);
     }
     if (kind !== 'staying') continue;
     // A stay that a correction states may reach from one place to the next.

@@ -1,6 +1,7 @@
 // Draws a map of a day, without tiles from other servers. Projection: equirectangular at the middle latitude, north up.
 import { metresPerDegree } from '../../model/geo/distance.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
+import type { Tiles } from '../pmtiles.ts';
 import { html } from './markup.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
 
@@ -15,10 +16,7 @@ export interface MapWords {
   length: (metres: number) => string;
 }
 
-export interface BaseMap {
-  minZoom: number;
-  maxZoom: number;
-  attribution: string;
+export interface BaseMap extends Pick<Tiles, 'minZoom' | 'maxZoom' | 'attribution'> {
   href: (z: number, x: number, y: number) => string;
 }
 
@@ -51,12 +49,8 @@ export function dayMap(
       .map((one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`);
     return `<g class="one"${isLinked ? ` id="way-${html(id)}"` : ''}>${drawn.join('')}</g>`;
   });
-  const stops = trips
-    .flatMap((trip) => trip.stops)
-    .map(({ enter_loc }) => {
-      const [x, y] = view.project(enter_loc);
-      return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
-    });
+  const changes = trips.flatMap((trip) => trip.stops.map(({ enter_loc }) => view.project(enter_loc)));
+  const stops = changes.map(([x, y]) => `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`);
   const points = path.map(view.project);
   const named = drawPlaces(places, points, view);
   const ringed = drawRings(view, places[0], words, { ...named, points });
@@ -80,20 +74,13 @@ function unwrapped(line: readonly Position[]): Position[] {
 
 type Point = [x: number, y: number];
 
-interface View {
-  project: (position: Position) => Point;
-  height: number;
-  /** Metres of one unit of the drawing. */
-  metres: number;
-  /** Units of one degree of longitude. */
-  degree: number;
-  /** Longitude of the left edge; latitudes of the upper and lower edge. */
-  west: number;
-  north: number;
-  south: number;
-}
+type View = ReturnType<typeof fitView>;
 
-function fitView(positions: readonly Position[]): View {
+/**
+ * The part of the world that the map shows. `metres`: of one unit of the drawing. `degree`: units of one degree of
+ * longitude. `west`, `north`, `south`: the edges in degrees.
+ */
+function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
     west = Math.min(west, longitude);
@@ -116,7 +103,7 @@ function fitView(positions: readonly Position[]): View {
     west: west - left / (squeeze * scale),
     north: north + top / scale,
     south: north + (top - height) / scale,
-    project: ([longitude, latitude]) => [
+    project: ([longitude, latitude]: Position): Point => [
       tenth(left + (longitude - west) * squeeze * scale),
       tenth(top + (north - latitude) * scale),
     ],
@@ -128,10 +115,8 @@ const widestTile = 256; // units
 const mostTiles = 36;
 
 /** The tiles that the drawing touches, each drawn between its corners. Web Mercator is nearly linear within a tile. */
-function tilesBehind(
-  { project, height, degree, west, north, south }: View,
-  { minZoom, maxZoom, href }: BaseMap,
-): string {
+function tilesBehind(view: View, { minZoom, maxZoom, href }: BaseMap): string {
+  const { project, height, degree, west, north, south } = view;
   const fitting = Math.ceil(Math.log2((360 * degree) / widestTile));
   const z = Math.min(Math.max(fitting, minZoom), maxZoom);
   const count = 2 ** z;
@@ -221,16 +206,11 @@ function drawRings(
 }
 
 /** Directions for the label of a ring, in the order in which they are tried: east, west, then between. */
-const labelAngles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map(
-  (degrees) => (degrees * Math.PI) / 180,
-);
+const labelDegrees = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90];
+const labelAngles = labelDegrees.map((degrees) => (degrees * Math.PI) / 180);
 
 /** A label, 16 units high. `x`, `y`: its upper left corner. */
-interface LabelBox {
-  x: number;
-  y: number;
-  w: number;
-}
+type LabelBox = Record<'x' | 'y' | 'w', number>;
 
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 

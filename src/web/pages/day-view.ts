@@ -38,7 +38,10 @@ ${modeLegend(own, t)}${items.length > 0 && dayBar(day, items, t)}
 <p class="small soft">${observedText(day, own, t)}</p>${flagNotes(day, ({ of }) => of === 'day', t, actions)}
 <div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
 <section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
-${items.map((item) => itemRow(day, item, t, actions))}
+${items.map((item) => {
+  if (item.kind === 'trip') return tripItem(day, item, t, actions);
+  return item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions);
+})}
 </ol></section></div>`;
 }
 
@@ -120,8 +123,7 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
   places.sort((a, b) => isHome(b) - isHome(a)); // distances are from home
   const [first, ...others] = places;
   if (first === undefined) return '';
-  const distances = others.map((one) => whereIs(one, first, t));
-  const title = t.me.mapInWords(distances.join(' '));
+  const title = t.me.mapInWords(others.map((one) => whereIs(one, first, t)).join(' '));
   const paths = base === null ? (day.others ?? []) : [];
   const words = [t.me.ringsOf(first.name), paths.length > 0 ? t.me.othersOf : '', base?.attribution ?? ''];
   const layers = { others: paths, isLinked: ofTrip !== undefined };
@@ -156,14 +158,8 @@ function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres
   };
 }
 
-function itemRow(day: ShownDay, item: DayItem, t: Texts, actions: DayActions): Markup {
-  if (item.kind === 'trip') return tripItem(day, item, t, actions);
-  return item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions);
-}
-
-function row(kind: string, time: Markup | null, line: string, content: MarkupValue): Markup {
-  return markup`<div class="row ${kind}"><span class="t">${time}</span><span class="ln ${line}" aria-hidden="true"></span><div class="c">${content}</div></div>`;
-}
+const row = (kind: string, time: Markup | null, line: string, content: MarkupValue): Markup =>
+  markup`<div class="row ${kind}"><span class="t">${time}</span><span class="ln ${line}" aria-hidden="true"></span><div class="c">${content}</div></div>`;
 
 const timeTag = (ts: number, zone: string, t: Texts): Markup =>
   markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;

@@ -60,16 +60,9 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-export interface DayRow {
-  day: string;
-  metres: number;
-  row: Markup;
-  trips: readonly Trip[];
-  /** Seconds that could be recorded, and seconds that were recorded */
-  past: number;
-  recorded: number;
-  flags: number;
-}
+/** `past`: seconds that could be recorded; `recorded`: seconds that were. */
+type DayFigures = Record<'metres' | 'past' | 'recorded' | 'flags', number>;
+export type DayRow = DayFigures & { day: string; row: Markup; trips: readonly Trip[] };
 
 /** The row of a day: its bar, the length of its trips, and the recorded share of the day if it is below 100 %. */
 export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
@@ -78,8 +71,8 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const metres = began.reduce((sum, { distance }) => sum + distance, 0);
   const isOut = dayItems(shown).every(isOutside);
   const { recorded, past, share: part } = recordedTime(observed, now);
-  const sums = { trips: began, past, recorded, flags: flagged.length };
-  if (observed.from > now) return { day, metres, row: markup``, ...sums };
+  const sums = { day, metres, trips: began, past, recorded, flags: flagged.length };
+  if (observed.from > now) return { ...sums, row: markup`` };
   const share = t.share(part);
   const isDraft = settledUntil(shown) < Math.min(observed.to, now) - 1;
   const words = [t.me.dayInWords(day, t.length(metres), share), t.trips(began.length)];
@@ -87,7 +80,7 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const mark = flagged.length > 0 && markup`<b class="mk">!</b>`;
   const note = isOut ? '' : isDraft ? t.me.draftMark : share === t.share(1) ? '' : share;
   const row = markup`<li><a href="${href}"><span class="vh">${words.join(', ')}</span><span aria-hidden="true">${t.shortDay(day)} ${mark}</span>${dayBar(shown, dayItems(shown), t, true)}<span class="n" aria-hidden="true">${t.km(metres)}</span><span class="n soft" aria-hidden="true">${note}</span></a></li>`;
-  return { day, metres, row, ...sums };
+  return { ...sums, row };
 }
 
 export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {

@@ -534,7 +534,12 @@ export const de: Texts = {
     unsaid: 'keine Angabe',
     save: 'Speichern',
     promise: 'Die Aufzeichnung bleibt, wie sie ist; Ihre Antwort steht daneben.',
-    saved: 'Gespeichert.',
+    done: {
+      saved: 'Gespeichert.',
+      stated: 'Gespeichert. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
+      later: 'Gespeichert. Der Server muss es noch übernehmen: Der Tag ändert sich in einigen Minuten.',
+      undone: 'Zurückgenommen. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
+    },
     statedTitle: 'Ihre Berichtigungen an diesem Tag',
     stated: {
       set_aside: (clock) => `${clock} Uhr: weggelassen`,
@@ -549,13 +554,12 @@ export const de: Texts = {
       label: (clock, words) => `${clock} Uhr: ${words}`,
       undo: (clock) => `${clock} Uhr: zurückgenommen`,
     },
-    statedNow: 'Gespeichert. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
-    statedLater: 'Gespeichert. Der Server muss es noch übernehmen: Der Tag ändert sich in einigen Minuten.',
-    undone: 'Zurückgenommen. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
-    outside: 'Die Uhrzeit muss innerhalb des Weges liegen. Es wurde nichts geändert.',
-    full: 'Es wurde nichts gespeichert: Mehr Berichtigungen sind nicht möglich. Nehmen Sie einige zurück, die Sie nicht mehr brauchen, oder fragen Sie das Studienteam.',
-    tripGone:
-      'Dieser Weg hat sich inzwischen geändert. Es wurde nichts gespeichert. Sehen Sie sich den Tag noch einmal an.',
+    failed: {
+      outside: 'Die Uhrzeit muss innerhalb des Weges liegen. Es wurde nichts geändert.',
+      length: 'Die Länge muss eine Zahl über 0 und höchstens 40.000 km sein. Es wurde nichts geändert.',
+      gone: 'Dieser Weg hat sich inzwischen geändert. Es wurde nichts gespeichert. Sehen Sie sich den Tag noch einmal an.',
+      full: 'Es wurde nichts gespeichert: Mehr Berichtigungen sind nicht möglich. Nehmen Sie einige zurück, die Sie nicht mehr brauchen, oder fragen Sie das Studienteam.',
+    },
     undo: 'Zurücknehmen',
     drop: 'Diesen Weg gab es nicht',
     join: 'Mit dem vorigen verbinden',
@@ -592,7 +596,6 @@ export const de: Texts = {
     begins: 'Wann begann der Weg?',
     ends: 'Wann endete er?',
     howFar: 'Wie weit war es, in km? (freiwillig)',
-    wrongLength: 'Die Länge muss eine Zahl über 0 und höchstens 40.000 km sein. Es wurde nichts geändert.',
     outsideStay:
       'Der Weg muss in dieser Zeit beginnen und enden, und das Ende muss nach dem Beginn liegen. Es wurde nichts geändert.',
     homeGuess: 'Zu Hause?',
@@ -677,7 +680,6 @@ export const de: Texts = {
     browser: (since) => `Ein Browser, seit dem ${since}`,
     thisBrowser: 'Dieser Browser',
     signOutOthers: 'Alle anderen abmelden',
-    othersOut: 'Alle anderen Browser sind abgemeldet, und noch nicht geöffnete Links gelten nicht mehr.',
     download: 'Ihre Daten herunterladen',
     downloadText: 'Ein Tag, einige Tage oder alles. Ohne Angabe von Tagen bekommen Sie alles.',
     from: 'Erster Tag',
@@ -694,8 +696,6 @@ export const de: Texts = {
     lost: 'Ich habe dieses Telefon verloren',
     lostText: 'Es kann dann keine Daten mehr für Sie schicken; erst eine neue Einladung ändert das.',
     lostDo: 'Dieses Telefon sperren',
-    isLost:
-      'Dieses Telefon kann keine Daten mehr für Sie schicken. Waren Ihre Tage darauf geöffnet, melden Sie unten alle anderen Browser ab. Ihre anderen Telefone bleiben, wie sie sind.',
     phone: 'Ihr Telefon',
     phoneFine: (when) => `Es schickt seine Daten wie vorgesehen. Letzter Kontakt: ${when}.`,
     phoneNever: 'Von ihm ist noch nichts angekommen.',
@@ -730,7 +730,12 @@ export const de: Texts = {
     stop: 'Aufzeichnung beenden',
     stopText:
       'Der Server nimmt dann keine Daten Ihrer Telefone mehr an. Gespeicherte Daten bleiben, bis Sie sie löschen lassen. Wenn Sie wieder beginnen möchten, fragen Sie das Studienteam.',
-    stopped: 'Beendet. Dieser Server nimmt keine Daten Ihrer Telefone mehr an.',
+    done: {
+      stopped: 'Beendet. Dieser Server nimmt keine Daten Ihrer Telefone mehr an.',
+      kept: 'Ihre Daten bleiben.',
+      others: 'Alle anderen Browser sind abgemeldet, und noch nicht geöffnete Links gelten nicht mehr.',
+      lost: 'Dieses Telefon kann keine Daten mehr für Sie schicken. Waren Ihre Tage darauf geöffnet, melden Sie unten alle anderen Browser ab. Ihre anderen Telefone bleiben, wie sie sind.',
+    },
     isStopped: 'Beendet: Dieser Server nimmt keine Daten Ihrer Telefone an.',
     erase: 'Alles löschen lassen',
     eraseText:
@@ -741,7 +746,6 @@ export const de: Texts = {
     eraseDo: 'Löschung verlangen',
     eraseAsked: (when) => `Sie haben am ${when} die Löschung aller Daten verlangt.`,
     eraseUndo: 'Meine Daten doch behalten',
-    eraseKept: 'Ihre Daten bleiben.',
   },
 
   labelModes: {

@@ -516,7 +516,13 @@ export const en = {
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
-    saved: 'Saved.',
+    /** About a sent form, by `done` in the address. */
+    done: {
+      saved: 'Saved.',
+      stated: 'Saved. This page shows it now, the app on your phone a little later.',
+      later: 'Saved. The server still has to apply this: the day changes within some minutes.',
+      undone: 'Undone. This page shows it now, the app on your phone a little later.',
+    },
     statedTitle: 'Your corrections for this day',
     /** A correction in words; `name`: its mode or place. */
     stated: {
@@ -532,12 +538,12 @@ export const en = {
       label: (clock: string, words: string): string => `${clock}: ${words}`,
       undo: (clock: string): string => `${clock}: undone`,
     },
-    statedNow: 'Saved. This page shows it now, the app on your phone a little later.',
-    statedLater: 'Saved. The server still has to apply this: the day changes within some minutes.',
-    undone: 'Undone. This page shows it now, the app on your phone a little later.',
-    outside: 'The time must lie within the trip. Nothing was changed.',
-    full: 'Nothing was saved: you have reached the maximum number of corrections. Undo some that you no longer need, or ask the people who run the study.',
-    tripGone: 'This trip has changed in the meantime. Nothing was saved. Check the day as it is now.',
+    failed: {
+      outside: 'The time must lie within the trip. Nothing was changed.',
+      length: 'The length must be a number above 0, and at most 40,000 km. Nothing was changed.',
+      gone: 'This trip has changed in the meantime. Nothing was saved. Check the day as it is now.',
+      full: 'Nothing was saved: you have reached the maximum number of corrections. Undo some that you no longer need, or ask the people who run the study.',
+    },
     undo: 'Undo',
     drop: 'I did not make this trip',
     join: 'Join with the one before',
@@ -569,7 +575,6 @@ export const en = {
     begins: 'When did the trip begin?',
     ends: 'When did it end?',
     howFar: 'How far was it, in km? (optional)',
-    wrongLength: 'The length must be a number above 0, and at most 40,000 km. Nothing was changed.',
     outsideStay: 'The trip must begin and end within this time, and end after it begins. Nothing was changed.',
     homeGuess: 'Home?',
     isHome: 'Yes, this is my home',
@@ -654,7 +659,6 @@ export const en = {
     browser: (since: string): string => `A browser, since ${since}`,
     thisBrowser: 'This browser',
     signOutOthers: 'Sign out all others',
-    othersOut: 'All other browsers are signed out, and links that were not opened yet no longer work.',
     download: 'Take it with you',
     downloadText: 'One day, some days or everything. Without days you get everything.',
     from: 'First day',
@@ -671,8 +675,6 @@ export const en = {
     lost: 'I have lost this phone',
     lostText: 'It can then send no more data for you, and only a new invitation changes that.',
     lostDo: 'Block this phone',
-    isLost:
-      'This phone can no longer send data for you. If your days were open on it, sign out all other browsers below. Your other phones stay as they are.',
     phone: 'Your phone',
     phoneFine: (when: string): string => `It sends data as it should. Last contact: ${when}.`,
     phoneNever: 'Nothing has arrived from it yet.',
@@ -700,7 +702,12 @@ export const en = {
     stop: 'Stop recording',
     stopText:
       'This server then accepts no more data from your phones. Stored data stays until you have it erased. To start again, ask the people of the study.',
-    stopped: 'Stopped. This server accepts no more data from your phones.',
+    done: {
+      stopped: 'Stopped. This server accepts no more data from your phones.',
+      kept: 'Your data is kept.',
+      others: 'All other browsers are signed out, and links that were not opened yet no longer work.',
+      lost: 'This phone can no longer send data for you. If your days were open on it, sign out all other browsers below. Your other phones stay as they are.',
+    },
     isStopped: 'Stopped: this server accepts no data from your phones.',
     erase: 'Have everything erased',
     eraseText:
@@ -711,7 +718,6 @@ export const en = {
     eraseDo: 'Ask for erasure',
     eraseAsked: (when: string): string => `You asked on ${when} to have everything erased.`,
     eraseUndo: 'Keep my data after all',
-    eraseKept: 'Your data is kept.',
   },
 
   /** Labels as the app writes them, and their words. */

@@ -539,7 +539,12 @@ export const es: Texts = {
     unsaid: 'sin respuesta',
     save: 'Guardar',
     promise: 'Lo registrado queda como está; su respuesta se guarda al lado.',
-    saved: 'Guardado.',
+    done: {
+      saved: 'Guardado.',
+      stated: 'Guardado. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
+      later: 'Guardado. El servidor aún debe aplicarlo: el día cambiará dentro de unos minutos.',
+      undone: 'Deshecho. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
+    },
     statedTitle: 'Sus correcciones de este día',
     stated: {
       set_aside: (clock) => `${clock}: ignorado`,
@@ -554,12 +559,12 @@ export const es: Texts = {
       label: (clock, words) => `${clock}: ${words}`,
       undo: (clock) => `${clock}: deshecho`,
     },
-    statedNow: 'Guardado. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
-    statedLater: 'Guardado. El servidor aún debe aplicarlo: el día cambiará dentro de unos minutos.',
-    undone: 'Deshecho. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
-    outside: 'La hora debe estar dentro del viaje. No se ha cambiado nada.',
-    full: 'No se ha guardado nada: ha alcanzado el número máximo de correcciones. Deshaga las que ya no necesite o consulte al equipo del estudio.',
-    tripGone: 'Este viaje ha cambiado entretanto. No se ha guardado nada. Revise el día tal como está ahora.',
+    failed: {
+      outside: 'La hora debe estar dentro del viaje. No se ha cambiado nada.',
+      length: 'La distancia debe ser un número mayor que 0, de 40.000 km como máximo. No se ha cambiado nada.',
+      gone: 'Este viaje ha cambiado entretanto. No se ha guardado nada. Revise el día tal como está ahora.',
+      full: 'No se ha guardado nada: ha alcanzado el número máximo de correcciones. Deshaga las que ya no necesite o consulte al equipo del estudio.',
+    },
     undo: 'Deshacer',
     drop: 'No hice este viaje',
     join: 'Unir con el anterior',
@@ -593,7 +598,6 @@ export const es: Texts = {
     begins: '¿A qué hora empezó el viaje?',
     ends: '¿A qué hora terminó?',
     howFar: '¿Cuántos km fueron? (opcional)',
-    wrongLength: 'La distancia debe ser un número mayor que 0, de 40.000 km como máximo. No se ha cambiado nada.',
     outsideStay:
       'El viaje debe empezar y terminar dentro de este tiempo, y terminar después de empezar. No se ha cambiado nada.',
     homeGuess: '¿Casa?',
@@ -677,7 +681,6 @@ export const es: Texts = {
     browser: (since) => `Un navegador, desde el ${since}`,
     thisBrowser: 'Este navegador',
     signOutOthers: 'Cerrar las demás sesiones',
-    othersOut: 'Se han cerrado las demás sesiones, y los enlaces que aún no se habían abierto ya no funcionan.',
     download: 'Descargar sus datos',
     downloadText: 'Un día, algunos días o todo. Si no indica días, recibe todo.',
     from: 'Primer día',
@@ -694,8 +697,6 @@ export const es: Texts = {
     lost: 'He perdido este teléfono',
     lostText: 'Ya no podrá enviar datos por usted; hará falta una nueva invitación.',
     lostDo: 'Bloquear este teléfono',
-    isLost:
-      'Este teléfono ya no puede enviar datos por usted. Si tenía sus días abiertos en él, cierre abajo las demás sesiones. Sus otros teléfonos siguen igual.',
     phone: 'Su teléfono',
     phoneFine: (when) => `Envía los datos como debe. Último contacto: ${when}.`,
     phoneNever: 'Aún no ha enviado nada.',
@@ -727,7 +728,12 @@ export const es: Texts = {
     stop: 'Detener el registro',
     stopText:
       'Este servidor no aceptará entonces más datos de sus teléfonos. Los datos guardados se quedan hasta que usted pida que se borren. Para empezar de nuevo, consulte al equipo del estudio.',
-    stopped: 'Detenido. Este servidor ya no acepta datos de sus teléfonos.',
+    done: {
+      stopped: 'Detenido. Este servidor ya no acepta datos de sus teléfonos.',
+      kept: 'Sus datos se conservan.',
+      others: 'Se han cerrado las demás sesiones, y los enlaces que aún no se habían abierto ya no funcionan.',
+      lost: 'Este teléfono ya no puede enviar datos por usted. Si tenía sus días abiertos en él, cierre abajo las demás sesiones. Sus otros teléfonos siguen igual.',
+    },
     isStopped: 'Detenido: este servidor no acepta datos de sus teléfonos.',
     erase: 'Pedir que se borre todo',
     eraseText:
@@ -738,7 +744,6 @@ export const es: Texts = {
     eraseDo: 'Pedir el borrado',
     eraseAsked: (when) => `El ${when} pidió que se borraran todos sus datos.`,
     eraseUndo: 'Anular la petición y conservar mis datos',
-    eraseKept: 'Sus datos se conservan.',
   },
 
   labelModes: {

@@ -560,7 +560,12 @@ export const fr: Texts = {
     unsaid: 'sans réponse',
     save: 'Enregistrer',
     promise: 'Ce qui a été enregistré reste tel quel ; votre réponse est conservée à côté.',
-    saved: 'Enregistré.',
+    done: {
+      saved: 'Enregistré.',
+      stated: 'Enregistré. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
+      later: 'Enregistré. Le serveur doit encore l’appliquer : la journée changera dans quelques minutes.',
+      undone: 'Annulé. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
+    },
     statedTitle: 'Vos corrections de cette journée',
     stated: {
       set_aside: (clock) => `${clock} : ignoré`,
@@ -575,13 +580,12 @@ export const fr: Texts = {
       label: (clock, words) => `${clock} : ${words}`,
       undo: (clock) => `${clock} : annulé`,
     },
-    statedNow: 'Enregistré. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
-    statedLater: 'Enregistré. Le serveur doit encore l’appliquer : la journée changera dans quelques minutes.',
-    undone: 'Annulé. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
-    outside: 'L’heure doit se trouver pendant le trajet. Rien n’a été modifié.',
-    full: 'Rien n’a été enregistré : vous avez atteint le nombre maximal de corrections. Annulez celles dont vous n’avez plus besoin, ou adressez-vous à l’équipe de l’étude.',
-    tripGone:
-      'Ce trajet a changé entre-temps. Rien n’a été enregistré. Vérifiez la journée telle qu’elle est maintenant.',
+    failed: {
+      outside: 'L’heure doit se trouver pendant le trajet. Rien n’a été modifié.',
+      length: 'La distance doit être un nombre supérieur à 0, de 40 000 km au plus. Rien n’a été modifié.',
+      gone: 'Ce trajet a changé entre-temps. Rien n’a été enregistré. Vérifiez la journée telle qu’elle est maintenant.',
+      full: 'Rien n’a été enregistré : vous avez atteint le nombre maximal de corrections. Annulez celles dont vous n’avez plus besoin, ou adressez-vous à l’équipe de l’étude.',
+    },
     undo: 'Annuler',
     drop: 'Je n’ai pas fait ce trajet',
     join: 'Réunir avec le précédent',
@@ -621,7 +625,6 @@ export const fr: Texts = {
     begins: 'À quelle heure le trajet a-t-il commencé ?',
     ends: 'À quelle heure s’est-il terminé ?',
     howFar: 'Quelle distance, en km ? (facultatif)',
-    wrongLength: 'La distance doit être un nombre supérieur à 0, de 40 000 km au plus. Rien n’a été modifié.',
     outsideStay:
       'Le trajet doit commencer et se terminer pendant cette période, et se terminer après son début. Rien n’a été modifié.',
     homeGuess: 'Domicile ?',
@@ -706,8 +709,6 @@ export const fr: Texts = {
     browser: (since) => `Un navigateur, depuis le ${since}`,
     thisBrowser: 'Ce navigateur',
     signOutOthers: 'Déconnecter tous les autres',
-    othersOut:
-      'Tous les autres navigateurs sont déconnectés, et les liens qui n’ont pas encore été ouverts ne fonctionnent plus.',
     download: 'Télécharger vos données',
     downloadText: 'Un jour, quelques jours ou tout. Sans date, vous recevez tout.',
     from: 'Premier jour',
@@ -724,8 +725,6 @@ export const fr: Texts = {
     lost: 'J’ai perdu ce téléphone',
     lostText: 'Il ne pourra plus envoyer de données pour vous ; il faudra une nouvelle invitation.',
     lostDo: 'Bloquer ce téléphone',
-    isLost:
-      'Ce téléphone ne peut plus envoyer de données pour vous. Si vos journées y étaient ouvertes, déconnectez ci-dessous tous les autres navigateurs. Vos autres téléphones restent inchangés.',
     phone: 'Votre téléphone',
     phoneFine: (when) => `Il envoie les données comme prévu. Dernier contact : ${when}.`,
     phoneNever: 'Il n’a encore rien envoyé.',
@@ -761,7 +760,13 @@ export const fr: Texts = {
     stop: 'Arrêter l’enregistrement',
     stopText:
       'Ce serveur n’accepte alors plus de données de vos téléphones. Les données enregistrées restent jusqu’à ce que vous les fassiez effacer. Pour recommencer, adressez-vous à l’équipe de l’étude.',
-    stopped: 'C’est arrêté. Ce serveur n’accepte plus de données de vos téléphones.',
+    done: {
+      stopped: 'C’est arrêté. Ce serveur n’accepte plus de données de vos téléphones.',
+      kept: 'Vos données sont conservées.',
+      others:
+        'Tous les autres navigateurs sont déconnectés, et les liens qui n’ont pas encore été ouverts ne fonctionnent plus.',
+      lost: 'Ce téléphone ne peut plus envoyer de données pour vous. Si vos journées y étaient ouvertes, déconnectez ci-dessous tous les autres navigateurs. Vos autres téléphones restent inchangés.',
+    },
     isStopped: 'Arrêté : ce serveur n’accepte pas de données de vos téléphones.',
     erase: 'Tout faire effacer',
     eraseText:
@@ -772,7 +777,6 @@ export const fr: Texts = {
     eraseDo: 'Demander l’effacement',
     eraseAsked: (when) => `Vous avez demandé le ${when} l’effacement de toutes vos données.`,
     eraseUndo: 'Annuler ma demande et garder mes données',
-    eraseKept: 'Vos données sont conservées.',
   },
 
   labelModes: {
