@@ -70,7 +70,6 @@ export const schemas = {
       start_time: number,
       end_time: number,
       key_time: textOrNull,
-      key_local_date: textOrNull,
       max_entries: { type: ['integer', 'null'], minimum: 1 },
       trunc_method: { enum: ['first', 'last', 'sample', null] },
     },

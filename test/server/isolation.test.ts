@@ -35,7 +35,6 @@ const bodies: Record<string, JsonObject> = {
   },
   '/customlabel/delete': { deleted_label: { key: 'mode', label: 'bus' } },
   '/datastreams/find_entries/timestamp': { ...range, key_list: null },
-  '/datastreams/find_entries/local_date': { from_local_date: dates, to_local_date: dates, key_list: null },
   '/pipeline/get_complete_ts': {},
   '/pipeline/get_range_ts': {},
 };

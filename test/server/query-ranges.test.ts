@@ -54,14 +54,6 @@ const asked: Record<string, JsonObject[]> = {
   '/datastreams/find_entries/timestamp': ['metadata.write_ts', 'data.ts', 'data.start_ts'].flatMap((key_time) =>
     times.map(([start_time, end_time]) => ({ key_time, start_time: start_time!, end_time: end_time!, key_list: null })),
   ),
-  '/datastreams/find_entries/local_date': ['metadata.write_local_dt', 'data.end_local_dt'].flatMap((key) =>
-    years.map(([from, to]) => ({
-      key_local_date: key,
-      from_local_date: { year: from! },
-      to_local_date: { year: to! },
-      key_list: null,
-    })),
-  ),
 };
 
 it.each(Object.keys(asked))('%s answers ranges of any length and any time', async (path) => {

@@ -113,7 +113,7 @@ const corrections: typeof pushes = {
 const others = words(`
   /usercache/get /timeline/getTrips/:date /pipeline/get_complete_ts /pipeline/get_range_ts /profile/create
   /profile/get /profile/update /result/metrics/timestamp /result/metrics/local_date
-  /result/metrics/yyyy_mm_dd /datastreams/find_entries/timestamp /datastreams/find_entries/local_date
+  /result/metrics/yyyy_mm_dd /datastreams/find_entries/timestamp
   /customlabel/get /customlabel/insert /customlabel/update /customlabel/delete
 `);
 

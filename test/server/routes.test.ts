@@ -329,41 +329,6 @@ describe('find_entries', () => {
     expect(kit.errors).toEqual([]);
   });
 
-  it('by local date, in the zone that the entry names', async () => {
-    // 2016-05-17T16:20Z is the 17th in California and the 18th in Auckland.
-    const dates = (dayOfMonth: number) => ({
-      from_local_date: { year: 2016, month: 5, day: dayOfMonth },
-      to_local_date: { year: 2016, month: 5, day: dayOfMonth },
-      key_list: ['background/location'],
-    });
-    const auckland = androidLocation(ts + 1);
-    (auckland.metadata as JsonObject).time_zone = 'Pacific/Auckland';
-    await call('/usercache/put', { phone_to_server: [auckland] });
-    expect(times(await find(dates(17), 'local_date'))).toEqual([ts, ts + 10, ts + 20]);
-    expect(times(await find({ ...dates(18), key_local_date: 'data.local_dt' }, 'local_date'))).toEqual([ts + 1]);
-    expect(
-      times(await find({ from_local_date: { year: 2016 }, to_local_date: { year: 2016, month: 5 } }, 'local_date')),
-    ).toHaveLength(6);
-  });
-
-  it('by local date has the last evening of a range west of Greenwich, and the last day of a month', async () => {
-    const evening = Date.UTC(2016, 5, 1, 6, 30) / 1000; // 31 May 23:30 in California
-    const pushed = [evening, evening + 3600].map((time) => androidLocation(time, { ts: time }));
-    await call('/usercache/put', { phone_to_server: pushed });
-    const until = async (to_local_date: JsonObject): Promise<number[]> => {
-      const dates = {
-        from_local_date: { year: 2016, month: 5, day: 31 },
-        to_local_date,
-        key_local_date: 'data.local_dt',
-      };
-      const found = await call('/datastreams/find_entries/local_date', { ...dates, key_list: ['background/location'] });
-      return (found.json.phone_data as { data: { ts: number } }[]).map(({ data }) => data.ts);
-    };
-    expect(await until({ year: 2016, month: 5, day: 31 })).toEqual([evening]);
-    expect(await until({ year: 2016, month: 5 })).toEqual([evening]);
-    expect(await until({ year: 2016, month: 6, day: 1 })).toEqual([evening, evening + 3600]);
-  });
-
   it('invalid requests are refused', async () => {
     const keys = [{ key_list: 'background/location' }, { key_list: [1] }];
     const times = [{ start_time: 'x' }, { key_time: 'data.latitude' }, { key_time: 'toString' }];
@@ -372,31 +337,9 @@ describe('find_entries', () => {
       const answer = await call('/datastreams/find_entries/timestamp', { ...all, ...wrong });
       expect(answer.status, JSON.stringify(wrong)).toBe(400);
     }
-    expect((await call('/datastreams/find_entries/local_date', all)).status).toBe(400);
   });
 
-  it('the first and last days of the calendar are valid, and a time beyond them is left out', async () => {
-    const [year1, year9999] = [-62135596800, 253402300799];
-    const entries = [year1, year9999, 1463502000].map((time) => {
-      const entry = androidLocation(time, { ts: time });
-      const zone = time === year9999 ? 'Pacific/Auckland' : 'America/Los_Angeles';
-      return { ...entry, metadata: { ...(entry.metadata as JsonObject), time_zone: zone } };
-    });
-    expect((await call('/usercache/put', { phone_to_server: entries })).json.inserted).toBe(3);
-    for (const field of ['metadata.write_local_dt', 'data.local_dt']) {
-      for (const end of [{ year: 9999 }, { year: 9999, month: 12 }]) {
-        const dates = { from_local_date: { year: 1 }, to_local_date: end, key_local_date: field };
-        const found = await call('/datastreams/find_entries/local_date', dates);
-        const times = (found.json.phone_data as { data: JsonObject }[]).map(({ data }) => data.ts);
-        expect([found.status, times.includes(1463502000)]).toEqual([200, true]);
-        expect(times.filter((time) => time === year1 || time === year9999)).toEqual([]);
-      }
-    }
-    const month = await call('/datastreams/find_entries/local_date', {
-      from_local_date: { year: 2016, month: 5 },
-      to_local_date: { year: 2016, month: 5 },
-    });
-    expect(month.status).toBe(200);
+  it('local dates of the last year of the calendar are valid', async () => {
     const freq = { freq: 'DAILY', start_time: { year: 9999 }, end_time: { year: 9999, month: 12 } };
     expect((await call('/result/metrics/local_date', freq)).status).toBe(200);
   });

@@ -97,10 +97,6 @@ export const examples: Readonly<Record<string, CallExample>> = {
     body: { user, key_list: [metadata.key], start_time: 1463500000, end_time: 1463600000, key_time: 'data.ts' },
     answer: { phone_data: [entry], truncated: false },
   },
-  '/datastreams/find_entries/local_date': {
-    body: { user, key_list: null, from_local_date: day, to_local_date: day },
-    answer: { phone_data: [entry], truncated: false },
-  },
   '/pub': { body: { _type: 'location', lat: 38.571, lon: -7.909, tst: 1710230400, acc: 12, tid: 'AD' }, answer: [] },
   '/overland': { body: { locations: [feature] }, answer: { result: 'ok' } },
   '/traccar': {
