@@ -4,17 +4,15 @@ import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../util/slices.ts';
-import type { EntryPage, EntryQuery, ErrorRow, Store, Trips } from './store.ts';
+import type { EntryPage, EntryQuery, ErrorRow, Store, Trips, Usercache } from './store.ts';
 
 /** Rows per request, unless the caller sets `limit`. Links are large: each holds the whole path of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 
-/** A part of the store that finds entries by time: the usercache or the timeseries. */
-export interface EntryPart {
-  find(userId: string, query: EntryQuery): Promise<EntryPage>;
-}
+/** The usercache or the timeseries. */
+export type EntryPart = Pick<Usercache, 'find'>;
 
-/** A query for all matching entries. `limit`: entries per request. */
+/** `limit`: entries per request. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
 /** True if the entry is pending or in the timeseries. */
@@ -28,7 +26,7 @@ export async function hasEntry(
   return entries.length > 0 || (await usercache.find(userId, query)).entries.length > 0;
 }
 
-/** Every registered user in the order of UUIDs. `after`: only those with a larger UUID. */
+/** Yields the registered users by UUID. `after`: only larger UUIDs. */
 export async function* everyUser(
   { users }: Pick<Store, 'users'>,
   { after, limit = pageSizes.users }: { after?: string; limit?: number } = {},
@@ -41,7 +39,7 @@ export async function* everyUser(
   }
 }
 
-/** The results of a query, one part after another. */
+/** Yields the entries of a query part by part. */
 export async function* entryPages(
   part: EntryPart,
   userId: string,
@@ -59,7 +57,7 @@ export async function* entryPages(
   }
 }
 
-/** Yields every entry that matches a query; reads them part by part. */
+/** Yields the entries of a query one by one. */
 export async function* everyEntry(
   part: EntryPart,
   userId: string,
@@ -68,7 +66,7 @@ export async function* everyEntry(
   for await (const { entries } of entryPages(part, userId, selection)) yield* entries;
 }
 
-/** The errors of a user by id, one part after another. */
+/** Yields the errors of a user by id, part by part. */
 export async function* errorPages(
   { errors }: Pick<Store, 'errors'>,
   userId: string,
@@ -76,14 +74,14 @@ export async function* errorPages(
 ): AsyncGenerator<ErrorRow[], undefined> {
   for (let after: string | undefined; ; ) {
     const page = await errors.list(userId, { ...which, after, limit });
-    // A part with large errors may have fewer than `limit` although more follow.
+    // If errors are large, a part has fewer than `limit` although more follow.
     if (page.length === 0) return;
     yield page;
     after = page.at(-1)!.id;
   }
 }
 
-/** Every error of a user by id, or only errors with a key or reason. */
+/** Yields the errors of a user by id, one by one. */
 export async function* everyError(
   store: Pick<Store, 'errors'>,
   userId: string,
@@ -92,7 +90,7 @@ export async function* everyError(
   for await (const page of errorPages(store, userId, which)) yield* page;
 }
 
-/** Every link of the chain of trips by `chain_ts`, in `[from, to)` if given. */
+/** Yields the links of the chain of trips by `chain_ts`, in `[from, to)` if given. */
 export async function* everyLink(
   { trips }: { trips: Pick<Trips, 'chain'> },
   userId: string,

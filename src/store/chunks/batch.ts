@@ -7,7 +7,6 @@ import { objectIn, readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 import { inParts, levels, packText, spanOf, unpackText } from './pack.ts';
 
-/** An entry that the pipeline has not moved yet. */
 export interface PendingEntry {
   entry: Entry;
   received_ts: number;

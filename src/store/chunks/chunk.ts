@@ -39,7 +39,7 @@ export function spanIndexOf(ts: number | null): number | null {
   return ts === null ? null : Math.floor(ts / chunkSpan);
 }
 
-/** A new row of `chunks`, with its entries unpacked. */
+/** A new chunk, packed and unpacked. */
 export interface WrittenChunk {
   row: ChunkRow;
   entries: StoredEntries;

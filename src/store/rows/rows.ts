@@ -11,16 +11,16 @@ export type Condition =
   | { gt?: ColumnValue; gte?: ColumnValue; lt?: ColumnValue; lte?: ColumnValue }
   | { in: readonly (string | number)[] };
 
-/** Conditions by column; a row must meet all of them. */
+/** A row must meet the conditions of all columns. */
 export type Where<Row> = { readonly [Column in keyof Row]?: Condition };
 
 /** The kind of a column. `bytes` cannot be compared. `?`: the column may be null. */
 export type ColumnKind = 'text' | 'text?' | 'number' | 'number?' | 'bytes';
 
-/** A table and its columns. `key`: the columns that identify a row. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: { readonly [Column in keyof Row]-?: ColumnKind };
+  /** The columns that identify a row. */
   readonly key: readonly (keyof Row & string)[];
   /** Further indexes. If the table has a user, each begins with that column. */
   readonly indexes: readonly { columns: readonly (keyof Row & string)[]; unique?: true }[];
@@ -35,7 +35,7 @@ export interface Query<Row> {
   limit?: number;
 }
 
-/** The checksum of a row: it changes with the content. Every table has it beside its columns. */
+/** The checksum of a row. Every table has it beside its columns. */
 export interface Summed {
   sum: string;
 }
@@ -56,9 +56,9 @@ export interface Rows {
   total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number>;
 }
 
-/** Reads and writes rows in a transaction, which sees its own changes. */
+/** The transaction sees its own changes. */
 export interface WritableRows extends Rows {
-  /** Inserts rows, or replaces rows with the same key. Returns their checksums over all columns. */
+  /** Inserts rows, or replaces rows with the same key. Returns their checksums. */
   put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]>;
   /** Removes the rows that match, at most `limit`. Returns how many were removed. */
   remove<Row>(table: Table<Row>, where: Where<Row>, limit?: number): Promise<number>;
@@ -86,7 +86,7 @@ export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'versi
   check(): Promise<string[]>;
 }
 
-/** Options for opening a store. An engine ignores options that it does not use. */
+/** An engine ignores options that it does not use. */
 export interface OpenOptions {
   /** False: if there is no store, throws `MOBILITY_STORE_ADDRESS`. Default: creates one. */
   make?: boolean;

@@ -4,7 +4,6 @@ import type { ColumnKind, Table } from './rows.ts';
 /** The format of the tables below. A store of another format is refused. */
 export const storeFormat = 1;
 
-/** Registered users, see `UserRecord`. */
 export const people = table('people', {
   columns: {
     uuid: 'text',
@@ -24,7 +23,7 @@ export const people = table('people', {
   ],
 });
 
-/** A token of a user, see `TokenRecord`. Revoked tokens stay. */
+/** Revoked tokens stay. */
 export const tokens = table('tokens', {
   columns: {
     hash: 'text',
@@ -40,7 +39,7 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/** A study: settings as JSON, and its number of joins. Each join writes the row, so that parallel joins conflict. */
+/** Each join writes the row, so that parallel joins conflict. `settings`: JSON. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
@@ -52,16 +51,13 @@ export const erasedTokens = table('erased_tokens', {
   key: ['study', 'token'],
 });
 
-/** An account of a manager: JSON of the `ManagerRecord`. */
+/** `record`: JSON of the `ManagerRecord`. */
 export const managers = table('managers', {
   columns: { name: 'text', record: 'text' },
   key: ['name'],
 });
 
-/**
- * A transit feed: its facts as JSON and its packed index. The row is written after all parts of the zip, so an
- * interrupted `add` leaves no feed.
- */
+/** The row is written after all parts of the zip, so an interrupted `add` leaves no feed. `facts`: JSON. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
@@ -92,9 +88,9 @@ export const accounts = table('accounts', {
     expires_ts: 'number',
     /** Seconds for which the lease was acquired. */
     seconds: 'number',
-    /** 1 if there is changed data time or a document to derive. */
+    /** 1 if the user has a dirty range, or documents may differ from the trips. */
     due: 'number',
-    /** The analysis version that derived the trips; null before the first analysis. */
+    /** The analysis version of the trips; null before the first analysis. */
     version: 'text?',
     /**
      * `zoned`: 1 if the timeseries ever had an entry that names a valid time zone. `zoneless`: 1 if it ever had an
@@ -102,7 +98,7 @@ export const accounts = table('accounts', {
      */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 if entries of the user were ever stored. So a put, which reads this row anyway, sets `sent_ts` only once. */
+    /** 1 if `sent_ts` in `people` is set: a put reads this row anyway. */
     sent: 'number',
     state: 'text',
   },
@@ -115,7 +111,7 @@ export const arrivals = table('arrivals', {
   key: ['user'],
 });
 
-/** Profiles of users, JSON. */
+/** `profile`: JSON. */
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
   key: ['user'],
@@ -143,7 +139,7 @@ export const batches = table('batches', {
   indexes: [{ columns: ['user', 'last', 'first'] }, { columns: ['user', 'due_ts'] }],
 });
 
-/** A rejected entry, see `ErrorRow`. */
+/** Rejected entries. `entry`: packed JSON. */
 export const errors = table('errors', {
   columns: {
     user: 'text',
@@ -188,7 +184,7 @@ export const chunks = table('chunks', {
   indexes: [{ columns: ['user', 'first_ts', 'key'] }, { columns: ['user', 'key', 'first'] }],
 });
 
-/** A link of the chain of trips, see `TripRecord`. */
+/** Links of the chains of trips, and drafts. */
 export const trips = table('trips', {
   columns: {
     user: 'text',
@@ -217,7 +213,7 @@ export const places = table('places', {
   key: ['user'],
 });
 
-/** A document that phones pull, see `Document`. `data`: packed JSON. */
+/** `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
   key: ['user', 'key'],
@@ -244,7 +240,6 @@ export const userTables: readonly Table<never>[] = [
   places,
 ] as never;
 
-/** All tables, with and without rows of users. */
 export const allTables: readonly Table<never>[] = [
   people,
   tokens,

@@ -33,17 +33,14 @@ export async function accountOf(rows: Rows, user: string): Promise<AccountRow | 
   return account ?? null;
 }
 
-/** The account of an admitted user. Throws `MOBILITY_USER_UNKNOWN` for other users. */
+/** The account. Throws `MOBILITY_USER_UNKNOWN` if the user is not admitted. */
 export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   if (account?.stage !== 'active') throw notAdmitted();
   return account;
 }
 
-/**
- * The account of a user, after a check that `lease` is still held. An expired lease is valid until another owner
- * acquires one. Throws `MOBILITY_LEASE_LOST`.
- */
+/** The account, if `lease` is still held, else throws. An expired lease is valid until another owner acquires one. */
 export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   const found = account && leaseIn(account);
@@ -66,7 +63,7 @@ export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): Pip
   };
 }
 
-/** The row with some fields of its state replaced. Also sets the columns `due` and `version`, which follow from it. */
+/** Replaces fields of the state, and the columns `due` and `version`, which follow from the state. */
 export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
   const state: PipelineState = { ...stateIn(account), ...fields };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
@@ -126,8 +123,8 @@ const statesAtOnce = 1000; // in memory
 // ---------------------------------------------------------------- leases
 
 /**
- * True if a lease has expired. Also true if it expires later than a lease that begins now: then it was acquired while
- * the clock was ahead, and its real beginning is unknown.
+ * Also true for an end that a lease acquired now would not have, such as tomorrow: the clock was ahead when the lease
+ * was acquired, so its real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;

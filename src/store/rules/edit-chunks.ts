@@ -4,6 +4,7 @@ import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { zoneNamed } from '../../model/time.ts';
+import { addToList } from '../../util/add-to-list.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
@@ -40,8 +41,12 @@ export async function editChunks(
   remove: readonly Identity[],
 ): Promise<Edited> {
   const edited: Edited = {
-    ...{ inserted: 0, updated: 0, unchanged: 0, rezoned: [], written: [] },
+    inserted: 0,
+    updated: 0,
+    unchanged: 0,
     dirty: { changed: null, documents: false },
+    rezoned: [],
+    written: [],
   };
   const changes = changesOf(put, remove);
   const heads = await headsAround(rows, user, changes);
@@ -158,10 +163,7 @@ function rewritten(
   const lists = new Map<string, StoredEntry[]>();
   for (const one of entries.values()) {
     const name = chunkOf(one);
-    if (!changed.has(name)) continue;
-    const list = lists.get(name);
-    if (list === undefined) lists.set(name, [one]);
-    else list.push(one);
+    if (changed.has(name)) addToList(lists, name, one);
   }
   const written = [...lists.values()].map((list) => list.sort((a, b) => a.write_ts - b.write_ts));
   return { replaced, written };

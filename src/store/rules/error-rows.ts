@@ -31,7 +31,6 @@ export function rowOf(user: string, { id, entry, identity, reason, message, ...t
   return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
-/** Counts an error in the group with its key and reason. */
 export function addError(
   groups: PersonFigures['set_aside'],
   { key, reason, last_ts }: Pick<RejectedRow, 'key' | 'reason' | 'last_ts'>,

@@ -1,8 +1,10 @@
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
+import { addToList } from '../../util/add-to-list.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import { splitFacts } from '../chunks/chunk-facts.ts';
+import { spanOf } from '../chunks/pack.ts';
 import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
@@ -20,18 +22,14 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
     summary: (userId) =>
       engine.read(async (rows) => {
         const columns = ['key', 'count', 'first_ts', 'last_ts'] as const;
-        const byKey = new Map<string, Awaited<ReturnType<Timeseries['summary']>>[number]>();
-        for (const head of await rows.find(chunks, { where: { user: userId } }, columns)) {
-          const before = byKey.get(head.key);
-          if (before === undefined) byKey.set(head.key, { ...head });
-          else {
-            before.count += head.count;
-            if (head.first_ts === null || head.last_ts === null) continue;
-            before.first_ts = Math.min(before.first_ts ?? head.first_ts, head.first_ts);
-            before.last_ts = Math.max(before.last_ts ?? head.last_ts, head.last_ts);
-          }
-        }
-        return [...byKey.values()].sort((a, b) => compareTexts(a.key, b.key));
+        const found = await rows.find(chunks, { where: { user: userId } }, columns);
+        const byKey = new Map<string, typeof found>();
+        for (const head of found) addToList(byKey, head.key, head);
+        return [...byKey.keys()].sort(compareTexts).map((key) => {
+          const heads = byKey.get(key)!;
+          const count = heads.reduce((sum, head) => sum + head.count, 0);
+          return { key, count, ...spanOf(heads.flatMap(({ first_ts, last_ts }) => [first_ts, last_ts])) };
+        });
       }),
     zonesAround: (userId, writeTs) => engine.read((rows) => zonesAround(rows, cache, userId, writeTs)),
     remove: async (userId, old, lease) => {
@@ -188,8 +186,8 @@ async function firstZone(
 }
 
 /**
- * The range of the data times of chunks that have an entry that affects trips and names no valid zone, and `write_ts`
- * in `written`. null: there are none.
+ * The data times of the chunks that overlap `written` (a range of `write_ts`) and have an entry that affects trips and
+ * names no valid zone. null: there is no such chunk.
  */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };
