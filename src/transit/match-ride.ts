@@ -62,6 +62,11 @@ export interface TransitEvidence {
 
 export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
+type Points = TransitRide['track'];
+
+/** A ride with fewer locations. `length`: m along its path */
+type Ride = TransitRide & { length: number; localTime: LocalTime };
+
 const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // no match is certain (by hand)
 /** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
@@ -75,9 +80,9 @@ const scoreCutoff = 8; // a pattern this much below the best is not scored to th
 
 /** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
-  const ride = withFields(given, { track: thinned(given.track) });
-  const rideLength = pathLength(ride.track);
-  if (network.patterns.length === 0 || Math.max(rideLength, distance(ride.start, ride.end)) < leastRide)
+  const track = thinned(given.track);
+  const ride: Ride = withFields(given, { track, length: pathLength(track), localTime });
+  if (network.patterns.length === 0 || Math.max(ride.length, distance(ride.start, ride.end)) < leastRide)
     return noEvidence;
   const plane = new Plane(ride.start);
   const nearStart = network.stopsNear(ride.start, plane);
@@ -88,7 +93,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   const isUsed: PatternFilter = ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
   const used = (near: NearStops): NearStops => new Map([...near].filter(([pattern]) => isUsed(pattern)));
   const [starts, ends] = [used(nearStart), used(nearEnd)];
-  const scored = scorePatterns(ride, rideLength, starts, ends, localTime);
+  const scored = scorePatterns(ride, starts, ends);
   const evidenceFor = (family: Family): number => {
     const routes = countRoutes(family, starts);
     if (routes === 0 || countRoutes(family, ends) === 0) return 0;
@@ -100,14 +105,14 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   return {
     bus: evidenceFor('bus'),
     train: Math.max(train, railsAlone(ride, network, isUsed, train)),
-    lines: findLines(ride, scored, localTime),
+    lines: findLines(ride, scored),
   };
 }
 
 /** s; the minimum time between two kept locations: a bus travels 150 m in it. The last location is always kept. */
 const thinSeconds = 15;
 
-function thinned(track: TransitRide['track']): TransitRide['track'] {
+function thinned(track: Points): Points {
   let last = Number.NEGATIVE_INFINITY;
   return track.filter(({ ts }, at) => {
     if (ts - last < thinSeconds && at < track.length - 1) return false;
@@ -120,34 +125,25 @@ type Family = 'bus' | 'train' | 'ferry';
 const familyOf = ({ line }: NetworkPattern): Family =>
   line.kind === 'bus' || line.kind === 'ferry' ? line.kind : 'train';
 
-type NearStops = ReadonlyMap<NetworkPattern, readonly NearStop[]>;
+type Near = readonly NearStop[];
+type NearStops = ReadonlyMap<NetworkPattern, Near>;
 
-function countRoutes(family: Family, near: NearStops): number {
-  const routes = new Set<TransitRoute>();
-  for (const pattern of near.keys()) {
-    if (familyOf(pattern) === family) routes.add(pattern.line);
-  }
-  return routes.size;
-}
+const countRoutes = (family: Family, near: NearStops): number =>
+  new Set([...near.keys()].filter((pattern) => familyOf(pattern) === family).map(({ line }) => line)).size;
 
-interface Scored {
+interface Unscored {
   pattern: NetworkPattern;
   from: number;
   to: number;
-  score: number;
-  between: readonly StopBetween[]; // the stops between both ends
+  score: number; // without the score of the path
 }
 
-function scorePatterns(
-  ride: TransitRide,
-  rideLength: number,
-  nearStart: NearStops,
-  nearEnd: NearStops,
-  localTime: LocalTime,
-): Scored[] {
-  const candidates: Omit<Scored, 'between'>[] = [];
+type Scored = Unscored & { between: readonly StopBetween[] };
+
+function scorePatterns(ride: Ride, nearStart: NearStops, nearEnd: NearStops): Scored[] {
+  const candidates: Unscored[] = [];
   for (const [pattern, starts] of nearStart) {
-    const pair = bestPair(ride, rideLength, pattern, starts, nearEnd.get(pattern) ?? []);
+    const pair = bestPair(ride, pattern, starts, nearEnd.get(pattern) ?? []);
     if (pair === null) continue;
     const { from, to, startOff, endOff, metres } = pair;
     // By hand: each end scores .8, less up to 2.5 for its distance from the stop. A different length costs up to 4, and
@@ -157,9 +153,9 @@ function scorePatterns(
       Math.min(2.5, startOff) +
       0.8 -
       Math.min(2.5, endOff) -
-      Math.min(4, (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2) +
+      Math.min(4, (Math.log(metres / ride.length) / lengthSpread) ** 2 / 2) +
       timeScore(ride.seconds, pattern, from, to) +
-      (isRunning(pattern, localTime) ? 0 : -6);
+      (isRunning(pattern, ride.localTime) ? 0 : -6);
     candidates.push({ pattern, from, to, score });
   }
   // Leave out patterns that cannot come near the best score, because the corridor score takes the most time.
@@ -170,10 +166,10 @@ function scorePatterns(
     const family = familyOf(one.pattern);
     if (one.score + mostOfCorridor < best[family] - scoreCutoff) continue;
     const path = new Polyline(ride.track, one.pattern.path.plane);
-    const between = stopsBetween(one, ride.track, path);
-    const score = one.score + corridorScore(one, ride.track, path, between);
-    best[family] = Math.max(best[family], score);
-    scored.push(withFields(one, { score, between }));
+    const found = withFields(one, { between: stopsBetween(one, ride.track, path) });
+    found.score += corridorScore(found, ride.track, path);
+    best[family] = Math.max(best[family], found.score);
+    scored.push(found);
   }
   return scored;
 }
@@ -186,16 +182,10 @@ interface Pair {
   metres: number; // m along the line between the two stops
 }
 
-function bestPair(
-  { start, end }: TransitRide,
-  rideLength: number,
-  pattern: NetworkPattern,
-  starts: readonly NearStop[],
-  ends: readonly NearStop[],
-): Pair | null {
+function bestPair(ride: Ride, pattern: NetworkPattern, starts: Near, ends: Near): Pair | null {
   let best: Pair | null = null;
   let least = worstPair;
-  const [atStart, atEnd] = [spread(start.gap), spread(end.gap)];
+  const [atStart, atEnd] = [spread(ride.start.gap), spread(ride.end.gap)];
   for (const from of starts) {
     const startOff = (from.off / atStart) ** 2 / 2;
     if (startOff > least) continue;
@@ -206,7 +196,7 @@ function bestPair(
       const { stops } = pattern.path;
       const direct = stops[to.at]!.along - stops[from.at]!.along;
       const metres = Math.max(1, direct + detours(pattern, from.at, to.at));
-      const cost = startOff + endOff + (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2;
+      const cost = startOff + endOff + (Math.log(metres / ride.length) / lengthSpread) ** 2 / 2;
       if (cost > least) continue;
       least = cost;
       best = { from: from.at, to: to.at, startOff, endOff, metres };
@@ -285,12 +275,7 @@ const offLine = 150;
 const passedStop = 80; // m; the path passes a stop if it comes at least this near
 
 /** Score of the path: how well the locations follow the pattern between two stops, pass its stops, and move forward. */
-function corridorScore(
-  { pattern, from, to }: Omit<Scored, 'between'>,
-  track: TransitRide['track'],
-  path: Polyline,
-  between: readonly StopBetween[],
-): number {
+function corridorScore({ pattern, from, to, between }: Scored, track: Points, path: Polyline): number {
   const { line, stops, unknown } = pattern.path;
   const [first, last] = [stops[from]!, stops[to]!];
   const firstEdge = line.edgeAt(first.along);
@@ -324,7 +309,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
 }
 
 /** Metres of the path that each location represents: half the distance to each neighbour less than `seenGap` s away. */
-function seenMetres({ x, y }: Polyline, track: TransitRide['track']): Float64Array {
+function seenMetres({ x, y }: Polyline, track: Points): Float64Array {
   const metres = new Float64Array(track.length);
   for (let at = 1; at < track.length; at += 1) {
     if (track[at]!.ts - track[at - 1]!.ts > seenGap) continue;
@@ -342,11 +327,7 @@ interface StopBetween {
 }
 
 /** The stops of a pattern between two stops. A stop that is nearest to a gap of the path is left out. */
-function stopsBetween(
-  { pattern, from, to }: Omit<Scored, 'between'>,
-  track: TransitRide['track'],
-  path: Polyline,
-): StopBetween[] {
+function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Polyline): StopBetween[] {
   const { plane } = pattern.path;
   const between: StopBetween[] = [];
   for (const stop of pattern.stops.slice(from + 1, to)) {
@@ -361,12 +342,7 @@ function stopsBetween(
  * Score of the share of the path along rails (subway and railway, not trams in streets): evidence also for a ride with
  * a change of trains, or with an end far from its station. Minus infinity if it cannot exceed `least`.
  */
-function railsAlone(
-  { start, track }: TransitRide,
-  network: TransitNetwork,
-  isUsed: PatternFilter,
-  least: number,
-): number {
+function railsAlone({ start, track }: Ride, network: TransitNetwork, isUsed: PatternFilter, least: number): number {
   const lines = network.railShapes(track, isUsed);
   const metres = seenMetres(new Polyline(track, new Plane(start)), track);
   const seen = metres.reduce((sum, one) => sum + one, 0);
@@ -385,11 +361,10 @@ function railsAlone(
 }
 
 function bestOfRoutes(scored: readonly Scored[]): Scored[] {
-  const best = new Map<unknown, Scored>();
+  const best = new Map<TransitRoute, Scored>();
   for (const one of scored) {
-    const key = one.pattern.line;
-    const known = best.get(key);
-    if (known === undefined || one.score > known.score) best.set(key, one);
+    const { line } = one.pattern;
+    if (one.score > (best.get(line)?.score ?? Number.NEGATIVE_INFINITY)) best.set(line, one);
   }
   return [...best.values()].sort((a, b) => b.score - a.score || a.pattern.number - b.pattern.number);
 }
@@ -406,7 +381,7 @@ const haltReach = 60;
  * Lines with their probabilities, the best first. The probabilities are the softmax of the scores and of a 0, which is
  * the score of a line that no feed contains.
  */
-function findLines(ride: TransitRide, scored: readonly Scored[], localTime: LocalTime): LineFound[] {
+function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   const named = scored.map((one) => withFields(one, { score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
   const routes = bestOfRoutes(named);
   if (routes.length === 0) return [];
@@ -430,7 +405,7 @@ function findLines(ride: TransitRide, scored: readonly Scored[], localTime: Loca
         from_stop: stops[from]!.name,
         to_stop: stops[to]!.name,
         probability,
-        feed_age_days: feedAge(feed, localTime(feed.zone).day),
+        feed_age_days: feedAge(feed, ride.localTime(feed.zone).day),
       });
     }
   }

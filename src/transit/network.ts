@@ -122,14 +122,9 @@ export function touches({ stops }: FeedIndex, cells: readonly string[]): boolean
 export const coarseCell = ({ latitude, longitude }: LatLon): string =>
   `${Math.floor(latitude * 2)}:${Math.floor(longitude * 2)}`;
 
-interface Box {
-  south: number;
-  north: number;
-  west: number;
-  east: number;
-}
+type Box = ReturnType<typeof boxOf>;
 
-function boxOf(track: readonly LatLon[]): Box {
+function boxOf(track: readonly LatLon[]) {
   const box = { south: 90, north: -90, west: 180, east: -180 };
   for (const { latitude, longitude } of track) {
     box.south = Math.min(box.south, latitude - boxMargin);
@@ -158,6 +153,8 @@ function toPath({ stops, shape }: NetworkPattern): PatternPath {
   return { line, stops: places, plane, unknown };
 }
 
+type Shaped = Pick<PatternPath, 'line' | 'stops'>;
+
 const farthestStop = 250; // m; a shape with a stop farther away is of another route or direction
 
 /**
@@ -165,11 +162,7 @@ const farthestStop = 250; // m; a shape with a stop farther away is of another r
  * smallest sum of squared distances from their stops. The nearest position of each stop would be wrong where a loop
  * passes a stop twice. null: the shape does not fit.
  */
-function alongShape(
-  stops: readonly LatLon[],
-  vertices: readonly number[],
-  plane: Plane,
-): { line: Polyline; stops: LinePlace[] } | null {
+function alongShape(stops: readonly LatLon[], vertices: readonly number[], plane: Plane): Shaped | null {
   const points: LatLon[] = [];
   for (let at = 0; at < vertices.length; at += 2)
     points.push({ latitude: vertices[at]!, longitude: vertices[at + 1]! });
@@ -216,10 +209,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
 }
 
 /** The feed of each agency for a day: valid on it, or the nearest by date. `dayIn`: the day in a zone, `2024-03-08`. */
-export function feedsOfDay(
-  feeds: readonly FeedIndex[],
-  dayIn: (zone: string) => string,
-): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
+export function feedsOfDay(feeds: readonly FeedIndex[], dayIn: (zone: string) => string): Map<FeedIndex, Set<string>> {
   const chosen = new Map<string, { feed: FeedIndex; age: number }>(); // by agency
   for (const feed of feeds) {
     const age = feedAge(feed, dayIn(feed.zone));
