@@ -37,27 +37,31 @@ const day = 86_400;
 
 /** Builds the index of a feed. Throws `MOBILITY_USAGE` if the feed cannot be used. */
 export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
+  const notes: FeedNotes = {
+    no_shape: 0,
+    no_times: 0,
+    stops_left_out: 0,
+    trips_left_out: 0,
+    routes_left_out: 0,
+    patterns_left_out: 0,
+  };
   const agencies = await readAgencies(tables);
-  const { routes, leftOut: routesLeftOut } = await readRoutes(tables, agencies);
-  const { stops, leftOut: stopsLeftOut } = await readStops(tables);
+  const routes = await readRoutes(tables, agencies, notes);
+  const stops = await readStops(tables, notes);
   const services = await readServices(tables);
   const trips = await readTrips(tables, routes, services);
   await readFrequencies(tables, trips);
   await readStopTimes(tables, trips, stops);
-  const { patterns, tripsLeftOut } = toPatterns(trips, services.days);
+  const patterns = toPatterns(trips, services.days, notes);
   if (patterns.length === 0) throw unusable('trips with times at two stops or more', 'none');
   const kept = [...patterns].sort((a, b) => b.trips - a.trips || a.order - b.order).slice(0, maxPatterns);
   const shapes = await readShapes(tables, new Set(kept.map(({ shapeId }) => shapeId).filter((shape) => shape !== '')));
   kept.sort((a, b) => a.order - b.order);
-  const index = compact(id, kept, trips.stops, shapes, { agencies, services });
-  const notes: FeedNotes = {
-    no_shape: index.patterns.filter(({ shape }) => shape < 0).length,
-    no_times: index.patterns.filter(({ seconds }) => seconds.length === 0).length,
-    stops_left_out: stopsLeftOut,
-    trips_left_out: tripsLeftOut,
-    routes_left_out: routesLeftOut,
-    patterns_left_out: patterns.length - kept.length,
-  };
+  const { first: first_day, last: last_day } = services;
+  const index = { id, ...compact(kept, trips.stops, shapes, { zone: agencies.zone, first_day, last_day }) };
+  notes.no_shape = index.patterns.filter(({ shape }) => shape < 0).length;
+  notes.no_times = index.patterns.filter(({ seconds }) => seconds.length === 0).length;
+  notes.patterns_left_out = patterns.length - kept.length;
   return { index, notes };
 }
 
@@ -66,13 +70,9 @@ const unusable = (expected: string, found: string, remedy = 'correct the table, 
 
 const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
 
-interface Agencies {
-  byId: Map<string, string>;
-  first: string;
-  zone: string;
-}
+type Routes = Map<string, TransitRoute>;
 
-async function readAgencies(tables: GtfsTables): Promise<Agencies> {
+async function readAgencies(tables: GtfsTables) {
   const byId = new Map<string, string>();
   let zone = '';
   for await (const { agency_id = '', agency_name = '', agency_timezone = '' } of tables.rows('agency')) {
@@ -87,15 +87,15 @@ async function readAgencies(tables: GtfsTables): Promise<Agencies> {
 
 async function readRoutes(
   tables: GtfsTables,
-  agencies: Agencies,
-): Promise<{ routes: Map<string, TransitRoute>; leftOut: number }> {
-  const routes = new Map<string, TransitRoute>();
-  let leftOut = 0;
+  agencies: Awaited<ReturnType<typeof readAgencies>>,
+  notes: FeedNotes,
+): Promise<Routes> {
+  const routes: Routes = new Map();
   for await (const row of tables.rows('routes')) {
     const { route_id = '', agency_id = '', route_short_name = '', route_long_name = '', route_type = '' } = row;
     const kind = kindOfType(Number(route_type || Number.NaN));
     if (kind === null) {
-      leftOut += 1;
+      notes.routes_left_out += 1;
       continue;
     }
     const agency = agencies.byId.get(agency_id) ?? agencies.first;
@@ -103,13 +103,13 @@ async function readRoutes(
     routes.set(route_id, { id: nameOf(route_id), agency, ...names, kind });
   }
   if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
-  return { routes, leftOut };
+  return routes;
 }
 
 type Stop = { name: string } & LatLon;
 
 /** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
-async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>; leftOut: number }> {
+async function readStops(tables: GtfsTables, notes: FeedNotes): Promise<Map<string, Stop>> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
   let count = 0;
   for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
@@ -131,21 +131,17 @@ async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>
     if (place) stops.set(id, { name: station?.name || name, ...place });
   }
   if (stops.size === 0) throw unusable('stops with coordinates in stops.txt', 'none');
-  return { stops, leftOut: count - stops.size };
+  notes.stops_left_out = count - stops.size;
+  return stops;
 }
 
-interface Services {
-  /** By service: days of the week as bits, Monday first, and the number of days of the feed on which it runs. */
-  byId: Map<string, { week: number; days: number }>;
-  first: string;
-  last: string;
-  days: number; // number of days from the first to the last
-}
+type Services = Awaited<ReturnType<typeof readServices>>;
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-async function readServices(tables: GtfsTables): Promise<Services> {
-  const byId: Services['byId'] = new Map();
+/** By service: days of the week as bits, Monday first, and the number of days of the feed on which it runs. */
+async function readServices(tables: GtfsTables) {
+  const byId = new Map<string, { week: number; days: number }>();
   let first = '99999999';
   let last = '00000000';
   for await (const row of tables.rows('calendar')) {
@@ -199,11 +195,7 @@ interface Trips {
   stops: Stop[]; // stops in the order in which `stop_times.txt` first names them
 }
 
-async function readTrips(
-  tables: GtfsTables,
-  routes: ReadonlyMap<string, TransitRoute>,
-  services: Services,
-): Promise<Trips> {
+async function readTrips(tables: GtfsTables, routes: Routes, services: Services): Promise<Trips> {
   const byId = new Map<string, Trip>();
   for await (const { trip_id = '', route_id = '', service_id = '', shape_id = '' } of tables.rows('trips')) {
     const route = routes.get(route_id);
@@ -253,19 +245,18 @@ interface FoundPattern extends Omit<TransitPattern, 'route' | 'shape'> {
   order: number;
 }
 
-function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[]; tripsLeftOut: number } {
+function toPatterns(trips: Trips, feedDays: number, notes: FeedNotes): FoundPattern[] {
   const groups = new Map<string, Trip[]>();
-  let tripsLeftOut = 0;
   for (const trip of trips.byId.values()) {
     trip.calls.sort((a, b) => a.sequence - b.sequence);
     if (trip.calls.length < 2) {
-      tripsLeftOut += 1;
+      notes.trips_left_out += 1;
       continue;
     }
     const key = `${trip.route.id}\n${trip.shapeId}\n${trip.calls.map(({ stop }) => stop).join()}`;
     addToList(groups, key, trip);
   }
-  const patterns = [...groups.values()].map((group, order): FoundPattern => {
+  return [...groups.values()].map((group, order): FoundPattern => {
     const { route, shapeId, calls } = group[0]!;
     const times = group.map(timesFrom).filter((all) => all !== null);
     const seconds =
@@ -275,7 +266,6 @@ function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[];
     const stops = calls.map(({ stop }) => stop);
     return { route, shapeId, stops, seconds, hours, trips: Math.round(runs * 100) / 100, order };
   });
-  return { patterns, tripsLeftOut };
 }
 
 /** Times at all stops of a trip; null: the first or last time is missing. Other missing times are interpolated. */
@@ -339,13 +329,13 @@ async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Prom
   return new Map(lines);
 }
 
+/** Keeps only stops, routes and shapes that a pattern uses, each once. */
 function compact(
-  id: string,
   patterns: readonly FoundPattern[],
   stops: readonly Stop[],
   lines: ReadonlyMap<string, number[]>,
-  { agencies, services }: { agencies: Agencies; services: Services },
-): FeedIndex {
+  facts: Pick<FeedIndex, 'zone' | 'first_day' | 'last_day'>,
+): Omit<FeedIndex, 'id'> {
   const used = { stops: new Numbered<Stop>(), routes: new Numbered<TransitRoute>(), shapes: new Numbered<string>() };
   const kept = patterns.map(({ route, shapeId, stops: calls, seconds, hours, trips }): TransitPattern => {
     const line = lines.get(shapeId);
@@ -359,11 +349,8 @@ function compact(
     };
   });
   return {
-    id,
     agencies: [...new Set(used.routes.values.map(({ agency }) => agency))].sort(),
-    zone: agencies.zone,
-    first_day: services.first,
-    last_day: services.last,
+    ...facts,
     stops: used.stops.values,
     routes: used.routes.values,
     patterns: kept,
