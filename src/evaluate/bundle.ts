@@ -50,20 +50,14 @@ export interface BundleSource {
   reach?: number;
 }
 
-/** A case in the form that `evaluate` reads, with the diary as truth. */
-export interface Bundle {
-  /** Each iteration over `phone_to_server` generates the same entries anew. */
-  put: { platform: string; phone_to_server: Iterable<Entry> };
-  truth: Truth & { local_days: string[]; time_zone: string };
-  moved: number; // s from the real times to the times of the case; secret
-  aliases: Aliases; // of lines and stops; secret
-}
+export type Bundle = ReturnType<typeof makeBundle>;
 
 /**
- * Makes the case. Lengths and durations stay; places, dates, ids and names change. Throws `MOBILITY_USAGE` if the day
- * cannot be moved far enough.
+ * Makes a case in the form that `evaluate` reads, with the diary as truth. Lengths and durations stay; places, dates,
+ * ids and names change. `moved` (s from the real times to the times of the case) and `aliases` are secret. Throws
+ * `MOBILITY_USAGE` if the day cannot be moved far enough.
  */
-export function makeBundle({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource): Bundle {
+export function makeBundle({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource) {
   const aliases = new Aliases();
   const kept = new PackedEntries();
   const hours = new Set([range.from, range.to].map(hourOf));
@@ -95,7 +89,8 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
       data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)), ...pingOf(entry, moved) },
     };
   };
-  const phone_to_server = {
+  // Each iteration generates the same entries anew.
+  const phone_to_server: Iterable<Entry> = {
     *[Symbol.iterator]() {
       for (const entry of kept) yield move(entry);
     },
@@ -105,7 +100,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const timesOf = ({ start_ts, end_ts }: Pick<Trip, 'start_ts' | 'end_ts'>) => {
     return { start_ts: start_ts + moved, end_ts: end_ts + moved };
   };
-  const truth = {
+  const truth: Truth & { local_days: string[]; time_zone: string } = {
     platform,
     regime: 'debug bundle',
     timeline: 'debug bundle',

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import { segmenterWith } from '../analysis/segment.ts';
 import { lookAround, type Segmenter } from '../analysis/segmenter.ts';
 import { putBatch } from '../intake/put-batch.ts';
@@ -59,7 +58,11 @@ export async function findCase(
   for (const reach of reaches) {
     for (const margin of margins) {
       const entries = await entriesAround(store, userId, day.range, margin);
-      const transit = feeds && (await readEvidence(entries, feeds.evidence, { range: day.range, now }));
+      const transit: CarriedEvidence[] | null = feeds && [];
+      if (transit !== null) {
+        const segmenter = segmenterWith({}, recordEvidence(feeds!.evidence, transit));
+        await runAlone(entries, { range: day.range, segmenter, now });
+      }
       for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
         const bundle = makeBundle({ ...day, entries, transit, now: now(), random, reach });
@@ -103,16 +106,6 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
     if (entry.metadata.key !== keys.location || locations_from !== keys.filteredLocation || !isPhone(sourceOf(entry)))
       entries.add(entry);
   return entries;
-}
-
-async function readEvidence(
-  entries: Iterable<Entry>,
-  source: TransitSource,
-  rest: { range: TimeRange; now: () => number },
-): Promise<CarriedEvidence[]> {
-  const found: CarriedEvidence[] = [];
-  await runAlone(entries, { ...rest, segmenter: segmenterWith({}, recordEvidence(source, found)) });
-  return found;
 }
 
 /** The trips of a time range that a run finds in an empty store with these entries. */

@@ -21,35 +21,15 @@ export interface FoundTrip extends Interval {
 }
 
 type ModeSpan = Interval & { mode: ModeClass };
+type FoundClass = ModeClass | 'none'; // none: no section was found
 
-export interface CaseScore {
-  /** Pairs of a true and a found trip; then found trips and true trips without a partner. */
-  matched: number;
-  extra: number;
-  missed: number;
-  /** The same for the pieces of trips between long waits. `splitTrue`: number of true pieces. */
-  splitTrue: number;
-  splitMatched: number;
-  splitExtra: number;
-  /** s; found time minus true time */
-  startErrors: number[];
-  endErrors: number[];
-  distanceErrors: number[]; // relative to the true distance
-  /** Seconds of true motion. `covered`: seconds of it within found trips. */
-  motion: number;
-  covered: number;
-  /** Seconds by true class and found class. `none`: no section was found. */
-  seconds: Map<ModeClass, Map<ModeClass | 'none', number>>;
-  /** Seconds of found motion outside of true trips. `stillSeconds`: all seconds outside of true trips. */
-  falseSeconds: number;
-  stillSeconds: number;
-}
+export type CaseScore = ReturnType<typeof scoreCase>;
 
 const leastShared = 0.5; // intersection over union of a true trip and a found trip that match
 const longWait = 300; // s; a wait at least this long cuts a trip into pieces for `f1_split`
 
 /** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */
-export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore {
+export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   const window = { start: truth.range.start_ts, end: truth.range.end_ts };
   const trueTrips = truth.trips.map((trip) => ({
     start: trip.start_ts,
@@ -69,21 +49,22 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore 
   const used = new Set(pairs.values());
   const split = { truth: scored.flatMap(piecesOfTruth), found: inWindow.flatMap(piecesOfFound) };
   const splitUsed = new Set(matchTrips(split.truth, split.found).values());
-  const score: CaseScore = {
-    matched: pairs.size,
-    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length,
-    missed: scored.length - pairs.size,
+  const score = {
+    matched: pairs.size, // pairs of a true and a found trip
+    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // found trips without a partner
+    missed: scored.length - pairs.size, // true trips without a partner
+    // The same for the pieces of trips between long waits. `splitTrue`: number of true pieces.
     splitTrue: split.truth.length,
     splitMatched: splitUsed.size,
     splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,
-    startErrors: [],
-    endErrors: [],
-    distanceErrors: [],
-    motion: 0,
-    covered: 0,
-    seconds: new Map(),
-    falseSeconds: 0,
-    stillSeconds: 0,
+    startErrors: [] as number[], // s; found time minus true time
+    endErrors: [] as number[],
+    distanceErrors: [] as number[], // relative to the true distance
+    motion: 0, // s of true motion
+    covered: 0, // s of true motion within found trips
+    seconds: new Map<ModeClass, Map<FoundClass, number>>(), // s by true class and found class
+    falseSeconds: 0, // s of found motion outside of true trips
+    stillSeconds: 0, // s outside of true trips
   };
   for (const [one, trip] of pairs) {
     score.startErrors.push(trip.start - one.start);
@@ -152,7 +133,7 @@ function addMotion(score: CaseScore, sections: readonly ModeSpan[], found: reado
     if (section.mode === 'still') continue;
     score.motion += lengthOf(section);
     score.covered += coveredBy(section, inTrips);
-    const row = score.seconds.get(section.mode) ?? new Map<ModeClass | 'none', number>();
+    const row = score.seconds.get(section.mode) ?? new Map<FoundClass, number>();
     score.seconds.set(section.mode, row);
     let rest = lengthOf(section);
     for (const label of labelled) {
@@ -176,12 +157,7 @@ function withoutOverlaps(sections: readonly ModeSpan[]): ModeSpan[] {
   });
 }
 
-function addStillness(
-  score: CaseScore,
-  trueTrips: readonly Interval[],
-  found: readonly FoundTrip[],
-  window: Interval,
-): void {
+function addStillness(score: CaseScore, trueTrips: Interval[], found: readonly FoundTrip[], window: Interval): void {
   const within = (intervals: readonly Interval[]): Interval[] =>
     coverOf(intervals.map((one) => clipped(one, window)).filter((one) => one !== null));
   const travelled = within(trueTrips);
@@ -190,29 +166,12 @@ function addStillness(
   score.stillSeconds = lengthOf(window) - travelled.reduce((sum, part) => sum + lengthOf(part), 0);
 }
 
-/** Figures over several cases; null: there was nothing to measure. */
-export interface Summary {
-  cases: number;
-  trips: number;
-  /** Of matched trips, and of the pieces of trips between long waits. */
-  f1: number;
-  f1_split: number;
-  /** s; median and 90th percentile of the absolute error */
-  start: [number | null, number | null];
-  end: [number | null, number | null];
-  travel: number | null; // share of the true motion that found trips cover
-  /** Share of the true motion with the right mode, and with the right one of foot, cycle and motor. */
-  mode: number | null;
-  coarse: number | null;
-  macro_f1: number | null; // mean F1 of `fineClasses`, by time
-  false_s_per_hour: number | null; // s of found motion per hour without travel
-  distance: number | null; // %; median
-}
+export type Summary = ReturnType<typeof summarise>;
 
 const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];
 
-/** Figures over several cases together. */
-export function summarise(scores: readonly CaseScore[]): Summary {
+/** Figures over several cases together; null: there was nothing to measure. */
+export function summarise(scores: readonly CaseScore[]) {
   const total = (of: (score: CaseScore) => number): number => scores.reduce((sum, score) => sum + of(score), 0);
   const all = (of: (score: CaseScore) => number[]): number[] => scores.flatMap(of).map(Math.abs);
   const [matched, extra, missed] = [total((s) => s.matched), total((s) => s.extra), total((s) => s.missed)];
@@ -220,9 +179,8 @@ export function summarise(scores: readonly CaseScore[]): Summary {
   const [motion, covered] = [total((s) => s.motion), total((s) => s.covered)];
   const [falsely, still] = [total((s) => s.falseSeconds), total((s) => s.stillSeconds)];
   const distances = all((s) => s.distanceErrors).map((error) => error * 100);
-  const seconds = (truth: ModeClass, found: ModeClass | 'none'): number =>
-    total((s) => s.seconds.get(truth)?.get(found) ?? 0);
-  const agreeing = (agree: (truth: ModeClass, found: ModeClass | 'none') => boolean): number =>
+  const seconds = (truth: ModeClass, found: FoundClass): number => total((s) => s.seconds.get(truth)?.get(found) ?? 0);
+  const agreeing = (agree: (truth: ModeClass, found: FoundClass) => boolean): number =>
     total((s) =>
       [...s.seconds].reduce(
         (sum, [truth, row]) => sum + [...row].reduce((part, [found, t]) => part + (agree(truth, found) ? t : 0), 0),
@@ -243,19 +201,19 @@ export function summarise(scores: readonly CaseScore[]): Summary {
   });
   const share = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
   const figure = (values: number[], q: number): number | null => (values.length === 0 ? null : quantile(values, q));
-  const errors = (of: (score: CaseScore) => number[]): Summary['start'] => [figure(all(of), 0.5), figure(all(of), 0.9)];
+  const errors = (of: (score: CaseScore) => number[]) => [figure(all(of), 0.5), figure(all(of), 0.9)] as const;
   return {
     cases: scores.length,
     trips: matched + missed,
     f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
-    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split,
-    start: errors((s) => s.startErrors),
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of the pieces between long waits
+    start: errors((s) => s.startErrors), // s; median and 90th percentile of the absolute error
     end: errors((s) => s.endErrors),
-    travel: share(covered, motion),
-    mode: share(right, motion),
-    coarse: share(rightCoarse, motion),
-    macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length,
+    travel: share(covered, motion), // share of the true motion that found trips cover
+    mode: share(right, motion), // share of the true motion with the right mode
+    coarse: share(rightCoarse, motion), // the same for foot, cycle and motor
+    macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length, // by time
     false_s_per_hour: share(falsely, still / 3600),
-    distance: figure(distances, 0.5),
+    distance: figure(distances, 0.5), // %
   };
 }

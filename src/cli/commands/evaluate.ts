@@ -87,7 +87,7 @@ function grouped(scored: readonly ScoredCase[], by: (typeof groupings)[number]):
 }
 
 const number = (x: number | null, digits: number): string => (x === null ? '-' : x.toFixed(digits));
-const pair = ([a, b]: [number | null, number | null]): string => `${number(a, 0)}/${number(b, 0)}`;
+const pair = ([a, b]: Summary['start']): string => `${number(a, 0)}/${number(b, 0)}`;
 
 const columns: Readonly<Record<string, (summary: Summary) => string>> = {
   cases: ({ cases }) => String(cases),
