@@ -7,43 +7,33 @@
 //   evidence                  17 features; feeds: bus 3.6      of the motor leg               modes/leg-evidence.ts
 //   marginals                 BUS .7, CAR .2, TRAIN .1         linear-chain CRF               modes/mode-crf.ts
 //   section                   BUS, confidence .7               at most its cap                modes/section-mode.ts
-import type { TransitEvidence } from '../transit/match-ride.ts';
 import type { CandidateGroup } from './clean/candidates.ts';
-import type { Observations } from './clean/observations.ts';
 import { Track } from './clean/track.ts';
 import type { Models } from './models.ts';
-import { collectEvidence, type LegEvidence } from './modes/leg-evidence.ts';
-import { forwardBackward, type ModeCrf, type ModeProbabilities } from './modes/mode-crf.ts';
+import { collectEvidence } from './modes/leg-evidence.ts';
+import { forwardBackward } from './modes/mode-crf.ts';
 import type { TransitSource } from './modes/transit-evidence.ts';
 import { lookAround, type Stretch } from './segmenter.ts';
 import { within } from './sorted-times.ts';
-import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
-import { type Cells, decodeCells } from './states/viterbi.ts';
+import { sleepsIn, toSegments } from './states/segments.ts';
+import { decodeCells } from './states/viterbi.ts';
 
+export interface Knowledge {
+  models: Models;
+  transit: TransitSource | null;
+}
+
+/** `outliers`: times of the locations that were removed. */
 export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
-export interface DecodedGroup extends Observations {
-  group: CandidateGroup;
-  outliers: readonly number[]; // times of the locations that were removed as outliers
-  track: Track;
-  cells: Cells;
-  segments: readonly Segment[];
-  legs: readonly LegEvidence[];
-  probabilities: ModeProbabilities;
-  transit: readonly TransitEvidence[]; // by leg; empty without feeds
-  crf: ModeCrf;
-  model: string; // `id` of the model that classified the cells
-}
+export type DecodedGroup = ReturnType<typeof decodeGroup>;
 
 /** s; states are also decoded this long around a group (by hand): iPhones report walking long before locations */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
-export function decodeGroup(
-  group: CandidateGroup,
-  { locations, motions, events, outliers }: CleanedStretch,
-  models: Models,
-  source: TransitSource | null,
-): DecodedGroup {
+export function decodeGroup(group: CandidateGroup, stretch: CleanedStretch, knowledge: Knowledge) {
+  const { locations, motions, events, outliers } = stretch;
+  const { models } = knowledge;
   const { sampling, from, to } = group;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
   const readings = within(motions, from - lookAround, to + lookAround);
@@ -54,7 +44,7 @@ export function decodeGroup(
   const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
   const segments = toSegments(cells, track, sleeps);
   const legs = collectEvidence({ segments, track, cells }, begin, end);
-  const transit = source?.(legs, track) ?? [];
+  const transit = knowledge.transit?.(legs, track) ?? []; // by leg; empty without feeds
   const probabilities = forwardBackward(legs, crf, { transit });
   return {
     group,

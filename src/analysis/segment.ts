@@ -12,7 +12,7 @@ import { withFields } from '../model/with-fields.ts';
 import { type Candidate, type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
-import { type CleanedStretch, type DecodedGroup, decodeGroup } from './decode-group.ts';
+import { type CleanedStretch, decodeGroup, type Knowledge } from './decode-group.ts';
 import { type Models, shippedModels } from './models.ts';
 import type { TransitSource } from './modes/transit-evidence.ts';
 import {
@@ -26,7 +26,7 @@ import {
 } from './segmenter.ts';
 import { firstAtOrAfter } from './sorted-times.ts';
 import { linkLimits } from './trips/chain-links.ts';
-import { describeStops, findJourneys, journeyLimits, type StopFigures } from './trips/journeys.ts';
+import { describeStops, findJourneys, journeyLimits } from './trips/journeys.ts';
 import { failedTrip, toSegmentedTrip } from './trips/segmented-trip.ts';
 import { unseenBefore } from './trips/trip-bounds.ts';
 
@@ -39,11 +39,6 @@ export function segmenterWith(changed: Partial<Models>, transit: TransitSource |
 }
 
 export const shippedSegmenter: Segmenter = segmenterWith({});
-
-interface Knowledge {
-  models: Models;
-  transit: TransitSource | null;
-}
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, knowledge: Knowledge): Segmented {
   const { motions, events, loadedUntil } = stretch;
@@ -84,14 +79,9 @@ function isFarEnough({ startIndex }: Candidate, locations: readonly Location[]):
 }
 
 /** The trips of a group. If an error is thrown, each candidate becomes a trip with the error and without sections. */
-function segmentGroup(
-  group: CandidateGroup,
-  stretch: CleanedStretch,
-  stay: Stay | null,
-  { models, transit }: Knowledge,
-): SegmentedTrip[] {
+function segmentGroup(group: CandidateGroup, stretch: CleanedStretch, stay: Stay | null, known: Knowledge) {
   try {
-    const decoded = decodeGroup(group, stretch, models, transit);
+    const decoded = decodeGroup(group, stretch, known);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[group.candidates[0]!.startIndex]!;
     const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;
@@ -125,15 +115,11 @@ function mayContinue({ to, candidates, nextTs }: CandidateGroup, locations: read
 }
 
 /** For training: the legs and stops of each group of a stretch. `tools/train` fits `ModeCrf` to them. */
-export function trainingGroups(
-  stretch: Stretch,
-  models: Models,
-  transit: TransitSource | null = null,
-): (Pick<DecodedGroup, 'legs' | 'transit'> & { stops: StopFigures[] })[] {
+export function trainingGroups(stretch: Stretch, models: Models, transit: TransitSource | null = null) {
   const { locations, outliers, doubts } = removeOutliers(stretch, null);
   const found = findCandidates({ ...stretch, locations, resume: null, endOfData: true });
   return groupCandidates(found.trips, { locations, doubts }, found.open).map((group) => {
-    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models, transit);
+    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, { models, transit });
     return { legs: decoded.legs, transit: decoded.transit, stops: describeStops(decoded) };
   });
 }

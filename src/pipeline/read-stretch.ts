@@ -3,7 +3,6 @@ import {
   cleanEvents,
   cleanMotions,
   eventFields,
-  type Location,
   type Motion,
   motionFields,
   type ObservedLocation,
@@ -13,7 +12,7 @@ import {
   toEvent,
   toMotion,
 } from '../analysis/clean/observations.ts';
-import { lookAround } from '../analysis/segmenter.ts';
+import { lookAround, type Stretch } from '../analysis/segmenter.ts';
 import { interpretEntry } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { zoneAt } from '../model/geo/zone.ts';
@@ -30,15 +29,6 @@ const pageSize = 5000; // entries per read
 
 const motionKeys = [keys.activity, keys.motionActivity];
 
-/** The observations of a stretch. Each list is in ascending order of `ts`. */
-interface ReadStretch {
-  locations: Location[];
-  motions: Motion[];
-  events: PhoneEvent[];
-  /** The lists are complete before this data time; Infinity at the end of the data. */
-  loadedUntil: number;
-}
-
 export interface StretchStore {
   timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }
@@ -53,7 +43,7 @@ export async function readStretch(
   locationKey: string,
   carry: Carry | null,
   size: number,
-): Promise<ReadStretch> {
+): Promise<Stretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
   const pings: Ping[] = [];
   const reader = {

@@ -267,11 +267,7 @@ function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: nu
   return last === Number.POSITIVE_INFINITY ? null : last;
 }
 
-function settledTsOf(
-  group: readonly Candidate[],
-  next: Location | null,
-  locations: readonly Location[],
-): number | null {
+function settledTsOf(group: Candidate[], next: Location | null, locations: readonly Location[]): number | null {
   const last = group.at(-1)!;
   if (last.settledTs === null) return null;
   const until = locations[last.endIndex]!.ts + lookAround;

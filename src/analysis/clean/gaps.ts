@@ -137,12 +137,8 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
 }
 
 /** Why a time without entries is a gap; null: it was a stay. `next`, `event`: the location or event that ends it. */
-function reasonOf(
-  { phone, at, reports }: GapState,
-  { from, to }: TimeRange,
-  next: Location | undefined,
-  event: PhoneEvent | undefined,
-): SilenceReason | null {
+function reasonOf(now: GapState, { from, to }: TimeRange, next?: Location, event?: PhoneEvent): SilenceReason | null {
+  const { phone, at, reports } = now;
   if (phone === 'off' || phone === 'error') return phone === 'off' ? 'tracking off' : 'no permission';
   if (event?.transition === transitions.BOOTED) return 'phone off';
   if (event !== undefined && isFreshStart(event)) return 'silent';

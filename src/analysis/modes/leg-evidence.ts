@@ -54,6 +54,8 @@ export interface LegEvidence extends Leg {
   waited: number;
 }
 
+type Decoded = { segments: readonly Segment[]; track: Track; cells: Cells };
+
 /** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
 export const legLimits = {
   highestAverages: modes.map(fastestIn), // m/s by mode (physical)
@@ -73,11 +75,8 @@ export const legLimits = {
   stayed: 900,
 };
 
-export function collectEvidence(
-  { segments, track, cells }: { segments: readonly Segment[]; track: Track; cells: Cells },
-  from: number,
-  to: number,
-): LegEvidence[] {
+export function collectEvidence(decoded: Decoded, from: number, to: number): LegEvidence[] {
+  const { segments, track, cells } = decoded;
   const evidence: LegEvidence[] = [];
   let last: number | null = null;
   const legs = joinLegs(segments, from, to);

@@ -14,7 +14,9 @@ const leastNamed = 0.1; // a line with a lower probability is not named (by hand
 /** The lowest probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
 const alternativeRatio = 0.22;
 
-export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mode & { transit?: TransitLine } {
+export type ModeByLine = Mode & { transit?: TransitLine };
+
+export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): ModeByLine {
   const best = evidence?.lines[0];
   if (evidence === undefined || best === undefined) return mode;
   const isFerry = best.kind === 'ferry' && best.probability >= sureKind && Math.max(evidence.bus, evidence.train) <= 0;
@@ -33,7 +35,7 @@ const asMode = (name: string, probability: number): Mode => ({
 
 const round = (probability: number): number => Math.round(probability * 1000) / 1000;
 
-function withLine(mode: Mode, lines: readonly LineFound[], kinds: readonly string[]): Mode & { transit?: TransitLine } {
+function withLine(mode: Mode, lines: readonly LineFound[], kinds: readonly string[]): ModeByLine {
   const line = toLine(lines, kinds);
   return line === undefined ? mode : { ...mode, transit: line };
 }

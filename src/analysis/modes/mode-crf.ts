@@ -69,12 +69,6 @@ function pairKind(a: number, b: number, { near, parked }: Link): number {
 
 const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
-export interface ModeProbabilities {
-  single: number[][]; // by leg: the probability of each of `modes`
-  /** By leg: probability of each pair with the previous leg, at `modes.length * before + mode`; null: no such leg. */
-  pairs: (number[] | null)[];
-}
-
 const n = modes.length;
 
 /**
@@ -98,12 +92,8 @@ function transitScore(mode: string, { bus, train }: TransitEvidence, features: r
  * Scores of the modes of a leg: weights times features, plus evidence of feeds. If the leg is too fast for all modes,
  * as a flight is, it gives no evidence: all scores are 0. `only`: the true mode, if known.
  */
-function scoreModes(
-  { features, possible }: LegEvidence,
-  weights: readonly (readonly number[])[],
-  only: number | undefined,
-  transit: TransitEvidence,
-): number[] {
+function scoreModes(leg: LegEvidence, weights: number[][], transit: TransitEvidence, only?: number): number[] {
+  const { features, possible } = leg;
   if (!possible.includes(true)) return weights.map(() => 0);
   return weights.map((row, m) => {
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
@@ -118,14 +108,15 @@ function softmax(scores: readonly number[]): number[] {
 
 /**
  * Computes the marginal probabilities with the forward-backward algorithm, on logarithms. `truth`: for training, the
- * known mode of each leg; `transit`: evidence of feeds by leg.
+ * known mode of each leg; `transit`: evidence of feeds by leg. Returns by leg the probability of each mode, and of each
+ * pair with the previous leg (at `modes.length * before + mode`; null: there is none).
  */
 export function forwardBackward(
   legs: readonly LegEvidence[],
   model: ModeCrf,
   { truth = [], transit = [] }: { truth?: readonly (number | null)[]; transit?: readonly TransitEvidence[] } = {},
-): ModeProbabilities {
-  const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined, transit[i] ?? noEvidence));
+) {
+  const own = legs.map((leg, i) => scoreModes(leg, model.modes, transit[i] ?? noEvidence, truth[i] ?? undefined));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, { kind, share }) => sum + share * model.pairs[kind]!, 0);
   const forward = own.map((scores) => [...scores]); // sums of logarithms over the legs before and the leg itself

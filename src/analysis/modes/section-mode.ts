@@ -6,7 +6,6 @@
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
 //   no feed confirms it   a limit for its probability                a car or bus is at most .8
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
-import type { TransitLine } from '../../model/trip.ts';
 import type { TransitEvidence } from '../../transit/match-ride.ts';
 import { candidateLimits } from '../clean/candidates.ts';
 import { type Track, trackLimits } from '../clean/track.ts';
@@ -14,7 +13,7 @@ import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
 import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
-import { nameLine } from './line-name.ts';
+import { type ModeByLine, nameLine } from './line-name.ts';
 
 const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
 const coveredFeature = legFeatures.indexOf('covered');
@@ -70,11 +69,8 @@ const unknownMode: Mode = {
 };
 
 /** The mode of a section, from the leg that overlaps it longest. `average`: m/s */
-export function sectionMode(
-  { legs, probabilities, transit, track, motions }: DecodedGroup,
-  section: Leg,
-  average: number,
-): Mode & { transit?: TransitLine } {
+export function sectionMode(decoded: DecodedGroup, section: Leg, average: number): ModeByLine {
+  const { legs, probabilities, transit, track, motions } = decoded;
   const shared = legs.map((leg) => Math.min(leg.end, section.end) - Math.max(leg.start, section.start));
   const i = shared.indexOf(Math.max(...shared));
   const fastest = legs[i]?.fastest ?? 0;
@@ -93,12 +89,7 @@ export function sectionMode(
   return nameLine(toMode(limitConfidence(found, isPossible, cap)), line);
 }
 
-function confidenceCap(
-  found: readonly number[],
-  leg: LegEvidence | undefined,
-  line: TransitEvidence | undefined,
-  isRead: boolean,
-): number {
+function confidenceCap(found: number[], leg?: LegEvidence, line?: TransitEvidence, isRead = false): number {
   const name = modes[found.indexOf(Math.max(...found))]!;
   if (line !== undefined && ((name === 'BUS' && line.bus > 0) || (name === 'TRAIN' && line.train > 0))) return 1;
   const { wait, walks } = leg === undefined ? { wait: 0, walks: 0 } : boardingRatios(leg.features);

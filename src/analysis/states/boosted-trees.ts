@@ -83,12 +83,8 @@ function isComplete({ f, t, l, r, v }: TreeFile): boolean {
  * begin at `into[4 * i]`. Each tree adds one leaf to the score of its class; the softmax of the scores gives the
  * probabilities. The outer loop is over trees, because one tree fits into the cache of the processor.
  */
-export function writeProbabilities(
-  { roots, nodes, thresholds, leaf }: Model,
-  rows: Float64Array,
-  at: Int32Array,
-  into: Float64Array,
-): void {
+export function writeProbabilities(model: Model, rows: Float64Array, at: Int32Array, into: Float64Array): void {
+  const { roots, nodes, thresholds, leaf } = model;
   into.fill(0, 0, 4 * at.length);
   for (let k = 0; k < roots.length; k += 1) {
     const root = roots[k]!;

@@ -183,6 +183,10 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
   const changes = new SortedWindow(2 * far + 1);
+  const moveSpeeds = (window: SortedWindow, i: number, side: number): void => {
+    if (covered[i - 1 - side] === 1) window.remove(speed[i - 1 - side]!);
+    if (covered[i + side] === 1) window.add(speed[i + side]!);
+  };
   // Each window begins around the cell before the first cell; the loop moves it by one cell.
   for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
   for (let i = first - 1 - far; i < first + far; i += 1) {
@@ -190,8 +194,8 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
     changes.add(changeAt(speed, i));
   }
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
-    moveWindow(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
-    moveWindow(speeds, speed, covered, i - 1 - far, i + far);
+    moveSpeeds(nearSpeeds, i, nearby);
+    moveSpeeds(speeds, i, far);
     changes.remove(changeAt(speed, i - 1 - far));
     changes.add(changeAt(speed, i + far));
     rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
@@ -202,17 +206,6 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
     rows[at + 24] = speeds.at(1, missingFeature);
     rows[at + 28] = rounded(changes.at(0.9, missingFeature));
   }
-}
-
-function moveWindow(
-  window: SortedWindow,
-  speed: Float64Array,
-  covered: Uint8Array,
-  leaving: number,
-  entering: number,
-): void {
-  if (covered[leaving] === 1) window.remove(speed[leaving]!);
-  if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
 /** Removes rounding errors, which depend on the position on earth. In a gap, a value may consist of them alone. */
@@ -297,18 +290,15 @@ const kinds = noState + 1; // of motion readings: one for each state, and `noSta
 /** s before and after a cell over which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];
 
+type Readings = ReturnType<typeof collectReadings>;
+
 /**
  * Motion readings as a series by kind. Android reports all the time, so the series has confidences. An iPhone reports
  * changes, so the series has the seconds for which a reading was valid.
  */
-interface Readings extends Series {
-  kind: Uint8Array;
-  held: boolean; // true for an iPhone: a reading is valid until the next one
-}
-
-function collectReadings({ motions, sampling }: CellInput): Readings {
+function collectReadings({ motions, sampling }: CellInput) {
   const n = motions.length;
-  const held = sampling === 'distance' && n > 0;
+  const held = sampling === 'distance' && n > 0; // an iPhone's reading is valid until the next one
   const times = new Float64Array(n);
   const kind = new Uint8Array(n);
   const sums = new Float64Array(kinds * (n + 1));

@@ -157,10 +157,7 @@ const confident = {
  * other, they are ignored. The odds between this state and rest do not change, because people walk indoors. Only for
  * Android: iPhones report walking while cycling.
  */
-function applyReadings(
-  { ts, probability }: { ts: Float64Array; probability: Float64Array },
-  motions: readonly Motion[],
-): void {
+function applyReadings({ ts, probability }: Cells, motions: readonly Motion[]): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
     // A reading counts for the first cell whose middle is not before it: the cell before may still be part of a ride.

@@ -161,13 +161,6 @@ function splitCandidate({ locations, segments, track }: DecodedGroup, candidate:
   return [...parts, { startIndex, endIndex, last: candidate }];
 }
 
-export interface StopFigures {
-  start_ts: number;
-  end_ts: number;
-  never: StopReason | null; // why the stop cannot be a wait; null: it can be one
-  features: number[];
-}
-
 function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
   const { never, features } = describeStop(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };
@@ -183,13 +176,12 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   return { isWait: true, reason };
 }
 
-/** The features of a stop. Constants bound them (by hand); the weights were fitted with these bounds. */
-function describeStop(
-  { track, segments, events, locations, legs, probabilities }: DecodedGroup,
-  since: number,
-  before: Travel,
-  next: Travel,
-): StopFigures {
+/**
+ * The features of a stop. Constants bound them (by hand); the weights were fitted with these bounds. `never`: why the
+ * stop cannot be a wait; null: it can be one.
+ */
+function describeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
+  const { track, segments, events, locations, legs, probabilities } = decoded;
   const [a, b] = [before.moved, next.moved];
   const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
   const at = (ts: number) => track.positionAt(ts);
@@ -233,7 +225,7 @@ function describeStop(
 
 const twoCars = 2 * modes.length + 2;
 
-export function describeStops(decoded: DecodedGroup): StopFigures[] {
+export function describeStops(decoded: DecodedGroup) {
   const travels = splitGroup(decoded).filter(isTravel);
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }

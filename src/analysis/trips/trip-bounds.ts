@@ -176,11 +176,8 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   return found;
 }
 
-function findEnd(
-  decoded: DecodedGroup,
-  { first, last, candidate, notAfter }: JourneySpan,
-  moving: Movements,
-): Boundary {
+function findEnd(decoded: DecodedGroup, span: JourneySpan, moving: Movements): Boundary {
+  const { first, last, candidate, notAfter } = span;
   const segment = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
   const arrived = arrivalTs(decoded.track, first.ts, last.ts);
   const found: Boundary = segment
@@ -263,6 +260,8 @@ const unseenLimits = {
   lead: 1200,
 };
 
+type MoveSources = Observations & Pick<DecodedGroup, 'segments'>;
+
 /**
  * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it did not restart in
  * between, and one of the following holds:
@@ -272,11 +271,8 @@ const unseenLimits = {
  * - readings show movement for long enough;
  * - the gap before the location is as short as gaps within a trip.
  */
-export function unseenBefore(
-  { locations, events, motions, segments }: Observations & Pick<DecodedGroup, 'segments'>,
-  stay: Stay,
-  first: Location,
-): Untracked | null {
+export function unseenBefore(decoded: MoveSources, stay: Stay, first: Location): Untracked | null {
+  const { locations, events, motions, segments } = decoded;
   const metres = distance(stay.location, first);
   const [from, to] = [first.ts - unseenLimits.notice, first.ts + unseenLimits.notice];
   const isOn =
