@@ -85,24 +85,13 @@ function townOf({ seed, home, zone, town = seededRandom('town', seed).pick(towns
   return { name: 'home', zone, origin: home };
 }
 
-interface Person {
-  home: Point;
-  stopAtHome: Point;
-  stopAtWork: Point;
-  work: Point;
-  lunch: Point;
-  shop: Point;
-  friend: Point;
-  park: Point;
-  ridesBy: 'bus' | 'train';
-  returnsBy: 'bike' | 'car';
-}
+type Person = ReturnType<typeof personOf>;
 
-function personOf(seed: string | number, atOrigin: boolean): Person {
+function personOf(seed: string | number, atOrigin: boolean) {
   const random = seededRandom('person', seed);
   const home = atOrigin ? { x: 0, y: 0 } : away({ x: 0, y: 0 }, random.between(500, 2500), random.between(0, 6.28));
   const towards = random.between(0, 2 * Math.PI);
-  const ridesBy = random.chance(0.65) ? 'bus' : 'train';
+  const ridesBy: TravelMode = random.chance(0.65) ? 'bus' : 'train';
   const work = away(home, ridesBy === 'bus' ? random.between(4200, 6200) : random.between(7500, 10_500), towards);
   return {
     home,
@@ -114,7 +103,7 @@ function personOf(seed: string | number, atOrigin: boolean): Person {
     friend: away(home, random.between(2600, 4200), towards + random.between(2, 4)),
     park: away(home, random.between(750, 1100), towards + random.between(-2, -1)),
     ridesBy,
-    returnsBy: ridesBy === 'bus' && random.chance(0.6) ? 'bike' : 'car',
+    returnsBy: (ridesBy === 'bus' && random.chance(0.6) ? 'bike' : 'car') as TravelMode,
   };
 }
 
