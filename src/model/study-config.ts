@@ -19,10 +19,10 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
  */
 export function studyConfig(
   study: StudySettings,
-  { address, given = {}, now }: { address: string; given?: JsonObject; now: number },
+  { address, given = {}, now, texts }: { address: string; given?: JsonObject; now: number; texts: DefaultTexts },
 ): JsonObject {
   const before = study.config ?? {};
-  const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
+  const { version: _, ts: __, ...wanted } = merged(merged(usual(study, texts), before), given);
   const { subgroups: ___, ...opcode } = asObject(wanted.opcode);
   const isOfThreeParts = wanted.opcode === undefined && (study.config ?? given).version !== undefined;
   const lists = isJsonObject(wanted.label_options) ? wanted.label_options : wanted.label_lists;
@@ -48,54 +48,22 @@ export function studyConfig(
   return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
 }
 
-const usualTexts: Readonly<Record<string, JsonObject>> = {
-  en: {
-    summary_line_1: 'Your phone records where and how you travel.',
-    summary_line_2: 'You see your days and say what your trips were for.',
-    summary_line_3: 'The data goes to the server of this study only.',
-    short_textual_description: 'A travel study.',
-    why_we_collect: 'To understand how people travel.',
-  },
-  de: {
-    summary_line_1: 'Ihr Telefon zeichnet auf, wo und wie Sie unterwegs sind.',
-    summary_line_2: 'Sie sehen Ihre Tage und geben an, wozu Ihre Wege waren.',
-    summary_line_3: 'Die Daten gehen nur an den Server dieser Studie.',
-    short_textual_description: 'Eine Studie über Wege im Alltag.',
-    why_we_collect: 'Wir möchten verstehen, wie Menschen unterwegs sind.',
-  },
-  fr: {
-    summary_line_1: 'Votre téléphone enregistre où et comment vous vous déplacez.',
-    summary_line_2: 'Vous voyez vos journées et indiquez le motif de vos trajets.',
-    summary_line_3: 'Les données ne vont que sur le serveur de cette étude.',
-    short_textual_description: 'Une étude sur les déplacements.',
-    why_we_collect: 'Pour comprendre comment les gens se déplacent.',
-  },
-  es: {
-    summary_line_1: 'Su teléfono registra por dónde y cómo viaja.',
-    summary_line_2: 'Usted ve sus días e indica para qué fueron sus viajes.',
-    summary_line_3: 'Los datos van solo al servidor de este estudio.',
-    short_textual_description: 'Un estudio sobre viajes cotidianos.',
-    why_we_collect: 'Para entender cómo viaja la gente.',
-  },
-};
-
-const usualContacts: Readonly<Record<string, string>> = {
-  en: 'The people of this study',
-  de: 'Das Studienteam',
-  fr: 'L’équipe de l’étude',
-  es: 'El equipo del estudio',
-};
+/** The default texts of a study by language, as fields of the configuration, and the name of its contact. */
+type DefaultTexts = Readonly<Record<string, { newStudy: Record<string, string> & { contact: string } }>>;
 
 /** The default configuration of a study: texts in English, and in the language of the study. */
-function usual({ name, language = 'en' }: StudySettings): JsonObject {
+function usual({ name, language = 'en' }: StudySettings, texts: DefaultTexts): JsonObject {
   const names = { deployment_partner_name: name, deployment_name: name };
-  const textsIn = (one: string): JsonObject => ({ ...names, ...usualTexts[one], research_questions: [] });
+  const textsIn = (one: string): JsonObject => {
+    const { contact: _, ...words } = texts[one]?.newStudy ?? {};
+    return { ...names, ...words, research_questions: [] };
+  };
   return {
     intro: {
       program_or_study: 'study',
       start_month: '1',
       start_year: '2026',
-      program_admin_contact: usualContacts[language] ?? usualContacts.en!,
+      program_admin_contact: (texts[language] ?? texts.en!).newStudy.contact,
       deployment_partner_name: name,
       translated_text: { en: textsIn('en'), [language]: textsIn(language) },
     },

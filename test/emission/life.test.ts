@@ -5,6 +5,7 @@ import { studyConfig } from '../../src/model/study-config.ts';
 import type { Serving } from '../../src/server/listen.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
+import { languages } from '../../src/web/pages/texts/texts.ts';
 import { checkAnswer, config, type Kit, listen, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
 import { describeOnServers, newStoreOn } from '../store/servers.ts';
@@ -36,7 +37,7 @@ function served(subgroups: string[], open?: () => Promise<Opened>): void {
     serving = await listen(kit.app);
     const study = studySettings({ subgroups });
     const address = `http://127.0.0.1:${serving.port}`;
-    await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1 }) });
+    await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1, texts: languages }) });
     link = `emission://join?study_config=sunny&sub_group=${subgroups[0] ?? 'default'}`;
   });
 }

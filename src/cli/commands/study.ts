@@ -238,7 +238,7 @@ async function configure(context: CommandContext, name: string, options: Options
   const study = await findStudy(context, name);
   const address = phoneAddress(options.server, context.config().publicUrl);
   const given = options.file === undefined ? {} : await fileJson(options.file);
-  const config = studyConfig(settingsOf(study), { address, given, now: context.now() });
+  const config = studyConfig(settingsOf(study), { address, given, now: context.now(), texts: languages });
   const flaws = configFlaws(config);
   if (flaws.length > 0) throw usageError(`this configuration would not work in the app: ${flaws.join('; ')}`);
   await (await context.store()).studies.put({ ...settingsOf(study), config });

@@ -331,6 +331,14 @@ export const de: Texts = {
     },
   },
 
+  newStudy: {
+    contact: 'Das Studienteam',
+    summary_line_1: 'Ihr Telefon zeichnet auf, wo und wie Sie unterwegs sind.',
+    summary_line_2: 'Sie sehen Ihre Tage und geben an, wozu Ihre Wege waren.',
+    summary_line_3: 'Die Daten gehen nur an den Server dieser Studie.',
+    short_textual_description: 'Eine Studie über Wege im Alltag.',
+    why_we_collect: 'Wir möchten verstehen, wie Menschen unterwegs sind.',
+  },
   exports: {
     title: 'Tabellen herunterladen',
     lead: 'Tage, Wege, Etappen, Orte und Punkte der Studie als CSV-Dateien in einer ZIP-Datei, mit einer Beschreibung jeder Spalte.',

@@ -335,6 +335,15 @@ export const en = {
     } as Record<string, string>,
   },
 
+  /** Defaults for the app of a study; the names are fields of its configuration. */
+  newStudy: {
+    contact: 'The people of this study',
+    summary_line_1: 'Your phone records where and how you travel.',
+    summary_line_2: 'You see your days and say what your trips were for.',
+    summary_line_3: 'The data goes to the server of this study only.',
+    short_textual_description: 'A travel study.',
+    why_we_collect: 'To understand how people travel.',
+  },
   exports: {
     title: 'Download tables',
     lead: 'Days, trips, sections, places and points of the study as CSV files in one ZIP file, with a description of each column.',

@@ -338,6 +338,14 @@ export const es: Texts = {
     },
   },
 
+  newStudy: {
+    contact: 'El equipo del estudio',
+    summary_line_1: 'Su teléfono registra por dónde y cómo viaja.',
+    summary_line_2: 'Usted ve sus días e indica para qué fueron sus viajes.',
+    summary_line_3: 'Los datos van solo al servidor de este estudio.',
+    short_textual_description: 'Un estudio sobre viajes cotidianos.',
+    why_we_collect: 'Para entender cómo viaja la gente.',
+  },
   exports: {
     title: 'Descargar tablas',
     lead: 'Días, viajes, etapas, lugares y puntos del estudio como archivos CSV en un archivo ZIP, con una descripción de cada columna.',

@@ -348,6 +348,14 @@ export const fr: Texts = {
     },
   },
 
+  newStudy: {
+    contact: 'L’équipe de l’étude',
+    summary_line_1: 'Votre téléphone enregistre où et comment vous vous déplacez.',
+    summary_line_2: 'Vous voyez vos journées et indiquez le motif de vos trajets.',
+    summary_line_3: 'Les données ne vont que sur le serveur de cette étude.',
+    short_textual_description: 'Une étude sur les déplacements.',
+    why_we_collect: 'Pour comprendre comment les gens se déplacent.',
+  },
   exports: {
     title: 'Télécharger les tableaux',
     lead: 'Journées, trajets, étapes, lieux et points de l’étude en fichiers CSV dans un fichier ZIP, avec une description de chaque colonne.',
