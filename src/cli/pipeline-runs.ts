@@ -40,10 +40,10 @@ interface Task {
   reanalyseFrom?: number | undefined;
 }
 
-/** Worker processes that run the pipeline for one user at a time. `words`: flags for the processes. */
-export function pipelinePool(context: CommandContext, words: readonly string[]) {
-  const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words]);
-  let lost: string[] = [];
+/** Worker processes that run the pipeline, at most `most`. `words`: flags for the processes. */
+export function pipelinePool(context: CommandContext, most: number, words: readonly string[] = []) {
+  const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words], most);
+  const lost = new Set<WorkerEnded>();
   return {
     /**
      * Runs the pipeline for a user. A user whose process ended is reported as `busy`: the lease of that process has to
@@ -57,14 +57,14 @@ export function pipelinePool(context: CommandContext, words: readonly string[]) 
         if (!(error instanceof WorkerEnded)) throw error;
         // Ctrl-C reaches all processes; this one may learn of the end of a worker before it gets its own signal.
         if (!error.wasReady && !context.signal.aborted && error.how !== 'SIGINT') throw error;
-        if (error.wasReady) lost.push(error.how);
+        if (error.wasReady) lost.add(error);
         return unfinished(context, userId, error.how);
       }
     },
-    /** How processes ended that were working on a user, since the last call: signals or exit codes. */
+    /** How processes ended that were working on users, since the last call: signals or exit codes. */
     takeLost(): string[] {
-      const taken = lost;
-      lost = [];
+      const taken = [...lost].map(({ how }) => how);
+      lost.clear();
       return taken;
     },
     stop: pool.stop,

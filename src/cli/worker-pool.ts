@@ -1,5 +1,5 @@
-// Worker processes that share the people of a command: the parent sends each process one task at a time and gets an
-// answer.
+// Worker processes that share the people of a command: the parent sends tasks to the processes and gets an answer to
+// each.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
@@ -7,14 +7,15 @@ import type { CommandContext } from './context.ts';
 
 export interface WorkerPool<Task, Answer> {
   /**
-   * Carries out a task in an idle process, or in a new one. Throws `WorkerEnded` if the process ends before it answers,
-   * and the error of the task.
+   * Carries out a task in the process with the fewest tasks, or in a new one. Throws `WorkerEnded` if the process ends
+   * before it answers, and the error of the task.
    */
   run(task: Task): Promise<Answer>;
   /** Ends the processes; resolves when they are gone. */
   stop(): Promise<void>;
 }
 
+/** The end of a process: the same error for all its tasks. */
 export class WorkerEnded extends Error {
   /** The signal, or `exit code 1`. */
   readonly how: string;
@@ -31,44 +32,44 @@ export class WorkerEnded extends Error {
 
 interface Worker {
   child: ChildProcess;
-  /** Resolves with how it ended. */
-  exit: Promise<string>;
-  /** Resolves with null when it can take tasks, or with how it ended before. */
-  ready: Promise<string | null>;
+  exit: Promise<WorkerEnded>;
+  /** Resolves when it can take tasks. */
+  ready: Promise<void>;
+  /** Its tasks by number; called with the answer. */
+  tasks: Map<number, (message: Message<never>) => void>;
 }
 
 /** What a process sends for each task. */
-type Message<Answer> = { answer: Answer } | { error: { code: ErrorCode | null; message: string } };
+type Message<Answer> = { task: number } & ({ answer: Answer } | { error: { code: ErrorCode | null; message: string } });
 
-/** `run` starts the processes when there is work. `words`: their command line. */
+/** `run` starts up to `most` processes when there is work. `words`: their command line. */
 export function workerPool<Task extends object, Answer>(
   context: CommandContext,
   words: readonly string[],
+  most: number,
 ): WorkerPool<Task, Answer> {
   const workers = new Set<Worker>();
-  const idle: Worker[] = [];
+  let count = 0;
   const start = (): Worker => {
     const worker = startWorker(context, words);
     workers.add(worker);
-    void worker.exit.then(() => {
-      workers.delete(worker);
-      if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
-    });
+    void worker.exit.then(() => workers.delete(worker));
     return worker;
+  };
+  const pick = (): Worker => {
+    const [least] = [...workers].sort((a, b) => a.tasks.size - b.tasks.size);
+    return least === undefined || (least.tasks.size > 0 && workers.size < most) ? start() : least;
   };
   return {
     async run(task) {
-      const worker = idle.pop() ?? start();
-      const failure = await worker.ready;
-      if (failure !== null) throw new WorkerEnded(failure, false);
-      const { child, exit } = worker;
-      const answered = new Promise<Message<Answer>>((resolve) =>
-        child.once('message', (message) => resolve(message as Message<Answer>)),
-      );
-      child.send(task, () => {}); // if it cannot be sent, the process ends
+      const { child, exit, ready, tasks } = pick();
+      const number = count++;
+      const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
+      await Promise.race([ready, exit]);
+      child.send({ number, task }, () => {}); // if it cannot be sent, the process ends
       const message = await Promise.race([answered, exit]);
-      if (typeof message === 'string') throw new WorkerEnded(message, true);
-      idle.push(worker);
+      tasks.delete(number);
+      if (message instanceof WorkerEnded) throw message;
       if (!('error' in message)) return message.answer;
       const { code, message: text } = message.error;
       throw code === null ? new Error(text) : new MobilityError(code, text);
@@ -85,32 +86,43 @@ export function workerPool<Task extends object, Answer>(
 
 function startWorker(context: CommandContext, words: readonly string[]): Worker {
   const child = forkProgram(context, words);
-  const exit = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(errorText(error)));
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  const tasks: Worker['tasks'] = new Map();
+  let isReady = false;
+  const exit = new Promise<WorkerEnded>((resolve) => {
+    child.once('error', (error) => resolve(new WorkerEnded(errorText(error), isReady)));
+    child.once('exit', (code, signal) => resolve(new WorkerEnded(signal ?? `exit code ${code}`, isReady)));
   });
-  const isReady = new Promise<null>((resolve) => child.once('message', () => resolve(null)));
-  return { child, exit, ready: Promise.race([isReady, exit]) };
+  const ready = new Promise<void>((resolve) =>
+    child.on('message', (message: 'ready' | Message<never>) => {
+      if (message !== 'ready') return tasks.get(message.task)?.(message);
+      isReady = true;
+      resolve();
+    }),
+  );
+  return { child, exit, ready, tasks };
 }
 
 /**
- * Carries out the tasks of a parent process until the parent disconnects or ends. The parent lets it finish its task.
+ * Carries out the tasks of a parent process until the parent disconnects or ends. The parent lets it finish its tasks.
  */
 export async function workForParent<Task, Answer>(work: (task: Task) => Promise<Answer>): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
   leaveSignalsToParent();
   const send = (message: string | Message<Answer>): void => void process.send!(message, undefined, undefined, () => {});
   const disconnected = new Promise<void>((resolve) => process.once('disconnect', resolve));
-  let last: Promise<void> = Promise.resolve();
-  process.on('message', (task) => {
-    last = work(task as Task).then(
-      (answer) => send({ answer }),
-      (error) => send({ error: { code: isMobilityError(error) ? error.code : null, message: errorText(error) } }),
+  const running = new Set<Promise<void>>();
+  process.on('message', ({ number, task }: { number: number; task: Task }) => {
+    const one = work(task).then(
+      (answer) => send({ task: number, answer }),
+      (error) =>
+        send({ task: number, error: { code: isMobilityError(error) ? error.code : null, message: errorText(error) } }),
     );
+    running.add(one);
+    void one.then(() => running.delete(one));
   });
   send('ready');
   await disconnected;
-  await last;
+  await Promise.all(running);
 }
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));

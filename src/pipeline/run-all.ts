@@ -15,7 +15,7 @@ import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
 /** Options of a run for all users. */
 export interface AllOptions extends PipelineOptions {
-  /** Users processed in parallel. More than 1 helps only with a store across a network, or with `run`. Default 1. */
+  /** Users processed in parallel: their writes share commits. Default 1. */
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;

@@ -247,7 +247,7 @@ async function partsOfPeople(
   const store = await context.store();
   const progress = context.output.progress('exporting');
   const counts = { done: 0, reused: 0, leftOut: [] as LeftOut[] };
-  const pool = workers > 1 ? workerPool<Task, null>(context, ['export', '--worker']) : null;
+  const pool = workers > 1 ? workerPool<Task, null>(context, ['export', '--worker'], workers) : null;
   let first: MobilityError | null = null;
   const prepare = async (user: UserRecord): Promise<string | null> => {
     context.signal.throwIfAborted();

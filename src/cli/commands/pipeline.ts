@@ -75,7 +75,7 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
     context.output.note('finishing the users in progress; press Ctrl-C again to stop at once'),
   );
   const outdated = await noteOutdated(context);
-  const pool = workers > 1 ? pipelinePool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
+  const pool = workers > 1 ? pipelinePool(context, workers, every === undefined ? [] : ['--every', `${every}s`]) : null;
   try {
     if (every === undefined) return await runOnce(context, pool, workers, outdated);
     const left = timeLeft(context, outdated);
@@ -151,21 +151,28 @@ interface Watch {
   outdatedSeconds?: number;
 }
 
-async function runUsers(context: CommandContext, pool: PipelinePool | null, parallel: number, watch: Watch = {}) {
+/**
+ * Users in progress at a time in a process. Their writes share commits: an hourly run takes 0.88 of the CPU. 8 users
+ * would save 3 % more, and take 55 MiB more memory in first runs over 150 days.
+ */
+const usersAtOnce = 4;
+
+async function runUsers(context: CommandContext, pool: PipelinePool | null, workers: number, watch: Watch = {}) {
   const store = await context.store();
-  const options = { ...(await pipelineOptions(context)), signal: context.signal, ...watch };
-  return runAll(store, pool === null ? options : { ...options, run: pool.run, parallel });
+  const parallel = workers * usersAtOnce;
+  const options = { ...(await pipelineOptions(context)), signal: context.signal, parallel, ...watch };
+  return runAll(store, pool === null ? options : { ...options, run: pool.run });
 }
 
 /** Runs one of many rounds. Returns the line about it. */
 async function round(
   context: CommandContext,
   pool: PipelinePool | null,
-  parallel: number,
+  workers: number,
   outdatedSeconds: number,
 ): Promise<string> {
   await (await context.store()).ping(); // a store that was moved or replaced would still be readable
-  const report = await runUsers(context, pool, parallel, { outdatedSeconds }); // new data waits no longer than a round
+  const report = await runUsers(context, pool, workers, { outdatedSeconds }); // new data waits no longer than a round
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));
   const lost = pool?.takeLost() ?? [];
@@ -175,14 +182,14 @@ async function round(
 async function runOnce(
   context: CommandContext,
   pool: PipelinePool | null,
-  parallel: number,
+  workers: number,
   outdated: number,
 ): Promise<Outcome> {
   const { output, signal } = context;
   const store = await context.store();
   const progress = output.progress('looking for users with new data');
   const left = timeLeft(context, outdated);
-  const report = await runUsers(context, pool, parallel, {
+  const report = await runUsers(context, pool, workers, {
     onUser: (_, done) => progress.update(`${counted(done, 'user')} done${left(done)}`),
     onWait: ({ user_id, message }, seconds) =>
       output.note(`${user_id}: ${message}; this run waits for the lease, ${Math.ceil(seconds)} s at most`),

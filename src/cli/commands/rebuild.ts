@@ -97,7 +97,7 @@ async function deriveAll(
   onRows: (rows: Row[]) => Promise<void> = async () => {},
 ): Promise<void> {
   const signal = context.interruptible();
-  const pool = workers > 1 ? pipelinePool(context, []) : null;
+  const pool = workers > 1 ? pipelinePool(context, workers) : null;
   const store = await context.store();
   const preview: ChangesOf = ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
   const changesOf = dryRun ? preview : await rebuilder(context, pool);
