@@ -1,7 +1,7 @@
 // Writes `datapackage.json` (Frictionless), the manifest and data dictionary of an export, from the written columns.
 import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/export-formats.ts';
-import { isFeature } from './formats/jsonl.ts';
+import { isFeature } from './formats/geojson.ts';
 
 export interface WrittenTable {
   kind: Kind;

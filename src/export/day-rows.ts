@@ -5,9 +5,9 @@ import { localDay } from '../model/time.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
+import type { Source } from './exported-trips.ts';
 import { isoWeekday } from './instants.ts';
 import { leftOf, membershipOn } from './membership.ts';
-import type { Source } from './row-source.ts';
 
 const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };

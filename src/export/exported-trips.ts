@@ -6,9 +6,24 @@ import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.t
 import { flagInputsWithin } from '../diary/read-flag-inputs.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
+import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
-import { isAmong } from './entry-rows.ts';
-import type { Source } from './row-source.ts';
+import { type Days, isAmong } from './entry-rows.ts';
+import type { Person } from './privacy.ts';
+
+export interface Source {
+  store: Store;
+  person: Person;
+  days: Days;
+  /** Keys of the entries to export, for the kind `entries`. */
+  keys?: readonly string[] | undefined;
+  /** m; stays are moved to the middle of cells of this size, and paths around them are left out */
+  coarse?: number | undefined;
+  /** True: the guessed home may be exported, as tours that begin there. */
+  homes?: boolean;
+  /** Seconds since the epoch. */
+  now: number;
+}
 
 /**
  * A trip of the export. `follows`, `isFollowed`: there is no stay between it and the previous trip, or the next trip.

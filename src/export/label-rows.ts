@@ -8,9 +8,8 @@ import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { entryRows } from './entry-rows.ts';
-import { labelsAtOnce } from './exported-trips.ts';
+import { labelsAtOnce, type Source } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
-import type { Source } from './row-source.ts';
 
 export async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
   for await (const entry of entryRows(store, person.uuid, days, keys)) {

@@ -6,9 +6,8 @@ import type { TimeRange } from '../model/time.ts';
 import type { Position, Silence } from '../model/trip.ts';
 import type { Row } from './columns.ts';
 import { isAmong } from './entry-rows.ts';
-import { besideStay, everyTrip, type KeptTrip, type TripBatch } from './exported-trips.ts';
+import { besideStay, everyTrip, type KeptTrip, type Source, type TripBatch } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
-import type { Source } from './row-source.ts';
 
 /** Groups the stays of the export into places. A coarse export has one place for each cell. */
 export async function placesIn(source: Source): Promise<Places> {

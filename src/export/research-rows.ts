@@ -16,10 +16,10 @@ import { isForPages } from '../model/user.ts';
 import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { shownSeconds } from './day-rows.ts';
 import { entryRows } from './entry-rows.ts';
+import type { Source } from './exported-trips.ts';
 import { round } from './geometry.ts';
 import { localText, timesRow } from './instants.ts';
 import { leftOf } from './membership.ts';
-import type { Source } from './row-source.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
 
 /** iPhones send -1 for an unknown number. */

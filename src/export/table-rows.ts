@@ -6,11 +6,10 @@ import { startSlices } from '../util/slices.ts';
 import type { Kind, Row } from './columns.ts';
 import { collectDays } from './day-rows.ts';
 import { isAmong } from './entry-rows.ts';
-import { type KeptTrip, type TripBatch, tripBatches } from './exported-trips.ts';
+import { type KeptTrip, type Source, type TripBatch, tripBatches } from './exported-trips.ts';
 import { entryTableRows, labelRows } from './label-rows.ts';
 import { Stays } from './place-rows.ts';
 import { answerRows, collectPerson, fixRows, stopRows } from './research-rows.ts';
-import type { Source } from './row-source.ts';
 import { type LabelledTrip, pointRows, sectionRows, type TripRows, tripRows } from './trip-rows.ts';
 
 type TableRow = [kind: Kind, row: Row];

@@ -6,11 +6,10 @@ import type { Position, Section } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
-import type { KeptTrip } from './exported-trips.ts';
+import type { KeptTrip, Source } from './exported-trips.ts';
 import { round } from './geometry.ts';
 import { isoWeekday, localText, timesRow } from './instants.ts';
 import { placesIn } from './place-rows.ts';
-import type { Source } from './row-source.ts';
 
 export interface LabelledTrip {
   record: KeptTrip;
@@ -121,38 +120,35 @@ function accessAndEgress(sections: readonly Section[]): Row {
 
 export const sectionRows: TripRows = ({ record, stated, confirmed: { mode_confirm = null }, flagged }) =>
   record.trip.sections.map((section, i) => {
-    const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
-    return { ...sectionRow(record, section, stated.sections[i]!, i), mode_confirmed: mode_confirm, flags };
+    const { trip, follows, isFollowed } = record;
+    const { start_ts, end_ts, mode_confidence } = section;
+    const { sensed_mode, transit: line } = stated.sections[i]!;
+    return {
+      section_id: section.id,
+      trip_id: trip.id,
+      number: i + 1,
+      ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
+      duration_s: section.duration,
+      distance_m: section.distance,
+      estimated_m: section.estimated ?? 0,
+      mode: plainMode(sensed_mode),
+      mode_confirmed: mode_confirm,
+      mode_confidence: mode_confidence ?? null,
+      mode_probabilities: section.mode_probabilities ?? null,
+      sensed_mode: section.sensed_mode,
+      start_place_id: i === 0 && !follows ? trip.start_place.id : null,
+      end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
+      draft: trip.draft ?? false,
+      flags: flagNames(flagged.filter(({ id }) => id === section.id)).join(' '),
+      agency: line?.agency,
+      route: line?.route_short_name || line?.route_long_name,
+      route_type: line?.route_type,
+      from_stop: line?.from_stop,
+      to_stop: line?.to_stop,
+      route_probability: line?.probability,
+      geometry: { type: 'LineString', coordinates: section.coordinates },
+    };
   });
-
-/** `stated`: the section with the mode of its label. */
-function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
-  const { start_ts, end_ts, mode_confidence } = section;
-  const line = stated.transit;
-  return {
-    section_id: section.id,
-    trip_id: trip.id,
-    number: i + 1,
-    ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
-    duration_s: section.duration,
-    distance_m: section.distance,
-    estimated_m: section.estimated ?? 0,
-    mode: plainMode(stated.sensed_mode),
-    mode_confidence: mode_confidence ?? null,
-    mode_probabilities: section.mode_probabilities ?? null,
-    sensed_mode: section.sensed_mode,
-    start_place_id: i === 0 && !follows ? trip.start_place.id : null,
-    end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
-    draft: trip.draft ?? false,
-    agency: line?.agency,
-    route: line?.route_short_name || line?.route_long_name,
-    route_type: line?.route_type,
-    from_stop: line?.from_stop,
-    to_stop: line?.to_stop,
-    route_probability: line?.probability,
-    geometry: { type: 'LineString', coordinates: section.coordinates },
-  };
-}
 
 export const pointRows: TripRows = ({ record: { trip }, stated }) =>
   stated.sections.flatMap((section) =>

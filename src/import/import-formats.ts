@@ -2,8 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { usageError } from '../model/mobility-error.ts';
-import { overland } from './apps/overland-files.ts';
-import { ownTracks } from './apps/owntracks-files.ts';
+import { overland, ownTracks } from './app-files.ts';
 import { emissionDump } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryFile } from './entries/entry-files.ts';

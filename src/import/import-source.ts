@@ -101,7 +101,7 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
     if (options.signal?.aborted) break;
     const one = await importPart(part, people, options);
     reports.push(one);
-    for (const name of countNames) sums[name] += one[name];
+    add([sums], one);
   }
   return { ...sums, parts: reports, users: people.report(), interrupted: options.signal?.aborted === true };
 }
@@ -131,12 +131,10 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
       if (slices.isOver()) await slices.next(); // other calls of a server run in between
       if (options.signal?.aborted) break;
       if ('unread' in found) {
-        report.read += 1;
-        report.set_aside += 1;
+        add([report], { read: 1, set_aside: 1 });
         problem('points', found.unread);
       } else if ('skipped' in found) {
-        report.read += 1;
-        report.left_behind += 1;
+        add([report], { read: 1, left_behind: 1 });
         skipped ??= found.skipped;
       } else if ('warning' in found) {
         problem(found.kind, found.warning);
@@ -145,11 +143,9 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
         const recipient = await people.find(owner, part);
         firstOwner ??= owner?.uuid;
         if (owner !== null && owner.uuid !== firstOwner && part.names === 'uuids' && options.whom !== null) {
-          throw new SourceBroken(
-            `expected entries of one person, ${options.whom.name}, found a second UUID: ` +
-              'leave out --user to import each person as a user of their own',
-            'people',
-          );
+          const text = `expected entries of one person, ${options.whom.name}, found a second UUID`;
+          const remedy = 'leave out --user to import each person as a user of their own';
+          throw new SourceBroken(`${text}: ${remedy}`, 'people');
         }
         if (recipient !== null) await people.take(recipient, found, report);
       }
@@ -232,8 +228,13 @@ class People {
 
   async take(recipient: Recipient, found: Found, report: PartReport): Promise<void> {
     if ('entry' in found || 'unusable' in found) {
-      count(recipient, report, { read: 1 });
-      recipient.batch.push('entry' in found ? this.#check(recipient, found.entry, found.received_ts) : found.unusable);
+      add([report, recipient.counts], { read: 1 });
+      const checked = 'entry' in found ? checkPushed(found.entry) : found.unusable;
+      recipient.batch.push(checked);
+      const received = 'entry' in found ? found.received_ts : undefined;
+      // A time of receipt in the future is not kept.
+      if (received !== undefined && received <= this.#options.now() && isEntry(checked))
+        recipient.receipts.set(checked, received);
       const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
       recipient.length += length;
       this.#pending.entries += 1;
@@ -246,18 +247,10 @@ class People {
     }
     const { store, entriesOnly, dryRun } = this.#options;
     if (entriesOnly) return;
-    if ('error' in found) count(recipient, report, { read: 1, ...(await this.#reject(recipient, found.error)) });
+    if ('error' in found) add([report, recipient.counts], { read: 1, ...(await this.#reject(recipient, found.error)) });
     if (dryRun) return;
     if ('profile' in found) await store.profiles.merge(recipient.user.uuid, {}, found.profile);
     if ('document' in found) await this.#putDocument(recipient, found.document);
-  }
-
-  /** Checks an entry. Keeps the time of its first receipt, unless that is in the future. */
-  #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): CheckedEntry {
-    const checked = checkPushed(pushed);
-    if (receivedTs !== undefined && isEntry(checked) && receivedTs <= this.#options.now())
-      receipts.set(checked, receivedTs);
-    return checked;
   }
 
   async flush(report: PartReport): Promise<void> {
@@ -277,7 +270,7 @@ class People {
         const isKnown =
           !doubled[i] && isEntry(checked) && (await hasEntry(store, recipient.user.uuid, checked.metadata));
         const what = !isEntry(checked) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
-        count(recipient, report, { [what]: 1 });
+        add([report, recipient.counts], { [what]: 1 });
       }
       return;
     }
@@ -286,7 +279,8 @@ class People {
       putChecked(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
-    count(recipient, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
+    const counts = { stored: put.inserted, known, doubled: again, set_aside: put.rejected };
+    add([report, recipient.counts], counts);
   }
 
   /** Stores an error with its history, unless the store has the error or a valid entry with its identity. */
@@ -313,8 +307,8 @@ class People {
 
 const documentLease = 60; // s; if the import is killed, another process gets the lease after this time
 
-function count(recipient: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
-  for (const name of countNames) for (const sums of [report, recipient.counts]) sums[name] += counts[name] ?? 0;
+function add(sums: readonly ImportCounts[], counts: Partial<ImportCounts>): void {
+  for (const name of countNames) for (const sum of sums) sum[name] += counts[name] ?? 0;
 }
 
 function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {

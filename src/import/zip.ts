@@ -38,7 +38,10 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
     for await (const entry of zip.eachEntry()) {
       directory += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength + 46;
       refuseBeyond(directory > maxDirectoryBytes, `a directory of at most ${maxDirectoryBytes} bytes in the archive`);
-      checkMethod(entry);
+      if (entry.isEncrypted())
+        throw new SourceBroken('expected files without a password, found an encrypted one: unpack it first', 'packing');
+      if (!entry.canDecodeFileData())
+        throw new SourceBroken(`expected files packed by Deflate, found method ${entry.compressionMethod}`, 'packing');
       packed += entry.compressedSize;
       size += entry.uncompressedSize;
       entry.fileName = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
@@ -150,11 +153,4 @@ class WindowReader extends RandomAccessReader {
     if (this.#isOwn) closeSync(this.#file);
     callback(null);
   }
-}
-
-function checkMethod(entry: Entry): void {
-  if (entry.isEncrypted())
-    throw new SourceBroken('expected files without a password, found an encrypted one: unpack it first', 'packing');
-  if (!entry.canDecodeFileData())
-    throw new SourceBroken(`expected files packed by Deflate, found method ${entry.compressionMethod}`, 'packing');
 }

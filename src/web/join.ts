@@ -26,7 +26,11 @@ export async function showJoin(call: WebCall): Promise<WebAnswer> {
   const { store, params, query, preferred } = call;
   const name = params.name ?? query.study_config ?? '';
   const study = await store.studies.byJoinName(name);
-  if (study === null || joinNameOf(study) !== name) return gone(call.t);
+  if (study === null || joinNameOf(study) !== name) {
+    const { gone, goneText } = call.t.join;
+    const body = markup`<h1>${gone}</h1><p class="lead">${goneText}</p>`;
+    return answerOf(shell({ t: call.t, title: gone, isNarrow: true, body }), 404);
+  }
   const texts = studyTexts(study, preferred);
   // If the study has no text in a preferred language, the page uses the language of the study.
   const t = textsFor([...preferred, texts.language]);
@@ -40,11 +44,6 @@ ${texts.questions.length > 0 && markup`<section><h2>${words.questions}</h2><ul c
 ${texts.consent.length > 0 && markup`<details><summary><span>${words.whole}</span></summary><div${lang}>${texts.consent.map((one) => markup`<p>${one}</p>`)}</div></details>`}</section>
 ${joinSection({ ...call, t }, study)}${contact(texts, t)}`;
   return answerOf(shell({ t, title: words.title(texts.name), brand: texts.name, isNarrow: true, query, body }));
-}
-
-function gone(t: Texts): WebAnswer {
-  const body = markup`<h1>${t.join.gone}</h1><p class="lead">${t.join.goneText}</p>`;
-  return answerOf(shell({ t, title: t.join.gone, isNarrow: true, body }), 404);
 }
 
 function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup {
@@ -82,8 +81,7 @@ const step = (number: number, title: string, content: MarkupValue): Markup =>
   markup`<li><b class="step-no" aria-hidden="true">${number}</b><div><h3>${title}</h3>${content}</div></li>`;
 
 function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
-  if (text === '') return null;
   const mail = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(text)?.[0];
   const write = mail !== undefined && markup`<a class="btn" href="${`mailto:${mail}`}">${t.join.mail}</a>`;
-  return markup`<section class="card"><h2>${t.invite.contact}</h2><p>${text}</p>${write}</section>`;
+  return text && markup`<section class="card"><h2>${t.invite.contact}</h2><p>${text}</p>${write}</section>`;
 }

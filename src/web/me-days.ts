@@ -137,12 +137,11 @@ export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
-    ofTrip: (trip) => [
-      trip.id === query.correct
-        ? tripForms(call, trip, before(trip), shown, choices)
-        : tripLink(day, trip, 'correct', t),
-      trip.id === query.why ? tripWhy(trip, t) : tripLink(day, trip, 'why', t),
-    ],
+    ofTrip: (trip) => {
+      const forms = trip.id === query.correct && tripForms(call, trip, before(trip), shown, choices);
+      const why = trip.id === query.why && tripWhy(trip, t);
+      return [forms || tripLink(day, trip, 'correct', t), why || tripLink(day, trip, 'why', t)];
+    },
     ofStay: (stay) => stayForms(call, stay, shown),
     ofGap: (gap) => gapForms(call, gap, shown),
     ofFlag: (flag) => flagAnswers(call, flag, shown),
@@ -171,8 +170,8 @@ export async function showMonth(call: PersonCall): Promise<WebAnswer> {
   if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t);
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const latest = last < addDays(today, -lastDays) ? last : today;
-  const { from, to: end } =
-    month === undefined ? { from: addDays(latest, 1 - lastDays), to: latest } : daysOfMonth(month);
+  const usual = { from: addDays(latest, 1 - lastDays), to: latest };
+  const { from, to: end } = month === undefined ? usual : daysOfMonth(month);
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));

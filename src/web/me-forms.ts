@@ -4,7 +4,7 @@
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';
-import { labelModes, type StudyLabels, studyLabels } from '../model/study-labels.ts';
+import { labelModes, studyLabels } from '../model/study-labels.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -25,20 +25,14 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-export interface Choices extends StudyLabels {
-  modeOf: ReturnType<typeof labelModes>;
-}
-
-export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts): Promise<Choices> {
+/** The labels that a person can choose: of their study, else the usual ones. `modeOf`: the mode that a label states. */
+export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts) {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>) => Object.entries(words).map(([value, words]) => ({ value, words }));
-  const own = studyLabels(config, t.language);
-  return {
-    modes: own?.modes ?? usual(t.labelModes),
-    purposes: own?.purposes ?? usual(t.labelPurposes),
-    modeOf: labelModes(config),
-  };
+  const { modes = usual(t.labelModes), purposes = usual(t.labelPurposes) } = studyLabels(config, t.language) ?? {};
+  return { modes, purposes, modeOf: labelModes(config) };
 }
+export type Choices = Awaited<ReturnType<typeof readChoices>>;
 
 const previewPath = '/me/preview';
 
@@ -94,9 +88,7 @@ export function tripForms(
   const rides = ridesOf(trip.sections);
   const isOne = rides.length === 1;
   // With several rides, the answer becomes a correction, which needs a mode.
-  const modes = isOne
-    ? choices.modes
-    : choices.modes.filter(({ value }) => statedModeOf(choices.modeOf(value)) !== null);
+  const modes = choices.modes.filter(({ value }) => isOne || statedModeOf(choices.modeOf(value)) !== null);
   const questions = rides.map((ride, i) => {
     const times = [t.clock(ride.start_ts, trip.start_zone), t.clock(ride.end_ts, trip.start_zone)] as const;
     const given = isOne && typeof mode === 'string' ? mode : undefined;
@@ -114,9 +106,8 @@ export function tripForms(
   const stop = [...trip.stops].sort((a, b) => b.duration - a.duration)[0];
   const proposed = t.clock(stop === undefined ? ts : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
   const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${query.clock ?? proposed}"></label><button>${t.me.split}</button>`;
-  const join =
-    before !== null &&
-    formButton(call, previewPath, t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
+  const joined = before && { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) };
+  const join = joined && formButton(call, previewPath, t.me.join, joined);
   const isOpen = query.clock !== undefined && new Markup(' open');
   return markup`<details open><summary><span>${tripWords(trip, 'correct', t)}</span></summary>
 ${formOf(call, '/me/label', { day, trip: trip.id }, form)}<details${isOpen}><summary><span>${t.me.more}</span></summary>
@@ -137,10 +128,9 @@ export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagge
   if (flag === 'correction_contradicted') return markup` <a href="#stated">${t.me.statedTitle}</a>`;
   const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
   if (trip === undefined || of === 'place') {
-    const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
-    return (
-      time.end_ts > time.start_ts && formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time })
-    );
+    const [start_ts, end_ts] = [Math.max(from, bounds.from), Math.min(to, bounds.to)];
+    const time = { day, kind: 'set_aside', start_ts, end_ts };
+    return end_ts > start_ts && formButton(call, '/me/correct', t.me.takeOut, time);
   }
   const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
   const section = trip.sections.find((one) => one.id === id) ?? longest;
@@ -171,8 +161,8 @@ export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDa
   const ts = middle(stay.from, stay.to);
   const content = markup`<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"${isNamed && markup` value="${name}"`}></label><button class="go">${t.me.save}</button>`;
   const isFirst = dayItems(shown).find((one) => one.kind === 'stay' && one.place.isGuess)?.from === stay.from;
-  const confirm =
-    isFirst && formButton(call, '/me/correct', t.me.isHome, { day, kind: 'place_name', ts, name: 'home' });
+  const home = { day, kind: 'place_name', ts, name: 'home' };
+  const confirm = isFirst && formButton(call, '/me/correct', t.me.isHome, home);
   return markup`${confirm}<div class="acts"><details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
 ${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}</details>${addLink(day, itemId(stay), t)}</div>`;
 }

@@ -4,7 +4,7 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
-import { exportTables } from '../export/export-tables.ts';
+import { type ExportFile, exportTables } from '../export/export-tables.ts';
 import type { Writer } from '../export/formats/export-format.ts';
 import { streamOf } from '../export/zip-stream.ts';
 import { appOfToken } from '../model/apps.ts';
@@ -56,17 +56,16 @@ export async function showData(call: PersonCall): Promise<WebAnswer> {
   const valid = tokens.filter((token) => refusalOf(token, now) === null);
   const sessions = valid.filter(({ kind }) => kind === 'session');
   const hasOthers = sessions.length > 1 || valid.some(({ kind }) => kind === 'link');
-  const browsers = sessions.map(
-    (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
-  );
+  const browsers = sessions.map(({ hash, created_ts }) => {
+    return markup`<li>${hash === session.hash ? words.thisBrowser : words.browser(date(created_ts))}</li>`;
+  });
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
   const done =
     query.done === 'word'
       ? banner(`${t.error} ${words.eraseWrong(words.eraseWord)}`, 'bad')
       : banner(ownValue(words.done, query.done));
-  const counted = [...kinds]
-    .sort(([, a], [, b]) => b - a)
-    .map(([name, count]) => markup`${t.number(count)} ${name}<br>`);
+  const mostFirst = [...kinds].sort(([, a], [, b]) => b - a);
+  const counted = mostFirst.map(([name, count]) => markup`${t.number(count)} ${name}<br>`);
   const facts: [string, MarkupValue | undefined][] = [
     [words.account, shownName(user.user_email)],
     [words.study, user.study],
@@ -135,18 +134,13 @@ export async function sendDays({ t, query, store, user, now }: PersonCall): Prom
     return faultPage(400, t);
   const days = { ...(from && { from }), ...(to && { to }) };
   const { table, type } = downloads[format];
-  const tables = (writer: Writer) =>
-    exportTables({
-      store,
-      people: async function* () {
-        yield user;
-      },
-      kinds: [table],
-      format,
-      days,
-      now,
-      file: (path, fill) => (path === `${table}.${format}` ? fill(writer) : Promise.resolve()),
-    });
+  async function* people() {
+    yield user;
+  }
+  const tables = (writer: Writer) => {
+    const file: ExportFile = async (path, fill) => (path === `${table}.${format}` ? fill(writer) : undefined);
+    return exportTables({ store, people, kinds: [table], format, days, now, file });
+  };
   const body = format === 'geojson' ? tripsGeoJson(store, user.uuid, days, () => {}) : streamOf(tables);
   const name = [table, ...new Set([from, to])].filter(Boolean).join('-');
   return fileAnswer(body, `${name}.${format}`, type);

@@ -68,10 +68,9 @@ export async function showServer(call: ManagerCall): Promise<WebAnswer> {
     [words.failed, number(sum.failed)],
     [words.setAside, words.setAsideText(number(sum.setAside), number(sum.faults))],
   ];
-  const left = leaving.map(
-    ({ name, ts, uuid }) =>
-      markup`<li class="note">${words.asked(name, t.date(ts, zone))} <code>mobility erase --user ${uuid}</code></li>`,
-  );
+  const left = leaving.map(({ name, ts, uuid }) => {
+    return markup`<li class="note">${words.asked(name, t.date(ts, zone))} <code>mobility erase --user ${uuid}</code></li>`;
+  });
   const away = turnedAway
     .slice(0, mostNamed)
     .map(({ name, code, since }) => markup`<li class="stated">${words.away[code](name, ago(since ?? 0))}</li>`);

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { importUsers } from '../../src/import/register-people.ts';
+import { importUsers } from '../../src/import/people-tables.ts';
 import { isUuid } from '../../src/model/ids.ts';
 import { pseudonymOf, tokenHash, type UserRecord } from '../../src/model/user.ts';
 import { freshProgram } from './kit.ts';

@@ -138,7 +138,7 @@ async function importAll(
 async function findOwner(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
-  if (create) return { name: (await import('../../import/register-people.ts')).checkedName(name), user, create };
+  if (create) return { name: (await import('../../import/people-tables.ts')).checkedName(name), user, create };
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',
     `no user ${JSON.stringify(name)} in ${store.address}: register with --create or \`mobility users add ${name}\`, ` +

@@ -18,7 +18,7 @@ import {
   rateCells,
   type WeightedPerson,
 } from '../../figures/rate-cells.ts';
-import { readWeights } from '../../import/read-weights.ts';
+import { readWeights } from '../../import/people-tables.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isDay, localDay, monthBeside } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';

@@ -4,7 +4,7 @@ import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';
 import { type PersonStatus, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
-import { checkedName, importUsers, uuidError } from '../../import/register-people.ts';
+import { checkedName, importUsers, uuidError } from '../../import/people-tables.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';

@@ -2,9 +2,8 @@
 import { type Kind, kinds } from '../columns.ts';
 import { csvWriter } from './csv.ts';
 import type { MakeTableWriter } from './export-format.ts';
-import { geojsonWriter } from './geojson.ts';
+import { geojsonWriter, jsonlWriter } from './geojson.ts';
 import { gpxWriter } from './gpx.ts';
-import { jsonlWriter } from './jsonl.ts';
 
 export interface Format {
   ending: string;

@@ -41,12 +41,11 @@ async function* readExport(folder: SourceFolder, { onBytes }: SourceReadOptions)
   for (const name of exportFolder.files(folder)) {
     const path = join(folder.path, name);
     for await (const record of jsonLines(await openSourceFile(path), onBytes)) {
-      if ('unread' in record) {
-        yield { unread: `${path}: ${record.unread}` };
-        continue;
+      if ('unread' in record) yield { unread: `${path}: ${record.unread}` };
+      else {
+        const unread = `expected a line as export writes it in ${path}, ${record.where}, found another value`;
+        yield valueIn[name]!(record.value, owner) ?? { unread };
       }
-      const unread = `expected a line as export writes it in ${path}, ${record.where}, found another value`;
-      yield valueIn[name]!(record.value, owner) ?? { unread };
     }
   }
 }
@@ -67,16 +66,13 @@ async function readUser(folder: SourceFolder) {
 function errorRowOf(value: JsonValue): ErrorRow | null {
   if (!isJsonObject(value)) return null;
   const { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts = first_ts } = value;
+  const isIdentity =
+    isJsonObject(identity) && typeof identity.key === 'string' && typeof identity.write_ts === 'number';
   const isRow =
-    typeof id === 'string' &&
-    /^[0-9a-f]{24}$/.test(id) &&
+    /^[0-9a-f]{24}$/.test(String(id)) &&
     entry !== undefined &&
-    (identity === null || isIdentity(identity)) &&
+    (identity === null || isIdentity) &&
     [reason, message].every((text) => typeof text === 'string') &&
     [first_ts, last_ts, tries, received_ts].every((number) => typeof number === 'number');
   return isRow ? ({ ...value, received_ts } as unknown as ErrorRow) : null;
-}
-
-function isIdentity(value: JsonValue | undefined): boolean {
-  return isJsonObject(value) && typeof value.key === 'string' && typeof value.write_ts === 'number';
 }

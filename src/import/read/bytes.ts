@@ -1,6 +1,7 @@
-// Reads bytes of files, and unpacks them while reading.
+// Reads bytes and lines of files, and unpacks them while reading.
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { StringDecoder } from 'node:string_decoder';
 import type { Gunzip, InflateRaw } from 'node:zlib';
 
 export const chunkBytes = 256 * 1024;
@@ -29,4 +30,33 @@ export async function* unpacked(
   } finally {
     unpack.destroy();
   }
+}
+
+/** At most this many characters of a line are read, so that the memory of an import does not depend on the file. */
+const maxLineLength = 1024 * 1024;
+
+/** The lines of a UTF-8 text, also empty ones, with their numbers from 1. Invalid bytes become U+FFFD. */
+export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<{ number: number; text: string }> {
+  const decoder = new StringDecoder('utf8');
+  let number = 1;
+  let rest = '';
+  for await (const chunk of chunks) {
+    const text = decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = rest.length < maxLineLength ? rest + text.slice(start, end) : rest;
+      yield { number, text: trimmed(line, number) };
+      number += 1;
+      rest = '';
+      start = end + 1;
+    }
+    if (rest.length < maxLineLength) rest += text.slice(start, start + maxLineLength);
+  }
+  rest += decoder.end();
+  if (rest !== '') yield { number, text: trimmed(rest, number) };
+}
+
+function trimmed(line: string, number: number): string {
+  const start = number === 1 && line.startsWith('\ufeff') ? 1 : 0;
+  return line.slice(start, line.endsWith('\r') ? -1 : undefined);
 }

@@ -2,8 +2,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
 import { refuseBeyond } from '../source-error.ts';
+import { fileLines } from './bytes.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
-import { fileLines } from './lines.ts';
 
 /** A record, or the reason why a part of the file cannot be read. */
 export type JsonRecord =

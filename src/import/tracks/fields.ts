@@ -31,10 +31,8 @@ const speeds: Readonly<Record<string, number>> = {
  * may end with.
  */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
-  [
-    'time',
-    'fixtime timestamp time datetime timeutc utctime utc recordedat trackedat capturedat when tst ts t timelong',
-  ],
+  ['time', 'fixtime timestamp time datetime timeutc utctime utc'],
+  ['time', 'recordedat trackedat capturedat when tst ts t timelong'],
   ['time', 'timestampms timems timestamputc unixtime unixtimestamp epoch locationtime localtime coordtimes'],
   ['time', 'timestampsince1970s unix gpstime sampletime eventtime linestringtimestamps devicetime'],
   ['time', 'lastupdated lastchanged'],
@@ -43,11 +41,8 @@ const table: readonly [field: Field, names: string, units?: Readonly<Record<stri
   ['end', 'endtime endedat finishedat endtimestamp stoptime end'],
   ['lat', 'latitude lat latitudens latns', degrees],
   ['lon', 'longitude lon lng long longitudeew lonew', degrees],
-  [
-    'accuracy',
-    'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy precision uncertainty errorradius eph',
-    lengths,
-  ],
+  ['accuracy', 'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy', lengths],
+  ['accuracy', 'precision uncertainty errorradius eph', lengths],
   ['altitude', 'altitude alt elevation ele height', lengths],
   ['speed', 'speed velocity sensedspeed', speeds],
   ['speed', 'vel kmh', { '': kmh }],
@@ -191,11 +186,9 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
     const person = column && row[column.name];
     first ??= person;
     if ((person ?? first) === first) return; // Home Assistant names the person only in the first row
-    throw new SourceBroken(
-      `expected locations of one person, found a second person in ${JSON.stringify(column?.name)} at ${where}: ` +
-        'split the file by person, and import each part with its own --user',
-      'people',
-    );
+    const found = `a second person in ${JSON.stringify(column?.name)} at ${where}`;
+    const remedy = 'split the file by person, and import each part with its own --user';
+    throw new SourceBroken(`expected locations of one person, found ${found}: ${remedy}`, 'people');
   };
 }
 

@@ -2,7 +2,7 @@
 import { otherEntry } from '../../intake/apps/other-entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
-import { fileLines } from '../read/lines.ts';
+import { fileLines } from '../read/bytes.ts';
 import type { SourceFile } from '../source.ts';
 import { instantIn, locate } from './fields.ts';
 

@@ -5,16 +5,9 @@ import type { Tiles } from '../pmtiles.ts';
 import { html } from './markup.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
 
-export interface MapPlace {
-  position: Position;
-  mark: string;
-}
+export type MapPlace = { position: Position; mark: string };
 
-export interface MapWords {
-  title: string;
-  north: string;
-  length: (metres: number) => string;
-}
+export type MapWords = { title: string; north: string; length: (metres: number) => string };
 
 export interface BaseMap extends Pick<Tiles, 'minZoom' | 'maxZoom' | 'attribution'> {
   href: (z: number, x: number, y: number) => string;

@@ -17,7 +17,7 @@ import type { Texts } from './texts/texts.ts';
 
 export type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 
-/** What a page adds to the items of a day: a last row with forms, and the answers to a flag. */
+/** What a page adds to the items of a day: forms, and the answers to a flag. */
 export interface DayActions {
   ofTrip?: (trip: Trip) => MarkupValue;
   ofStay?: (stay: ItemOf<'stay'>) => MarkupValue;
@@ -30,7 +30,11 @@ export interface DayActions {
 export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
-  if (items.every(isOutside)) return outsideView(day, items, t);
+  if (items.every(isOutside)) {
+    const [gap] = items;
+    const why = day.observed.from > day.now || gap?.kind !== 'gap' ? t.me.future : t.me.reasons[gap.reason];
+    return markup`<p class="lead"><b>${why}</b></p>`;
+  }
   const map = drawMap(day, own, t, actions);
   const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(day, own, items, t)}</p>
@@ -72,30 +76,23 @@ export function barPatterns(trips: readonly Trip[] | null): Markup {
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-function outsideView({ observed, now }: ShownDay, [item]: readonly DayItem[], t: Texts): Markup {
-  const words = observed.from > now || item?.kind !== 'gap' ? t.me.future : t.me.reasons[item.reason];
-  return markup`<p class="lead"><b>${words}</b></p>`;
-}
-
 /** The summary of a day. If less than half of the day was recorded, it begins with the reason. */
 function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
-  const known = tripsSummary(trips, items, t);
+  const places = new Set(items.flatMap((item) => (item.kind === 'stay' ? [item.place.name] : [])));
+  const atRest = places.size === 1 ? t.me.atAllDay([...places][0]!) : t.me.noTrips;
+  const known = markup`<b>${trips.length === 0 ? atRest : tripsInWords(trips, t)}</b>`;
   if (most === undefined || recordedTime(day.observed, day.now).share >= 0.5) return known;
   const missing = markup`<b>${t.me.mostlyNot(t.me.reasons[most.reason])}</b>`;
   return trips.length === 0 ? missing : markup`${missing} ${known}`;
 }
 
-function tripsSummary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
-  if (trips.length === 0) {
-    const places = new Set(items.flatMap((item) => (item.kind === 'stay' ? [item.place.name] : [])));
-    const [place] = places;
-    return markup`<b>${places.size === 1 ? t.me.atAllDay(place!) : t.me.noTrips}</b>`;
-  }
+/** The number, the length and the duration of trips. */
+export function tripsInWords(trips: readonly Trip[], t: Texts): string {
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   const length = t.length(sum(({ distance }) => distance));
-  return markup`<b>${t.me.summary(t.trips(trips.length), length, t.span(sum(({ duration }) => duration)))}</b>`;
+  return t.me.summary(t.trips(trips.length), length, t.span(sum(({ duration }) => duration)));
 }
 
 function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {

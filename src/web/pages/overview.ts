@@ -5,7 +5,7 @@ import { daysOfWeek, monthBeside } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { dayBar } from './day-bar.ts';
 import { dayItems, isOutside, recordedTime, type ShownDay, settledUntil } from './day-items.ts';
-import { modeLegend } from './day-view.ts';
+import { modeLegend, tripsInWords } from './day-view.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
@@ -87,8 +87,6 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   const sum = (pick: (row: DayRow) => number): number => rows.reduce((total, row) => total + pick(row), 0);
   const trips = rows.flatMap((row) => row.trips);
   const [past, recorded, flags] = [sum((row) => row.past), sum((row) => row.recorded), sum((row) => row.flags)];
-  const duration = trips.reduce((total, trip) => total + trip.duration, 0);
-  const words = t.me.summary(t.trips(trips.length), t.length(sum(({ metres }) => metres)), t.span(duration));
   const share = past > 0 && t.me.recorded(t.span(recorded), t.span(past), t.share(recorded / past));
   const key = (look: string, name: string, over: MarkupValue = null): Markup =>
     markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/>${over}</svg>${name}</li>`;
@@ -99,7 +97,7 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
     key('hole', t.me.inBar.not),
     key('band work', t.me.draftMark, markup`<path fill="url(#draft)" d="M0 0h34v10H0z"/>`),
   ];
-  return markup`<p class="lead"><b>${words}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
+  return markup`<p class="lead"><b>${tripsInWords(trips, t)}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
 /** Rows of days, the newest first. Days of a week are together, below the total length of the week. */

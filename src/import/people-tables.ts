@@ -1,4 +1,4 @@
-// Registers the people in a CSV file, line by line. An invalid line is reported; the others are registered.
+// Reads tables of people: registers them line by line, and reads their weights.
 import { parse } from 'csv-parse/sync';
 import { checkedToken, isUuid } from '../model/ids.ts';
 import { errorText, isMobilityError, type MobilityError, usageError } from '../model/mobility-error.ts';
@@ -44,7 +44,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
  * How a table of people is parsed. Excel writes semicolons in many countries, tabs as "Unicode text", and some programs
  * a first line `sep=;` for it.
  */
-export function tableOptions(csv: string) {
+function tableOptions(csv: string) {
   const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
   const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';
   return { bom: true, delimiter, from_line: stated === undefined ? 1 : 2, skip_empty_lines: true, trim: true };
@@ -122,3 +122,22 @@ export function checkedName(text: string, uuid = ''): string {
 
 export const uuidError = (text: string): MobilityError =>
   usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);
+
+const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
+
+/** Weights by the name of the person. Throws `MOBILITY_USAGE` for a text without such columns or with a bad weight. */
+export function readWeights(csv: string): Map<string, number> {
+  const rows = parse<Record<string, string>>(csv, { ...tableOptions(csv), columns: true });
+  const names = Object.keys(rows[0] ?? {});
+  const column = naming.find((name) => names.includes(name));
+  if (column === undefined || !names.includes('weight'))
+    throw usageError(`expected columns weight and ${naming.join(' or ')}, found ${names.join(', ') || 'none'}`);
+  return new Map(
+    rows.map((row, i) => {
+      const weight = Number(row.weight!.replace(',', '.'));
+      if (row.weight === '' || !(weight >= 0 && weight < Infinity))
+        throw usageError(`expected a weight of 0 or more in row ${i + 1}, found ${JSON.stringify(row.weight)}`);
+      return [row[column]!, weight];
+    }),
+  );
+}
