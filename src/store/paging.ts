@@ -74,7 +74,6 @@ export async function* errorPages(
 ): AsyncGenerator<ErrorRow[], undefined> {
   for (let after: string | undefined; ; ) {
     const page = await errors.list(userId, { ...which, after, limit });
-    // If errors are large, a part has fewer than `limit` although more follow.
     if (page.length === 0) return;
     yield page;
     after = page.at(-1)!.id;

@@ -332,8 +332,8 @@ export interface Documents {
 
 export interface ErrorTimeseries {
   /**
-   * Errors in ascending order of ids, after `after`. If entries are large, the list may be shorter than `limit`; only
-   * an empty list is the end. `id`: only this error.
+   * Errors in ascending order of ids, after `after`. The list may be shorter than `limit`: only an empty list is the
+   * end. `id`: only this error.
    */
   list(
     userId: string,

@@ -10,31 +10,24 @@ import { addError, errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
 
-/** The maximum number of characters of JSON in a page, unless its first error alone is larger. */
-const pageSize = 16 * 2 ** 20;
+const mostErrors = 100; // in a page
+const pageSize = 16 * 2 ** 20; // characters of JSON in a page, unless its first error alone has more
 
 export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
   return {
-    list: (userId, { id, key, reason, after, limit }) =>
-      engine.read(async (rows) => {
-        const where = { user: userId, id: after === undefined ? id : { gt: after }, key, reason };
-        const found: ErrorRow[] = [];
-        let total = 0;
-        // Reads at most 100 rows at a time, since entries may be large.
-        for (let from = where; found.length < limit; ) {
-          const some = { where: from, order: ['id'] as const, limit: Math.min(limit - found.length, 100) };
-          const page = await rows.find(errors, some);
-          for (const row of page) {
-            const { error, size } = errorOf(row);
-            total += size;
-            if (total > pageSize && found.length > 0) return found;
-            found.push(error);
-          }
-          if (page.length < some.limit) break;
-          from = { ...where, id: { gt: page.at(-1)!.id } };
-        }
-        return found;
-      }),
+    list: async (userId, { id, key, reason, after, limit }) => {
+      const where = { user: userId, id: after === undefined ? id : { gt: after }, key, reason };
+      const page = { where, order: ['id'] as const, limit: Math.min(limit, mostErrors) };
+      const found: ErrorRow[] = [];
+      let total = 0;
+      for (const row of await engine.read((rows) => rows.find(errors, page))) {
+        const { error, size } = errorOf(row);
+        total += size;
+        if (total > pageSize && found.length > 0) break;
+        found.push(error);
+      }
+      return found;
+    },
     summary: (userId) =>
       engine.read(async (rows) => {
         const groups: PersonFigures['set_aside'] = [];

@@ -48,7 +48,7 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
     const beyond = found[limit];
     if (beyond !== undefined && (descending ? part.to < timeOf(beyond) : part.from > timeOf(beyond))) break;
     const entries = await part.load();
-    found = merged(found, entries.list.filter(matches), order);
+    found = found.concat(entries.list.filter(matches)).sort(order); // fast, as both lists are nearly in order
     size += entries.size;
     if (size > pageSize) limit = Math.max(1, Math.min(limit, found.length));
     if (found.length > limit + 1) found.length = limit + 1;
@@ -88,13 +88,4 @@ function matcherOf(query: EntryQuery): (one: StoredEntry) => boolean {
     if (within !== undefined && !within.some((range) => at >= range.from && at < range.to)) return false;
     return after === undefined || (descending ? compare(one, at, after) < 0 : compare(one, at, after) > 0);
   };
-}
-
-/** Merges two lists into one in order. `found` must be in order already, and is changed. */
-function merged(found: StoredEntry[], some: StoredEntry[], order: Order): StoredEntry[] {
-  const [first] = some.sort(order);
-  let before = found.length;
-  while (before > 0 && first !== undefined && order(found[before - 1]!, first) > 0) before -= 1;
-  const behind = found.splice(before);
-  return found.concat(behind.length === 0 ? some : behind.concat(some).sort(order));
 }
