@@ -100,10 +100,7 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
   });
 }
 
-/**
- * Makes a function that takes the vertices of a path from `origin` one by one. It returns true as soon as the path has
- * turned: no straight line from `origin` is within `tolerance` m of all vertices so far.
- */
+/** Returns true as soon as no straight line from `origin` is within `tolerance` m of all vertices so far. */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);
   let [first, left, right]: [number | null, number, number] = [null, -Math.PI, Math.PI];

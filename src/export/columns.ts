@@ -17,10 +17,7 @@ export type Kind =
   | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
   | ('people' | 'days' | 'labels' | 'answers' | 'entries');
 
-/**
- * The type of a column. `instant`: a UTC time; `local`: local time without offset; `geometry`: a point or a line in
- * degrees WGS84; `json`: any value.
- */
+/** `instant`: a UTC time; `local`: without offset; `geometry`: point or line in degrees WGS84; `json`: any value. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 
 export type Geometry =

@@ -1,5 +1,4 @@
 // Reads the content of an export part by part, with at most one part of the store in memory.
-
 import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../diary/labels/add-labels.ts';
@@ -89,10 +88,7 @@ export const isAmong = (day: string, { from, to }: Days): boolean =>
 export const errorRows = (store: Store, userId: string): AsyncGenerator<ErrorRow> =>
   everyError(store, userId, { limit: pageSize });
 
-/**
- * Writes trips as the text of one flat FeatureCollection, with one line per feature. Reads a month at a time and calls
- * `count` with the number of trips of the month.
- */
+/** The text of a FeatureCollection, one line per feature, read by months. `count` gets the trips of each month. */
 export async function* tripsGeoJson(
   store: Store,
   userId: string,

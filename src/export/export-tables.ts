@@ -69,10 +69,7 @@ interface TableFiles extends TableChoice {
   file: ExportFile;
 }
 
-/**
- * Writes one file per kind, `datapackage.json` and `codebook.html`; returns the written tables. `groups`: kinds that
- * are written at the same time. `partsOf`: called for each group, returns the parts of each person.
- */
+/** Returns the written tables. `groups`: kinds written at one time. `partsOf`: the parts of each person of a group. */
 export async function writeTables(
   { kinds, names, format: formatName, file, now, pseudonymKey, coarse }: TableFiles,
   { groups = [kinds], isWhole }: { groups?: readonly (readonly Kind[])[]; isWhole: boolean },
@@ -171,10 +168,7 @@ export async function* inShownOrder(
   }
 }
 
-/**
- * Key of the ids of rows; undefined: ids are exported unchanged. Ids in the store are hashes of exact times, so an
- * attacker could try all times near a coarse one.
- */
+/** undefined: ids stay. They are hashes of exact times, so an attacker could try all times near a coarse one. */
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 

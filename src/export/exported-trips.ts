@@ -1,5 +1,4 @@
 // Reads the trips of an export in order, exact or coarse, with their labels and flags.
-
 import { everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
 import type { FlagInputs } from '../diary/flags.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
@@ -25,9 +24,7 @@ export interface Source {
   now: number;
 }
 
-/**
- * A trip of the export. `follows`, `isFollowed`: there is no stay between it and the previous trip, or the next trip.
- */
+/** `follows`, `isFollowed`: no stay is between the trip and the trip before it, or the trip after it. */
 export type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;
   follows: boolean;

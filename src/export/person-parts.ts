@@ -96,9 +96,7 @@ export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
 
 const itemsAhead = 8; // items per worker that `mapInOrder` begins before the caller takes the first result
 
-/**
- * Calls `change` for `workers` items at a time, also while the caller handles a result. Keeps the order of the items.
- */
+/** Calls `change` for `workers` items at a time, also while the caller handles a result. Keeps the order. */
 export async function* mapInOrder<T, R>(
   items: AsyncIterable<T>,
   workers: number,

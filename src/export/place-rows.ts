@@ -1,5 +1,4 @@
 // Makes the rows of places and of the spots that they lie at.
-
 import { flagNames, flagStay } from '../diary/flags.ts';
 import { type Ends, groupPlacesInSlices, type Places, readPlaceNames, staysBetweenTrips } from '../diary/places.ts';
 import type { TimeRange } from '../model/time.ts';

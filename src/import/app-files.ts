@@ -8,9 +8,7 @@ import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '
 import { jsonRecords } from './read/json-records.ts';
 import type { SourceFile } from './source.ts';
 
-/**
- * Matches `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between. Other lines of a `.rec` file have no JSON.
- */
+/** Matches `2024-03-12T07:57:27Z<tab>*    <tab>{…}` with any blanks. Other lines of a `.rec` file have no JSON. */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
 export const ownTracks: FileFormat = {

@@ -145,10 +145,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   }
 }
 
-/**
- * The most probable of several activities; of equally probable ones, the first. Their `confidence` may be a fraction or
- * percent. null: none has a known type.
- */
+/** The first of the most probable activities. Their `confidence` may be a fraction or percent. */
 function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof mostProbable> = null;
   for (const one of listOf(activities).filter(isJsonObject)) {

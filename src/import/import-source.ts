@@ -44,10 +44,7 @@ export interface ImportReport extends ImportCounts {
   interrupted: boolean;
 }
 
-/**
- * The person for whom an import runs. `name`: name or UUID. `user`: null if the person is not registered. `create`:
- * registers the person when their first entry is found.
- */
+/** `name`: name or UUID. `user`: null if not registered; `create`: then registers the person with their first entry. */
 export interface ImportedFor {
   name: string;
   user: UserRecord | null;

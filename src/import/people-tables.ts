@@ -40,10 +40,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/**
- * How a table of people is parsed. Excel writes semicolons in many countries, tabs as "Unicode text", and some programs
- * a first line `sep=;` for it.
- */
+/** Excel writes semicolons in many countries, tabs as "Unicode text", and other programs a first line `sep=;`. */
 function tableOptions(csv: string) {
   const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
   const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';

@@ -11,10 +11,7 @@ import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
 
-/**
- * Yields what `found` yields, then an entry that ends the trip at the latest location: the analysis would wait for
- * further locations.
- */
+/** Yields `found`, then an entry that ends the trip at the latest location, so that the analysis does not wait. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {

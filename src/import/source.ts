@@ -17,10 +17,7 @@ export interface SourceFile {
   readonly size: number;
   /** The beginning of the file, unpacked. */
   readonly head: Buffer;
-  /**
-   * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk, and 0 for each unpacked chunk; it may throw
-   * to end the reading. Throws `SourceBroken` if the file is truncated or cannot be read.
-   */
+  /** `onBytes` gets the bytes read from disk, and 0 for each unpacked chunk; it may throw. Throws `SourceBroken`. */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }
 
@@ -100,10 +97,7 @@ async function sourceFile(
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/**
- * The encoding of a text: UTF-16 if it begins with a byte order mark or has zeros, else Windows-1252. null: it is in
- * UTF-8, or it is not text.
- */
+/** UTF-16 if a text begins with a byte order mark or has zeros, else Windows-1252. null: UTF-8, or not text. */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';

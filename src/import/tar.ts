@@ -7,10 +7,7 @@ import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
-/**
- * The files of an archive with `size` bytes on disk. Each must be read before the next; unread bytes are skipped.
- * Throws `SourceBroken` if the archive is damaged or exceeds a limit.
- */
+/** `size`: bytes on disk. Each file must be read before the next. Throws `SourceBroken`, also beyond a limit. */
 export async function* tarEntries(
   chunks: AsyncIterable<Uint8Array>,
   size: number,

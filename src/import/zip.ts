@@ -15,19 +15,13 @@ export type ZipPlace = string | FilePart;
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/**
- * The highest ratio of unpacked to packed bytes. The first `uncheckedBytes` of a file may exceed it. Recorded tracks
- * have a ratio of 10 to 40.
- */
+/** Unpacked to packed bytes, beyond the first `uncheckedBytes` of a file. Recorded tracks have a ratio of 10 to 40. */
 export const maxRatio = 200;
 export const uncheckedBytes = 16 * 1024 * 1024;
 
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
-/**
- * The files of an archive, without folders. `rejected`: the reasons why other files are not read. Throws `SourceBroken`
- * if the archive is damaged or exceeds a limit.
- */
+/** `rejected`: why files are not read. Throws `SourceBroken` if the archive is damaged or exceeds a limit. */
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
   const zip = await openZip(place);
   try {
@@ -59,10 +53,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
   }
 }
 
-/**
- * The unpacked bytes of a file, verified by its size and checksum. `onBytes` gets the number of bytes read from the
- * archive. Throws `SourceBroken`.
- */
+/** The unpacked bytes, verified by size and checksum. `onBytes` gets bytes of the archive. Throws `SourceBroken`. */
 export async function* zipBytes(
   place: ZipPlace,
   entry: Entry,

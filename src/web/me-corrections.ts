@@ -1,6 +1,5 @@
 // Saves, previews and undoes what people state about their days: corrections and labels. Each is an entry. Pages show
 // it at once; only ignored time waits for the next run of the pipeline.
-
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';
@@ -96,10 +95,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
   return markup`${banner(t.me.preview(correctionText(correction, shown, t)))}${formOf(call, '/me/correct', { day, kind, ...fields }, content)}`;
 }
 
-/**
- * Reads the correction in a form. `outside`: its times are outside the trip, stay or gap. `length`: the length of the
- * trip is not a number of km within the limits. null: the form is invalid.
- */
+/** The correction in a form. `outside`, `length`: a time or the length is out of bounds; null: the form is invalid. */
 export async function readStatement(
   { store, user, now }: PersonCall,
   form: Readonly<Record<string, string>>,

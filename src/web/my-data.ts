@@ -1,5 +1,4 @@
 // My data: shows participants what is stored about them. They can download it, stop the recording, or ask for erasure.
-
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';

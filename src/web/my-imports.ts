@@ -23,10 +23,7 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer }
 
 const mostKept = 20; // imports in a profile
 
-/**
- * ms after which an import stops, so that others can import. The entries stored until then stay. To import the rest,
- * the person adds the file again.
- */
+/** ms after which an import stops. Its entries stay. To import the rest, the person adds the file again. */
 const maxDuration = 300_000;
 
 const mostSpooled = 1024 ** 3; // bytes that a file may unpack to the temporary folder; years of history have less

@@ -1,5 +1,4 @@
 // The page of the operator: the state of the server, pending entries, people who need a reminder, requests for erasure.
-
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
 import { troubles } from '../diary/status/person-status.ts';

@@ -6,10 +6,7 @@ const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommend
 
 export const leastPassword = 12;
 
-/**
- * The parts of a stored hash. Older hashes are `scrypt:<salt>:<key>`, made with p = 1. undefined: an unknown manager,
- * whose password is checked at the same cost.
- */
+/** Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: an unknown manager, checked at the same cost. */
 function partsOf(stored: string | undefined, cost: number) {
   const parts = (stored ?? `scrypt:${cost}:${blockSize}:${parallel}::`).split(':');
   const [N, , p, salt, key] = parts.length === 6 ? parts.slice(1) : [hashCost, blockSize, 1, ...parts.slice(1)];

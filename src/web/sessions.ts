@@ -91,10 +91,7 @@ export function knownBrowser(call: WebCall, manager: ManagerRecord | null): stri
   return manager.browsers?.some((one) => one.hash === hash && one.expires_ts > call.now) ? hash : null;
 }
 
-/**
- * Starts a session of a manager; returns its cookie. Returns null if the password changed since it was `verified`, or
- * if the account is locked.
- */
+/** Returns the cookie of a new session; null if the account is locked, or its password is not `verified` any more. */
 export async function startManagerSession(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
   const secret = newSecret();

@@ -7,10 +7,7 @@ import type { UserRecord } from '../model/user.ts';
 import { namedPlaces, type ShownDay } from './pages/day-items.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
-/**
- * Local days in order. `isOwn`: the reader is the person. `beyond`: true: all days between the bounds; false: from the
- * first to the last day with data.
- */
+/** Local days in order. `isOwn`: the reader is the person. `beyond`: also days before the first data or after the last. */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,

@@ -1,5 +1,4 @@
 // Signing in: participants open a link that works once, managers enter name and password.
-
 import { shownName } from '../model/user.ts';
 import { type Markup, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';

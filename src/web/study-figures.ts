@@ -1,5 +1,4 @@
 // The figures of a study for a month, exact and publishable; and the days with flags.
-
 import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
 import { exactCsv, publishedCsv } from '../export/report-csv.ts';

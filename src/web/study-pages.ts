@@ -1,5 +1,4 @@
 // The pages of managers: the people of a study, the reminder list, and one person with their steps and days.
-
 import type { Steps } from '../diary/status/breakages.ts';
 import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';

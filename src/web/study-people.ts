@@ -1,5 +1,4 @@
 // The people of a study as managers see them: status, name or pseudonym, and the last 14 days.
-
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';

@@ -1,5 +1,4 @@
 // Types and helpers of the server's pages. The room `server` handles HTTP.
-
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { CheckedEntry } from '../intake/check-entry.ts';

@@ -21,10 +21,7 @@ export type CollectionName = (typeof collectionNames)[number];
 export const isCollectionName = (name: string): name is CollectionName =>
   (collectionNames as readonly string[]).includes(name);
 
-/**
- * Reads the collections in the order of `collectionNames`. Rejected entries are put again, so that this program checks
- * them. If an entry occurs twice, the one that is read last counts: a pending entry is the newest.
- */
+/** Rejected entries are put again, so that they are checked. Of an entry that occurs twice, the last one counts. */
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
 ): AsyncGenerator<Found> {

@@ -55,10 +55,7 @@ async function* documentsOf(
 
 const maxDocumentBytes = 17 * 1024 * 1024; // MongoDB itself allows 16 MiB
 
-/**
- * The documents of a `.bson` file. Skips documents that are longer than `maxElementBytes`. Throws `SourceBroken` if the
- * file ends early or is not BSON.
- */
+/** Skips documents longer than `maxElementBytes`. Throws `SourceBroken` if the file is truncated or not BSON. */
 export async function* bsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,

@@ -16,10 +16,7 @@ const clientOf = (address: string): MongoClient =>
 
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
-/**
- * A part that reads from a server, which may continue to write. Throws `MOBILITY_USAGE` if no server answers, or if the
- * database has no collection of e-mission.
- */
+/** The server may continue to write. Throws `MOBILITY_USAGE` if it does not answer, or has no e-mission collection. */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
   let client: MongoClient | null = null;

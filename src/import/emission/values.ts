@@ -31,11 +31,7 @@ export function plainDocument(document: object): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, plainValue(value)]));
 }
 
-/**
- * Converts a value of BSON, or of the JSON of MongoDB's tools, to plain JSON. Dates become seconds since the epoch, ids
- * and UUIDs become texts, all kinds of numbers become numbers. NaN and infinities become texts, as in entries that
- * phones push.
- */
+/** Dates become seconds since the epoch, ids and UUIDs texts. NaN and infinities become texts, as in pushed entries. */
 export function plainValue(value: unknown): JsonValue {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (value === null || value === undefined) return null;

@@ -13,10 +13,7 @@ export interface JsonElement {
   offset: number;
 }
 
-/**
- * The maximum size of an element in bytes. A longer one is skipped, so that the memory of an import does not depend on
- * the file. Parsed, an element may need twenty times as many bytes.
- */
+/** Bytes. A longer element is skipped, so that memory is bounded. Parsed, it may need twenty times as many bytes. */
 export const maxElementBytes = 1024 * 1024;
 
 const maxElementDepth = 500; // levels of nested lists and objects in an element, as in pushed entries
@@ -29,11 +26,7 @@ const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 /** What the scanner expects next. `start`: the outermost value. `name`, `colon`, `value`: the parts of a member. */
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
-/**
- * Cuts a JSON file into elements without parsing them. The caller parses each one, so that invalid JSON affects only
- * one element. Memory is limited by `maxElementBytes`. Throws `SourceBroken` if the file ends early or is not a JSON
- * list or object.
- */
+/** Does not parse the elements, so that invalid JSON affects only one. Throws `SourceBroken` if the file ends early. */
 export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let member: string | null = null;

@@ -26,10 +26,7 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/**
- * Names of columns by field, in lower-case letters and digits, the most specific first. `units`: units that these names
- * may end with.
- */
+/** Names of columns in lower-case letters and digits, the most specific first. `units`: possible ends of the names. */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   ['time', 'fixtime timestamp time datetime timeutc utctime utc'],
   ['time', 'recordedat trackedat capturedat when tst ts t timelong'],
@@ -59,10 +56,7 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/**
- * Programs that are recognised by names that occur together only in their tables. `speed`: factor for speeds without a
- * unit. `person`: the column with the person.
- */
+/** Programs, by names that only their tables have together. `speed`: factor for speeds without a unit. */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },
@@ -98,10 +92,7 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/**
- * The forms of a name to look up: as it is, in the singular, and without the prefix that AWARE and other programs
- * write, as in `double_latitude`, `gps_accuracy` and `locationSpeed(m/s)`.
- */
+/** As it is, in the singular, and without a prefix, as in `double_latitude`, `gps_accuracy`, `locationSpeed(m/s)`. */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
   return [name, one, name.replace(/^(double|gps|location|coords)/, '')];
@@ -129,9 +120,7 @@ interface LocationContext {
 /** Matches a value with its unit, such as `21.6 km/h` or `240 m`. */
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
-/**
- * The location in a record, or the reason why there is none. `position`: takes precedence over columns of the record.
- */
+/** The location in a record, or why there is none. `position` takes precedence over columns of the record. */
 export function locate(
   record: JsonObject,
   fields: Fields,

@@ -42,10 +42,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
   }
 }
 
-/**
- * The points in lists inside a value, as Arc and Home Assistant write them, up to `depth` levels. If there are none,
- * the value itself if it is a point.
- */
+/** The points inside a value, as Arc and Home Assistant nest them; if there are none, the value if it is a point. */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = 6): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];

@@ -53,10 +53,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/**
- * The locations of a placemark: its point at the start and at the end of the time, or the first and the last point of
- * its line. KML has no times for the points between them.
- */
+/** Its point at the start and at the end, or the ends of its line: KML has no times for the points between. */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
   if (begin === undefined) {

@@ -46,10 +46,7 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /**
-   * `here`, `there`: where the person was before and after. `parts`: the number of gaps shown as one. `byAir`: only a
-   * plane can have covered the distance.
-   */
+  /** `here`, `there`: the places before and after; `parts`: gaps shown as one; `byAir`: only a plane is that fast. */
   | {
       kind: 'gap';
       reason: UnobservedReason;
@@ -168,10 +165,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 
 const leastHome = 0.8; // probability of a home that is shown as one
 
-/**
- * `recorded`: seconds of the day that were recorded. `past`: seconds that could be recorded; today up to now. `share`:
- * the ratio.
- */
+/** Seconds of the day that were `recorded`, and that could be recorded until now (`past`); `share`: their ratio. */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

@@ -69,10 +69,7 @@ type Point = [x: number, y: number];
 
 type View = ReturnType<typeof fitView>;
 
-/**
- * The part of the world that the map shows. `metres`: of one unit of the drawing. `degree`: units of one degree of
- * longitude. `west`, `north`, `south`: the edges in degrees.
- */
+/** `metres`: of one unit of the drawing; `degree`: units of a degree of longitude; the edges are in degrees. */
 function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {

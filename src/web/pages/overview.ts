@@ -35,10 +35,7 @@ export function stepHeading(content: MarkupValue, [before, after]: Neighbours, l
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day).replace(/\d.*/, (date) => date.replaceAll(' ', '\u00a0'))} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
-/**
- * The seven days of a week as links, with the length and the recorded share of each. A draft is hatched. Days after
- * `today` are not links.
- */
+/** A week as links, with the length and the recorded share of each day. Days after `today` are not links. */
 export function weekStrip(
   days: readonly { observed: ObservedDay; metres: number; isFinal: boolean }[],
   { day, today, href, now }: { day: string; today: string; href: (day: string) => string; now: number },

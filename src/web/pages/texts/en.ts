@@ -1,5 +1,4 @@
 // Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
-
 import type { Candidate } from '../../../analysis/clean/candidates.ts';
 import type { BoundaryRule } from '../../../analysis/trips/trip-bounds.ts';
 import type { Flag } from '../../../diary/flags.ts';
