@@ -11,8 +11,7 @@ export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence
  * places did, a place could be computed from the hidden parts.
  */
 export interface StayCells {
-  /** m */
-  size: number;
+  size: number; // m
   /**
    * A stay less than half a cell away from an earlier stay has the same cell. Otherwise a home near a border could
    * appear in two cells, which would reveal that it is near their border.

@@ -30,10 +30,8 @@ export type Value = string | number | boolean | Geometry | object | null;
 export interface Column {
   name: string;
   type: ColumnType;
-  /** Unit of a number, such as `m`. */
-  unit?: string;
-  /** All values that a text can have. */
-  values?: readonly string[];
+  unit?: string; // unit of a number, such as `m`
+  values?: readonly string[]; // all values that a text can have
   meaning: string;
 }
 

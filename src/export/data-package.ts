@@ -10,8 +10,7 @@ export interface WrittenTable {
   columns: readonly Column[];
   rows: number;
   bytes: number;
-  /** SHA-256 of the file, in hex. */
-  sha256: string;
+  sha256: string; // SHA-256 of the file, in hex
 }
 
 /** What an export hides, as the manifest says it. `coarse`: m, size of the cells; null: places are exact. */

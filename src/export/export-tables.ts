@@ -18,14 +18,11 @@ export interface TableChoice {
   kinds: readonly Kind[];
   keys?: readonly string[] | undefined;
   names?: NameSet | undefined;
-  /** Key of the pseudonyms; without it, names are exported unchanged. */
-  pseudonymKey?: string | undefined;
-  /** m; see `coarse.ts`. */
-  coarse?: number | undefined;
+  pseudonymKey?: string | undefined; // key of the pseudonyms; without it, names are exported unchanged
+  coarse?: number | undefined; // m; see `coarse.ts`
   /** Key of the ids of rows; default: the key of the pseudonyms, in a coarse export a new one for each person. */
   idKey?: string | undefined;
-  /** Seconds since the epoch. */
-  now: number;
+  now: number; // seconds since the epoch
 }
 
 /** Writes a file of the export, by its name in the folder. */

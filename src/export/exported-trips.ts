@@ -14,14 +14,11 @@ export interface Source {
   store: Store;
   person: Person;
   days: Days;
-  /** Keys of the entries to export, for the kind `entries`. */
-  keys?: readonly string[] | undefined;
+  keys?: readonly string[] | undefined; // keys of the entries to export, for the kind `entries`
   /** m; stays are moved to the middle of cells of this size, and paths around them are left out */
   coarse?: number | undefined;
-  /** True: the guessed home may be exported, as tours that begin there. */
-  homes?: boolean;
-  /** Seconds since the epoch. */
-  now: number;
+  homes?: boolean; // true: the guessed home may be exported, as tours that begin there
+  now: number; // seconds since the epoch
 }
 
 /** `follows`, `isFollowed`: no stay is between the trip and the trip before it, or the trip after it. */

@@ -5,8 +5,7 @@ import type { Row } from './columns.ts';
 /** A person as the tables of an export show them. `uuid`: identifies the person in the store. */
 export interface Person {
   uuid: string;
-  /** The values of `user_id` and `user_name`. */
-  id: string;
+  id: string; // the values of `user_id` and `user_name`
   name: string;
   subgroup: string | null;
   joined_ts?: number | undefined;

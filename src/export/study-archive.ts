@@ -8,15 +8,11 @@ import { zipStream } from './zip-stream.ts';
 /** What an archive contains. A process can send it to another one as JSON. */
 export interface ArchiveRequest {
   people: readonly string[];
-  /** Local days, both included. */
-  from: string;
+  from: string; // local days, both included
   to: string;
-  /** Seconds since the epoch. */
-  now: number;
-  /** m, size of the cells that hide exact places; absent: exact places */
-  coarse?: number;
-  /** The secret of the pseudonyms; absent: names. */
-  pseudonymKey?: string;
+  now: number; // seconds since the epoch
+  coarse?: number; // m, size of the cells that hide exact places; absent: exact places
+  pseudonymKey?: string; // the secret of the pseudonyms; absent: names
 }
 
 /** The tables of an archive: without texts that people wrote, and without guessed homes. */

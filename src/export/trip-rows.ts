@@ -14,11 +14,9 @@ import { placesIn } from './place-rows.ts';
 export interface LabelledTrip {
   record: KeptTrip;
   stated: ShownTrip;
-  /** The mode and the purpose that the participant confirmed. */
-  confirmed: Partial<Record<string, string>>;
+  confirmed: Partial<Record<string, string>>; // the mode and the purpose that the participant confirmed
   flagged: readonly Flagged[];
-  /** Time of its first location; null: not known, as after a removal of raw data. */
-  located: number | null;
+  located: number | null; // time of its first location; null: not known, as after a removal of raw data
 }
 
 /** Makes the rows of one table from a trip. It is called in the order of trips. */

@@ -12,11 +12,9 @@ import { openGtfs } from './gtfs.ts';
 
 /** The facts about a feed that `mobility transit` shows. */
 export type FeedFacts = ReturnType<typeof factsOf> & {
-  /** Name of the zip file. */
-  name: string;
+  name: string; // name of the zip file
   notes: { [Note in keyof FeedNotes]: number };
-  /** The sizes of the zip and of the packed index. */
-  bytes: number;
+  bytes: number; // the sizes of the zip and of the packed index
   index_bytes: number;
   added_ts: number;
 };

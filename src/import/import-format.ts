@@ -9,8 +9,7 @@ export interface SourcePerson {
   uuid: string;
   /** The name to log in with. Without one, the person is registered under the UUID. */
   user_email?: string;
-  /** Last update of the registration, seconds since the epoch. */
-  update_ts?: number;
+  update_ts?: number; // last update of the registration, seconds since the epoch
 }
 
 /** The person to whom an item belongs; null: the user for whom the import runs. */
@@ -38,8 +37,7 @@ export type Found =
 
 /** How to read files that do not state zone or columns. */
 export interface FileReading {
-  /** IANA zone of times without an offset. */
-  zone?: string | undefined;
+  zone?: string | undefined; // IANA zone of times without an offset
   /** Names of columns or properties for the parts of a location. */
   columns?: Readonly<Record<string, string>> | undefined;
 }
@@ -54,18 +52,15 @@ export type Naming = 'people' | 'uuids' | 'none';
 
 /** A unit of an import: a file, a folder in a folder format, or a database. */
 export interface Part {
-  /** The path, or the address without credentials. */
-  name: string;
+  name: string; // the path, or the address without credentials
   format: string;
-  /** Bytes on disk, for progress; null if unknown. */
-  size: number | null;
+  size: number | null; // bytes on disk, for progress; null if unknown
   names: Naming;
   read(options: SourceReadOptions): AsyncIterable<Found>;
 }
 
 export interface FileFormat {
-  /** The value of `--format`. */
-  name: string;
+  name: string; // the value of `--format`
   /** Default: `none`. */
   names?: Naming | ((file: SourceFile) => Naming);
   /** True if the beginning of the file has this format. Its name counts only if the content is ambiguous. */
@@ -76,8 +71,7 @@ export interface FileFormat {
 /** A format of a folder whose files are read together. */
 export interface FolderFormat {
   name: string;
-  /** Default: `none`. */
-  names?: Naming;
+  names?: Naming; // default: `none`
   recognises(folder: SourceFolder): boolean;
   files(folder: SourceFolder): readonly string[];
   read(folder: SourceFolder, options: SourceReadOptions): AsyncIterable<Found>;

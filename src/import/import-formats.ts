@@ -100,8 +100,7 @@ interface Search {
   reading: FileReading;
   found: FoundParts;
   onBytes: () => void;
-  /** Folders that were searched, because links may form a cycle. */
-  folders: Set<string>;
+  folders: Set<string>; // folders that were searched, because links may form a cycle
   spool: Spool;
 }
 

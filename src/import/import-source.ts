@@ -15,12 +15,9 @@ import { SourceBroken, type SourceProblem } from './source-error.ts';
 /** Counts of entries, errors and unreadable parts of sources. `read` is the sum of the other counts. */
 export interface ImportCounts {
   read: number;
-  /** New in the store. */
-  stored: number;
-  /** In the store already before this import. */
-  known: number;
-  /** Found more than once in this import. */
-  doubled: number;
+  stored: number; // new in the store
+  known: number; // in the store already before this import
+  doubled: number; // found more than once in this import
   /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
   /** Not imported, since the pipeline derives them again or they say nothing about travel. */
@@ -63,8 +60,7 @@ export interface ImportOptions {
   whom: ImportedFor | null;
   /** Stores a batch of `whom` in place of `putChecked`, for example to apply rate limits. Needs `whom`. */
   put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
-  /** No errors, documents and profiles. */
-  entriesOnly?: true;
+  entriesOnly?: true; // no errors, documents and profiles
   dryRun?: boolean;
   signal?: AbortSignal;
   /** Called from time to time. `share`: the part of the source that has been read (0 to 1; null: unknown). */
@@ -176,8 +172,7 @@ interface Recipient {
   batch: CheckedEntry[];
   receipts: Map<Entry, number>;
   length: number;
-  /** The `write_ts` of the entries that this import has read, by key. */
-  seen: Map<string, Set<number>>;
+  seen: Map<string, Set<number>>; // the `write_ts` of the entries that this import has read, by key
 }
 
 const emptyBatch = () => ({ batch: [] as CheckedEntry[], receipts: new Map<Entry, number>(), length: 0 });

@@ -12,11 +12,9 @@ import { type ZipPlace, zipBytes } from './zip.ts';
 
 export interface SourceFile {
   readonly path: string;
-  /** The name without the folder and without `.gz`. */
-  readonly name: string;
+  readonly name: string; // the name without the folder and without `.gz`
   readonly size: number;
-  /** The beginning of the file, unpacked. */
-  readonly head: Buffer;
+  readonly head: Buffer; // the beginning of the file, unpacked
   /** `onBytes` gets the bytes read from disk, and 0 for each unpacked chunk; it may throw. Throws `SourceBroken`. */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }

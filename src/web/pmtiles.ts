@@ -12,8 +12,7 @@ export interface Tiles {
   type: string;
   minZoom: number;
   maxZoom: number;
-  /** The map's authors in plain text; empty if the file does not name them. */
-  attribution: string;
+  attribution: string; // the map's authors in plain text; empty if the file does not name them
   /** The image of a tile; null if the file lacks it. Throws if that part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;

@@ -7,7 +7,7 @@ import type { UserRecord } from '../model/user.ts';
 import { namedPlaces, type ShownDay } from './pages/day-items.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
-/** Local days in order. `isOwn`: the reader is the person. `beyond`: also days before the first data or after the last. */
+/** Local days in order. `isOwn`: the reader is the person. `beyond`: also days outside the first and last data. */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,

@@ -15,10 +15,8 @@ import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
 export interface StudyPerson extends PersonStatus {
-  /** Identifies the person in addresses of pages. */
-  id: string;
-  /** Their name if the study shows names, else a pseudonym. */
-  shown: string;
+  id: string; // identifies the person in addresses of pages
+  shown: string; // their name if the study shows names, else a pseudonym
   app: string;
 }
 

@@ -30,8 +30,7 @@ export interface WebCall {
   query: Readonly<Record<string, string>>;
   form: Readonly<Record<string, string>>;
   t: Texts;
-  /** The languages of the reader, the best first. */
-  preferred: readonly string[];
+  preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
   /** Stores checked entries of a person within their limits. Pages must not store entries in another way. */
   put: (
@@ -42,14 +41,11 @@ export interface WebCall {
   readUpload: () => Promise<Upload>;
   file: Upload['file'];
   log: Log;
-  /** Seconds since the epoch. */
-  now: number;
-  /** Address of the server for its callers, without a slash at the end. */
-  address: string;
+  now: number; // seconds since the epoch
+  address: string; // address of the server for its callers, without a slash at the end
   isSecure: boolean;
   cookies: ReadonlyMap<string, string>;
-  /** The network of the caller; null: not known. */
-  origin: string | null;
+  origin: string | null; // the network of the caller; null: not known
   limits: SignInLimits;
   turns: ImportTurns;
   /** The N of scrypt for passwords. Default: 2^15. */
@@ -59,8 +55,7 @@ export interface WebCall {
   claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The bytes of the archive of a study. Made in a process of low priority if the server runs as a program. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
-  /** The time zone of the server, for times that belong to no person. */
-  zone: string;
+  zone: string; // the time zone of the server, for times that belong to no person
   tiles: Tiles | null;
   /** Writes to the audit log what a caller did with the data of people. `people`: each person's `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;

@@ -4,13 +4,10 @@ import { SourceBroken } from '../source-error.ts';
 export interface JsonElement {
   /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
   member: string | null;
-  /** True for an element of a list; false for a member that is not a list. */
-  listed: boolean;
-  /** Its JSON text; null if it was skipped because of `reason`. */
-  text: string | null;
+  listed: boolean; // true for an element of a list; false for a member that is not a list
+  text: string | null; // its JSON text; null if it was skipped because of `reason`
   reason?: string;
-  /** The byte of the file where it begins. */
-  offset: number;
+  offset: number; // the byte of the file where it begins
 }
 
 /** Bytes. A longer element is skipped, so that memory is bounded. Parsed, it may need twenty times as many bytes. */

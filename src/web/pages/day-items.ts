@@ -13,30 +13,25 @@ import { ownValue, type Texts } from './texts/texts.ts';
 
 export interface ShownPlace {
   name: string;
-  /** The label beside its ring on the map. */
-  mark: string;
+  mark: string; // the label beside its ring on the map
   isNamed: boolean;
-  /** True if only the nights spent there make it the home. */
-  isGuess?: boolean;
+  isGuess?: boolean; // true if only the nights spent there make it the home
   look: 'home' | 'work' | 'place';
 }
 
 export interface ShownDay {
   observed: ObservedDay;
-  /** Trips that touch the day, in order. */
-  trips: readonly Trip[];
+  trips: readonly Trip[]; // trips that touch the day, in order
   began: readonly Trip[];
   before: Trip | null;
   after: Trip | null;
-  /** Data time up to which the diary is final, or null. */
-  completeUntil: number | null;
+  completeUntil: number | null; // data time up to which the diary is final, or null
   labels: Labels;
   flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
   /** Time of the last location; a silent phone that sends other data later sent no location. */
   locatedUntil?: number | undefined;
-  /** Seconds since the epoch; later time is not shown. */
-  now: number;
+  now: number; // seconds since the epoch; later time is not shown
   others?: readonly (readonly Position[])[];
   labelWords?: (label: string) => string | undefined;
 }

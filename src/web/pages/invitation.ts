@@ -8,19 +8,15 @@ import type { Texts } from './texts/texts.ts';
 export interface Invitation {
   /** The code at the foot of the sheet. It is never a name that a token contains. */
   code: string;
-  /** The text in the QR code, which configures the app. */
-  setUp: string;
-  /** A link to the person's days that works once. */
-  days: string;
+  setUp: string; // the text in the QR code, which configures the app
+  days: string; // a link to the person's days that works once
 }
 
 interface Invitations {
   study: StudyTexts;
   app: string;
-  /** True: the code is scanned within the app, not with the camera. */
-  isScannedInApp: boolean;
-  /** Address of the page with more information. */
-  page: string;
+  isScannedInApp: boolean; // true: the code is scanned within the app, not with the camera
+  page: string; // address of the page with more information
   until: string;
   people: readonly Invitation[];
 }

@@ -6,13 +6,11 @@ import { languages, type Texts } from './texts/texts.ts';
 export interface Shell {
   t: Texts;
   title: string;
-  /** The name in the head: the study or the service. */
-  brand?: string;
+  brand?: string; // the name in the head: the study or the service
   links?: readonly { href: string; words: string; isCurrent?: boolean }[];
   signOut?: Markup;
   isNarrow?: boolean;
-  /** True: the page is a file, which may fetch nothing. */
-  isFile?: boolean;
+  isFile?: boolean; // true: the page is a file, which may fetch nothing
   foot?: MarkupValue;
   /** The query of the page, which links to other languages repeat. null: the page has no such links. */
   query?: Readonly<Record<string, string>> | null;
