@@ -28,7 +28,6 @@ export const keys = {
   sensorConfig: 'config/sensor_config',
   syncConfig: 'config/sync_config',
   consent: 'config/consent',
-  commonTrips: 'common-trips',
 } as const;
 
 const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({ key, kind: 'pushed', affects });

@@ -8,21 +8,18 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
- * The maximum number of characters of JSON in the cache of a process, over all its stores. One entry of a phone takes
- * about 35 characters, and a character takes about 12 bytes of memory when it is unpacked.
+ * The maximum number of characters of JSON in a cache. One entry of a phone takes about 35 characters, and a character
+ * takes about 12 bytes of memory when it is unpacked.
  */
 const mostCharacters = 2 ** 20;
 
 const keptFor = 30_000; // ms since the last use. Then the cache drops a chunk, as another process may erase the user
 
-const kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
-let size = 0;
-let caches = 0;
-
 /** The cached chunks of a store. The chunks that were used last stay. */
 export class ChunkCache {
-  private readonly id = caches++;
-  private sweep: NodeJS.Timeout | undefined;
+  readonly #kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
+  #size = 0;
+  #sweep: NodeJS.Timeout | undefined;
 
   /**
    * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
@@ -30,16 +27,15 @@ export class ChunkCache {
    */
   async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
     // All are looked up before any is cached, since caching one may drop another.
-    const found = heads.map((head) => kept.get(this.nameOf(head))?.entries);
+    const found = heads.map((head) => this.#kept.get(nameOf(head))?.entries);
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
       const where = { user: missing[0]!.user, first: { in: [...new Set(missing.map(({ first }) => first))] } };
-      for (const row of await rows.find(chunks, { where }))
-        read.set(
-          `${row.first} ${row.key}`,
-          readColumn(chunks, row, 'entries', () => entriesOf(row, fields)),
-        );
+      for (const row of await rows.find(chunks, { where })) {
+        const entries = readColumn(chunks, row, 'entries', () => entriesOf(row, fields));
+        read.set(`${row.first} ${row.key}`, entries);
+      }
     }
     return heads.map((head, i) => {
       const entries = found[i] ?? read.get(`${head.first} ${head.key}`)!;
@@ -49,32 +45,30 @@ export class ChunkCache {
   }
 
   keep(head: ChunkHead, entries: StoredEntries): void {
-    const name = this.nameOf(head);
-    drop(name);
-    size += entries.size;
-    kept.set(name, { entries, used: Date.now() });
-    this.sweep ??= setTimeout(() => this.dropUnused(), keptFor).unref();
-    for (const oldest of kept.keys()) {
-      if (size <= mostCharacters) break;
-      drop(oldest);
+    const name = nameOf(head);
+    this.#drop(name);
+    this.#size += entries.size;
+    this.#kept.set(name, { entries, used: Date.now() });
+    this.#sweep ??= setTimeout(() => this.#dropUnused(), keptFor).unref();
+    for (const oldest of this.#kept.keys()) {
+      if (this.#size <= mostCharacters) break;
+      this.#drop(oldest);
     }
   }
 
   forget(user: string): void {
-    for (const name of kept.keys()) if (name.startsWith(`${this.id} ${user} `)) drop(name);
+    for (const name of this.#kept.keys()) if (name.startsWith(`${user} `)) this.#drop(name);
   }
 
-  private dropUnused(): void {
-    for (const [name, { used }] of kept) if (Date.now() - used >= keptFor) drop(name);
-    this.sweep = kept.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
+  #dropUnused(): void {
+    for (const [name, { used }] of this.#kept) if (Date.now() - used >= keptFor) this.#drop(name);
+    this.#sweep = this.#kept.size === 0 ? undefined : setTimeout(() => this.#dropUnused(), keptFor).unref();
   }
 
-  private nameOf({ user, first, key, sum }: ChunkHead): string {
-    return [this.id, user, first, key, sum].join(' ');
+  #drop(name: string): void {
+    this.#size -= this.#kept.get(name)?.entries.size ?? 0;
+    this.#kept.delete(name);
   }
 }
 
-function drop(name: string): void {
-  size -= kept.get(name)?.entries.size ?? 0;
-  kept.delete(name);
-}
+const nameOf = ({ user, first, key, sum }: ChunkHead): string => `${user} ${first} ${key} ${sum}`;

@@ -14,11 +14,11 @@ export function feeds(engine: Engine): Feeds {
     async add({ id, facts, index }, zip) {
       await removeUnlisted(engine);
       let count = 0;
-      const put = async (bytes: Uint8Array): Promise<void> => {
+      for await (const bytes of cut(zip, partBytes)) {
         count += 1;
-        await engine.write(null, (rows) => rows.put(feedParts, [{ part: partName(id, count), feed: id, bytes }]));
-      };
-      for await (const bytes of cut(zip, partBytes)) await put(bytes);
+        const part = { part: partName(id, count), feed: id, bytes };
+        await engine.write(null, (rows) => rows.put(feedParts, [part]));
+      }
       await engine.write(null, async (rows) => {
         // Another `add` may have removed these parts: until the row of the feed exists, they look like the parts of an
         // interrupted `add`.
