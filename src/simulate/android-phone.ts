@@ -16,12 +16,7 @@ const quiet = 300; // s within the fence, after which a trip ends
 const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
 /** The entries that the phone pushes, ascending by `write_ts`. */
-export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
-  const phone = new AndroidPhone(plan, seed);
-  phone.start();
-  for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
-  return phone.pushed();
-}
+export const senseAndroid = (plan: DayPlan, seed: string | number): Entry[] => new AndroidPhone(plan, seed).sense();
 
 class AndroidPhone {
   readonly #plan: DayPlan;
@@ -48,8 +43,18 @@ class AndroidPhone {
     this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
-  start(): void {
-    const at = this.#plan.from + 2;
+  /** Returns the entries up to the end of the last trip. Later ones stay on the phone until the next trip ends. */
+  sense(): Entry[] {
+    const { from, to } = this.#plan;
+    this.#start(from + 2);
+    for (let ts = from + 60; ts < to; ) {
+      if (ts >= this.#nextSync) this.#sync(ts);
+      ts = this.#trip === null ? this.#wait(ts) : this.#track(ts, this.#trip);
+    }
+    return this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd);
+  }
+
+  #start(at: number): void {
     writeSettings(this.#notes, at, {
       accuracy: 100,
       filter_distance: -1,
@@ -58,16 +63,6 @@ class AndroidPhone {
       android_geofence_responsiveness: 5000,
     });
     this.#transition('waiting_for_trip_start', 'initialize', at + 1);
-  }
-
-  tick(ts: number): number {
-    if (ts >= this.#nextSync) this.#sync(ts);
-    return this.#trip === null ? this.#wait(ts) : this.#track(ts, this.#trip);
-  }
-
-  /** The entries up to the end of the last trip. Later ones stay on the phone until the next trip ends. */
-  pushed(): Entry[] {
-    return this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd);
   }
 
   #wait(ts: number): number {
@@ -176,7 +171,6 @@ function arrived(trip: readonly Reading[], ts: number): boolean {
 const typeOf: Record<Exclude<TravelMode, 'walk'>, number> = { bike: 1, bus: 0, train: 0, car: 0 };
 const [onFoot, still, unknown, tilting, walking] = [2, 3, 4, 5, 7];
 
-/** The activity that the platform reports: mostly the right one, uncertain at halts. */
 function recognised({ mode, speed }: Reading, afoot: number, random: Random): { type: number; confidence: number } {
   if (random.chance(0.05)) return { type: tilting, confidence: 100 };
   if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };

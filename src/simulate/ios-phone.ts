@@ -19,12 +19,8 @@ const quiet = 600; // s without a location, after which a trip can end
  * The entries that an iPhone pushes during `plan`, ascending by `write_ts`, up to the end of the last trip. Then the
  * motion activities, whose `write_ts` is the start of each activity.
  */
-export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
-  const phone = new Iphone(plan, seededRandom('ios', seed, plan.day));
-  phone.start();
-  for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
-  return phone.pushed();
-}
+export const senseIos = (plan: DayPlan, seed: string | number): Entry[] =>
+  new Iphone(plan, seededRandom('ios', seed, plan.day)).sense();
 
 class Iphone {
   readonly #plan: DayPlan;
@@ -48,8 +44,18 @@ class Iphone {
     this.#nextPush = plan.from + random.between(300, 3600);
   }
 
-  start(): void {
-    const at = this.#plan.from + 2;
+  sense(): Entry[] {
+    const { from, to } = this.#plan;
+    this.#start(from + 2);
+    for (let ts = from + 60; ts < to; ) {
+      if (ts >= this.#nextPush) this.#silentPush(ts);
+      ts = this.#last === null ? this.#wait(ts) : this.#track(ts, this.#last);
+    }
+    const rows = this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd + 1);
+    return rows.length === 0 ? rows : [...rows, ...motionLog(this.#plan, this.#lastEnd, this.#random)];
+  }
+
+  #start(at: number): void {
     writeSettings(this.#notes, at, {
       accuracy: -1,
       filter_distance: filterDistance,
@@ -57,16 +63,6 @@ class Iphone {
       trip_end_stationary_mins: 10,
     });
     this.#readBattery(at + 1);
-  }
-
-  tick(ts: number): number {
-    if (ts >= this.#nextPush) this.#silentPush(ts);
-    return this.#last === null ? this.#wait(ts) : this.#track(ts, this.#last);
-  }
-
-  pushed(): Entry[] {
-    const rows = this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd + 1);
-    return rows.length === 0 ? rows : [...rows, ...motionLog(this.#plan, this.#lastEnd, this.#random)];
   }
 
   #wait(ts: number): number {
@@ -167,7 +163,6 @@ function isoWithoutColon(ts: number, zone: string): string {
   return formatTime(Math.floor(ts), zone).replace(/:(\d\d)$/, '$1');
 }
 
-/** The coprocessor's activities up to `until`, in the order of their starts. */
 function motionLog(plan: DayPlan, until: number, random: Random): Entry[] {
   const notes = openNotebook('ios', plan.zone);
   for (const step of plan.steps) {
@@ -184,7 +179,6 @@ const flagOf = (mode: TravelMode): string => {
   return mode === 'bike' ? 'cycling' : 'automotive';
 };
 
-/** The flags of an activity: mostly the right one, stationary at halts, sometimes none. */
 function activityOf(step: PlannedStay | PlannedLeg, speed: number, ts: number, random: Random): JsonObject {
   const data: JsonObject = { ts: rounded(ts, 5) };
   for (const flag of ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown']) data[flag] = false;
