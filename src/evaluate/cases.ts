@@ -47,24 +47,18 @@ export interface RecordedCase {
   events: PhoneEvent[];
 }
 
-/**
- * The names of the cases in a folder, each with `<name>.put.json.gz` and `<name>.truth.json`. Throws `MOBILITY_USAGE`
- * if there are none.
- */
+/** The names of the cases in a folder. Throws `MOBILITY_USAGE` if there are none. */
 export function caseNames(folder: string): string[] {
-  const files = new Set(listOf(folder));
-  const names = [...files].filter((file) => file.endsWith('.truth.json')).map((file) => file.slice(0, -11));
-  const whole = names.filter((name) => files.has(`${name}.put.json.gz`)).sort();
-  if (whole.length > 0) return whole;
-  throw usageError(`expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`);
-}
-
-function listOf(folder: string): string[] {
+  let files: string[];
   try {
-    return readdirSync(folder);
+    files = readdirSync(folder);
   } catch (cause) {
     throw usageError(`cannot read the folder ${folder}: ${errorText(cause)}`, { cause });
   }
+  const names = files.filter((file) => file.endsWith('.truth.json')).map((file) => file.slice(0, -11));
+  const whole = names.filter((name) => files.includes(`${name}.put.json.gz`)).sort();
+  if (whole.length > 0) return whole;
+  throw usageError(`expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`);
 }
 
 /** Reads a case. Throws `MOBILITY_USAGE` if a file is invalid. */
@@ -78,10 +72,7 @@ export function readCase(folder: string, name: string): RecordedCase {
   }
 }
 
-/**
- * The observations that the analysis reads, from pushed entries. Of two entries with one identity the later counts.
- * Entries that cannot be converted are left out.
- */
+/** Of two entries with one identity the later counts. Entries that cannot be converted are left out. */
 export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();
   for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);
