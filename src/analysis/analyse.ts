@@ -15,8 +15,7 @@ import { nextLink } from './trips/chain-links.ts';
 
 export interface AnalyseInput extends Stretch {
   userId: string;
-  /** State after the previous link; null: this is the first stretch. */
-  carry: Carry | null;
+  carry: Carry | null; // state after the previous link; null: this is the first stretch
 }
 
 export interface AnalyseOutput {

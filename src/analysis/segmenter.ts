@@ -11,8 +11,7 @@ export const lookAround = 2700;
 
 /** One user's data, from `lookAround` s before the time to resume from, up to `loadedUntil`. */
 export interface Stretch extends Observations {
-  /** The data before this time are complete; infinite: there are no later data. */
-  loadedUntil: number;
+  loadedUntil: number; // the data before this time are complete; infinite: there are no later data
 }
 
 export interface Stay {
@@ -36,8 +35,7 @@ export interface Mode {
 
 export interface SegmentedSection extends Mode {
   transit?: TransitLine;
-  /** At least two points, from the start to the end of the section. */
-  path: PathPoint[];
+  path: PathPoint[]; // at least two points, from the start to the end of the section
   estimated?: number; // m; the part of the length where locations are missing
 }
 
@@ -45,8 +43,7 @@ export interface SegmentedSection extends Mode {
 export interface SegmentedTrip {
   first: Location;
   last: Location;
-  /** When and where the trip ended, estimated from the data around its last location. */
-  end_ts: number;
+  end_ts: number; // estimated from the data around the last location, as `end`
   end: LatLon;
   sections: SegmentedSection[];
   /** m of the path that the phone recorded, with the straight line from the stay before the trip */
@@ -56,12 +53,10 @@ export interface SegmentedTrip {
   /** The data up to this time decide the trip; null: the end of the data was used, too. */
   settledTs: number | null;
   resume: Resume;
-  /** The next trips need only entries from this data time on. */
-  needsFrom: number;
+  needsFrom: number; // the next trips need only entries from this data time on
   source: string;
   evidence: TripEvidence;
-  /** Set if the segmenter failed on the trip, which then has no sections. */
-  error?: unknown;
+  error?: unknown; // set if the segmenter failed on the trip, which then has no sections
 }
 
 /** The result of a segmenter for a stretch. */
@@ -71,8 +66,7 @@ export interface Segmented {
   drafts?: SegmentedTrip[];
   /** The state that the next stretch begins with; null: there are no locations yet. */
   nextState: Resume | null;
-  /** Times of outliers; absent: none. */
-  outliers?: readonly number[];
+  outliers?: readonly number[]; // times of outliers; absent: none
 }
 
 /**
@@ -88,8 +82,7 @@ export interface Segmented {
  *   stretch gives neither a trip nor a later `nextState`, the caller reads a stretch of twice the length.
  */
 export interface Segmenter {
-  /** Changes whenever the same data would give other trips. */
-  version: string;
+  version: string; // changes whenever the same data would give other trips
   segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
 }
 

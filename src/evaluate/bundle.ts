@@ -34,7 +34,7 @@ const keptFields: Record<string, readonly string[]> = {
 
 export const bundleKeys: readonly string[] = Object.keys(keptFields);
 
-/** Kept besides numbers, because no user can write texts with them. */
+/** Values that are kept besides numbers: users do not write them. */
 const keptValues = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
 export interface BundleSource {
@@ -188,10 +188,7 @@ const fewest = 4; // weeks to move back
 const most = 520;
 const earliest = 2 ** 30; // s since the epoch; up to 2 ** 31, all times have the same precision as doubles
 
-/**
- * Chooses the number of weeks to move back. Whole weeks keep the weekdays. In all zones, clocks must have the same
- * offsets as at the real times.
- */
+/** Whole weeks keep the weekdays. In all zones, clocks must have the same offsets as at the real times. */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>

@@ -22,13 +22,9 @@ import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, t
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/**
- * Numbers of trips before and after the day whose entries are added to a case. Higher numbers are tried if lower ones
- * do not give the same trips.
- */
+/** Trips before and after the day whose entries are added to a case. More are tried if fewer do not give its trips. */
 const margins = [1, 2, 4, 8, 16];
-/** Rotations per margin: a trip near a threshold may change with some rotations. */
-const rotationsEach = 4;
+const rotationsEach = 4; // per margin: a trip near a threshold may change with some rotations
 /**
  * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a
  * smaller reach keeps more trips unchanged.
@@ -42,10 +38,7 @@ interface FoundCase {
   differences: TripDifference[];
 }
 
-/**
- * Tries cases until one gives the trips of the day in an empty store. If none does, returns the one with the fewest
- * differences.
- */
+/** Returns the first case that gives the trips of the day, or else the case with the fewest differences. */
 export async function findCase(
   store: Store,
   userId: string,

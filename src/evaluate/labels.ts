@@ -9,23 +9,19 @@ import { type Interval, overlap } from './intervals.ts';
 
 export interface LabelScore {
   labels: number;
-  /** Labels for which the diary has the same mode on the longest part of the path. */
-  right: number;
+  right: number; // labels for which the diary has the same mode on the longest part of the path
   /** `right / labels`. `interval`: its 95 % interval (Wilson). */
   share: number;
   interval: [from: number, to: number];
   said: number; // mean probability that the diary gives to its modes
-  /** Numbers of wrong modes, by the mode in the diary. */
-  instead: Partial<Record<ModeClass, number>>;
+  instead: Partial<Record<ModeClass, number>>; // numbers of wrong modes, by the mode in the diary
 }
 
-/** Labels of people, compared with their diary. */
 export interface LabelsReport {
   people: number;
   all: LabelScore;
   modes: Partial<Record<ModeClass, LabelScore>>;
-  /** Labels without a mode of the diary, by text. */
-  not_compared: Record<string, number>;
+  not_compared: Record<string, number>; // labels without a mode of the diary, by text
   without_trip: number;
 }
 
@@ -72,10 +68,7 @@ interface Label extends Interval {
   byMode: MetresByMode;
 }
 
-/**
- * The labels of a person, each with the modes and metres of its time. Of labels for the same time, the one written last
- * counts.
- */
+/** The labels of a person with the modes of their times. Of labels for the same time, the one written last counts. */
 async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });
   const newestFirst = inputs

@@ -19,15 +19,10 @@ export interface AllOptions extends PipelineOptions {
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
-  /**
-   * s for outdated users: users whose only work is trips of another analysis version or of other feeds. After this time
-   * the run begins no further outdated user; it always begins the first. Default: no limit.
-   */
+  /** s after which the run begins no further user whose only work is another analysis version or other feeds. */
   outdatedSeconds?: number;
-  /** Once aborted, the run finishes the users in progress and begins no others. */
-  signal?: AbortSignal;
-  /** Called after each user who had work. */
-  onUser?: (report: UserReport, done: number) => void;
+  signal?: AbortSignal; // once aborted, the run finishes the users in progress and begins no others
+  onUser?: (report: UserReport, done: number) => void; // after each user who had work
   /** Called when the run has waited for a lease for over a second. `seconds`: the longest that it may still wait. */
   onWait?: (report: UserReport, seconds: number) => void;
   /** Waits for a number of seconds, or until the signal is aborted. Tests pass their own function. */
@@ -146,8 +141,8 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /**
- * Yields the users with work, and counts all other users as `nothing_new`. Users with new data come first. Users whose
- * only work is trips of another analysis version or of other transit feeds come last, because they may take hours.
+ * Counts users without work as `nothing_new`. Users whose only work is trips of another analysis version or of other
+ * transit feeds come last, because they may take hours; the first of them always begins.
  */
 async function* usersWithWork(
   store: Store,

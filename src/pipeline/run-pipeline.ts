@@ -38,10 +38,7 @@ export interface UserReport {
   seconds: number;
   /** With `failed`: the error. With `busy`: who holds the lease. */
   message?: string;
-  /**
-   * With `busy`: when the other run's lease expires unless it is renewed; missing if the other run acquired the lease
-   * during this run.
-   */
+  /** With `busy`: when the lease of the other run expires; missing if it was acquired during this run. */
   busy_until?: number;
 }
 

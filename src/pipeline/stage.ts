@@ -18,8 +18,7 @@ export interface RunContext {
   changedTrips: { day: string; chain_ts: number }[] | null;
   /** The last trip before corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
-  /** The moved corrections of the user; missing until a stage has read them. */
-  corrections?: readonly Stated[];
+  corrections?: readonly Stated[]; // in the timeseries; missing until a stage has read them
   segmenter: Segmenter;
   feeds: TransitFeeds | null;
   log: Log;
@@ -27,8 +26,7 @@ export interface RunContext {
   started: number; // when the run began
   /** The first data time to analyse again, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
-  /** Locations per stretch, at least 2. It limits the memory and does not change the result. */
-  stretchSize?: number;
+  stretchSize?: number; // locations, at least 2
 }
 
 export function endOfRun({ now, started }: RunContext): Pick<PipelineState, 'last_run_ts' | 'last_run_seconds'> {
@@ -44,7 +42,6 @@ export interface Stage {
 
 export interface StageResult {
   counts: Counts;
-  /** Trips that were added, removed or changed. */
   changes?: TripChange[];
   problems?: string[]; // descriptions of trips that were left out because of an error
 }

@@ -27,7 +27,7 @@ export const writeDocuments: Stage = {
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     await keepPlaces(context, moved, last);
     const window = documentWindow(last);
-    // Without final trips, documents may still be of a trip that a correction had added and that is gone.
+    // If no part of the diary is final, a document may be of a trip that a correction added and that is gone.
     if (isCorrected) state.complete_lost ||= state.complete_until === null;
     const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;

@@ -8,14 +8,11 @@ import { away, type Point, span, streets, type Town, towns } from './town.ts';
 /** Selects the person and the day. */
 export interface DayOptions {
   day: string; // local day, `YYYY-MM-DD`
-  /** Decides home, work and habits of the person. */
-  seed: string | number;
+  seed: string | number; // decides home, work and habits of the person
   /** Home as `[longitude, latitude]`, which needs `zone`. Default: in `town`. */
   home?: Position;
-  /** IANA zone of the phone; default: the town's zone. */
-  zone?: string;
-  /** Default: one of `towns`, chosen by the seed. */
-  town?: Town;
+  zone?: string; // IANA zone of the phone; default: the town's zone
+  town?: Town; // default: one of `towns`, chosen by the seed
 }
 
 /** A stay at one point. `to` is excluded. */

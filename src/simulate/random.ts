@@ -6,7 +6,6 @@ export type Random = ReturnType<typeof seededRandom>;
 export function seededRandom(...seed: readonly (string | number)[]) {
   const next = randomNumbers(hash(JSON.stringify(seed))); // 32 bits are enough for a day of one phone
   return {
-    /** A number of at least 0 and below 1. */
     next,
     between: (low: number, high: number): number => low + (high - low) * next(),
     chance: (p: number): boolean => next() < p,

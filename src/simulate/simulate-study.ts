@@ -100,9 +100,8 @@ function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Memb
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
 
 /**
- * Enrols a member, and returns their account. `hash`: hash of their new token; null: they were enrolled before. Members
- * who send data join by the link, if the study admits them. An operator enrols all others, because an account that
- * joined by a link and sends nothing expires.
+ * Members who send data join by the link, if the study admits them. An operator enrols all others, because an account
+ * that joined by a link and sends nothing expires. `hash`: of the new token; null: the member was enrolled before.
  */
 async function enrol(
   { users, studies }: Store,
@@ -132,10 +131,7 @@ const purposeOf: Readonly<Record<string, string>> = {
 };
 const ageGroups = ['18-29', '30-44', '45-64', '65 and older'];
 
-/**
- * The statements of a person about a day: answers about themselves on the first day, labels of some trips and answers
- * about them, names of places, sometimes a corrected mode.
- */
+/** Answers on the first day, labels and answers for some trips, names of places, and sometimes a corrected mode. */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);

@@ -139,7 +139,7 @@ type Services = Awaited<ReturnType<typeof readServices>>;
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** By service: days of the week as bits, Monday first, and the number of days of the feed on which it runs. */
+/** `byId`: the days of the week of a service as bits, Monday first, and the number of days on which it runs. */
 async function readServices(tables: GtfsTables) {
   const byId = new Map<string, { week: number; days: number }>();
   let first = '99999999';

@@ -5,7 +5,6 @@ export type TransitKind = 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
 /** The kinds on rails. They count together as evidence for a train, because their shapes and speeds overlap. */
 export const railKinds: readonly TransitKind[] = ['tram', 'subway', 'rail'];
 
-/** A line of a feed (a GTFS route). */
 export interface TransitRoute {
   id: string; // `route_id` of the feed
   agency: string;
@@ -14,7 +13,6 @@ export interface TransitRoute {
   kind: TransitKind;
 }
 
-/** The trips of a route with the same stops in the same order. */
 export interface TransitPattern {
   route: number; // index in `routes`
   shape: number; // index in `shapes`; -1: no shape
@@ -38,8 +36,7 @@ export interface FeedIndex {
   stops: readonly ({ name: string } & LatLon)[];
   routes: readonly TransitRoute[];
   patterns: readonly TransitPattern[];
-  /** Shapes as lists latitude, longitude, latitude, …, simplified to 8 m. */
-  shapes: readonly (readonly number[])[];
+  shapes: readonly (readonly number[])[]; // latitude, longitude, latitude, …, simplified to 8 m
 }
 
 /**

@@ -23,16 +23,13 @@ import {
   type TransitNetwork,
 } from './network.ts';
 
-/** A leg that is not on foot. */
 export interface TransitRide {
   /** Where the ride began and ended. `gap`: s from that time to the nearest location. */
   start: LatLon & { gap: number };
   end: LatLon & { gap: number };
   seconds: number;
-  /** Locations in order, with both ends; `ts` in s since the epoch. */
-  track: readonly (LatLon & { ts: number })[];
-  /** Positions where the vehicle halted for 10 s or longer; null: locations are too rare to show halts. */
-  halts: readonly LatLon[] | null;
+  track: readonly (LatLon & { ts: number })[]; // locations in order, with both ends
+  halts: readonly LatLon[] | null; // where the vehicle halted for 10 s; null: locations are too rare to show it
 }
 
 /** Local time of the ride in the zone of a feed. `day`: `2024-03-08`; `weekday`: Monday is 0. */
@@ -49,8 +46,7 @@ export interface LineFound {
   to_stop: string;
   /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride that used none of them. */
   probability: number;
-  /** Days between the ride and the validity of the feed; 0 if the feed was valid. */
-  feed_age_days: number;
+  feed_age_days: number; // days between the ride and the validity of the feed; 0 if it was valid
 }
 
 /** Evidence of feeds for a ride: logarithms of likelihood ratios. 0: no evidence; -1: stops are near, no line fits. */
@@ -69,8 +65,7 @@ type Ride = TransitRide & { length: number; localTime: LocalTime };
 
 const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // no match is certain (by hand)
-/** m, standard deviation of the distance from an end of a ride to its stop; for stops in streets, it is 10 to 110 m */
-const endSpread = 90;
+const endSpread = 90; // m, standard deviation from an end of a ride to its stop; in streets 10 to 110 m
 const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
 const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
@@ -109,8 +104,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-/** s; the minimum time between two kept locations: a bus travels 150 m in it. The last location is always kept. */
-const thinSeconds = 15;
+const thinSeconds = 15; // s, at least, between two locations of a ride: a bus travels 150 m in it
 
 function thinned(track: Points): Points {
   let last = Number.NEGATIVE_INFINITY;
@@ -369,18 +363,12 @@ function bestOfRoutes(scored: readonly Scored[]): Scored[] {
   return [...best.values()].sort((a, b) => b.score - a.score || a.pattern.number - b.pattern.number);
 }
 
-/**
- * Scores of a stop that a bus passes: with a halt within `haltReach` m, and without. They are ln(.65 / .25) and
- * ln(.35 / .75): a bus halts at 65 % of the stops of its line and at 25 % of other stops (by hand).
- */
-const haltAtStop = 0.955;
-const noHaltAtStop = -0.762;
-const haltReach = 60;
+// A bus halts at 65 % of the stops of its line, and at 25 % of other stops (by hand).
+const haltAtStop = 0.955; // ln(.65 / .25)
+const noHaltAtStop = -0.762; // ln(.35 / .75)
+const haltReach = 60; // m from the stop
 
-/**
- * Lines with their probabilities, the best first. The probabilities are the softmax of the scores and of a 0, which is
- * the score of a line that no feed contains.
- */
+/** The best line first. Probabilities: softmax of the scores and of 0, the score of a line that no feed contains. */
 function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   const named = scored.map((one) => withFields(one, { score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
   const routes = bestOfRoutes(named);

@@ -90,7 +90,6 @@ export class TransitNetwork {
     return near;
   }
 
-  /** Shapes of subways and railways near a track, each once. */
   railShapes(track: readonly LatLon[], isUsed: PatternFilter): PatternPath[] {
     const box = boxOf(track);
     const shapes = new Map<unknown, PatternPath>();

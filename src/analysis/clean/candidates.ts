@@ -44,8 +44,7 @@ export const candidateLimits = {
 };
 
 interface CandidateInput extends Observations {
-  /** Where the search continues; null: at the user's first location. */
-  resume: Resume | null;
+  resume: Resume | null; // where the search continues; null: at the user's first location
   /** True if no later data exist. Then an event "trip ended" from the phone or an import may end the last trip. */
   endOfData: boolean;
 }
@@ -220,8 +219,7 @@ export interface CandidateGroup {
   to: number;
   /** Time of an entry after which no candidate can join the group; null: that entry is not loaded yet. */
   settledTs: number | null;
-  /** Start of the next group or of the open trip; infinite: there is none. */
-  nextTs: number;
+  nextTs: number; // start of the next group or of the open trip; infinite: there is none
 }
 
 export function groupCandidates(

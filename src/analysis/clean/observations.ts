@@ -80,8 +80,7 @@ const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END
 /** True if the phone noticed rest, or if the recording of an imported trip ends. */
 export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transition);
 
-/** m; locations of this accuracy or worse are not used. */
-export const inexactFrom = 200;
+export const inexactFrom = 200; // m; locations of this accuracy or worse are not used
 
 const limits = {
   futureLimit: 86_400, // s; a location this much later than its `write_ts` shows a wrong clock
@@ -89,8 +88,7 @@ const limits = {
 };
 
 export interface ObservedLocation extends Location {
-  /** The zone of the entry; empty if it has none, then `zoneGuessed` is true. */
-  zone: string;
+  zone: string; // the zone of the entry; empty if it has none, then `zoneGuessed` is true
   source: string; // see `sourceOf`
   writeTs: number; // `write_ts` of the entry
 }

@@ -78,7 +78,6 @@ export function withOutliers(resume: Resume, outliers: readonly number[]): Resum
   return { resume_ts, started, ...(left_out.length > 0 && { left_out }) };
 }
 
-/** True if the location is unreachable in time, or is the first location away from a rest. */
 function isDoubted(kept: readonly Location[], here: Location): boolean {
   const from = kept.at(-1)!;
   const metres = distance(from, here);
@@ -129,7 +128,6 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   return { isOutlier: false, decidedTs: Number.POSITIVE_INFINITY };
 }
 
-/** True if a geofence exit near `ts`, or twice as many readings of movement as of rest, confirm a departure. */
 function isReported({ events, motions }: Stretch, ts: number): boolean {
   const [from, to] = [ts - limits.reported, ts + limits.reported];
   if (someWithin(events, from, ts + limits.reported / 2, isExit)) return true;

@@ -36,18 +36,15 @@ export const trackLimits = {
 /** A smoothed path: aligned lists with one element per location that was kept, ascending by `ts`. */
 export class Track {
   readonly ts: Float64Array;
-  /** m east and north of the first location */
-  readonly x: Float64Array;
-  readonly y: Float64Array;
+  readonly x: Float64Array; // m east of the first location
+  readonly y: Float64Array; // m north of it
   readonly latitude: Float64Array;
   readonly longitude: Float64Array;
   readonly altitude: (number | null)[];
-  /** m/s as sensed by the phone; NaN if missing */
-  readonly speed: Float64Array;
+  readonly speed: Float64Array; // m/s as sensed by the phone; NaN if missing
   /** m along the smoothed path since the first location, on the sphere */
   readonly metres: Float64Array;
-  /** m along the smoothed path, with an estimated detour across gaps */
-  readonly length: Float64Array;
+  readonly length: Float64Array; // m along the smoothed path, with an estimated detour across gaps
   readonly leftOut: { repeats: number; spikes: number };
 
   constructor(locations: readonly Location[]) {

@@ -46,12 +46,9 @@ export interface LegEvidence extends Leg {
   fastest: number; // m/s, the 95 % quantile
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
-  /** 0 to 1: how likely the leg begins where the previous one ended. Never less than `parked`. */
-  near: number;
-  /** 0 to 1: how likely the user parked a vehicle after the previous leg and came back to it. */
-  parked: number;
-  /** Seconds of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle */
-  waited: number;
+  near: number; // 0 to 1: the leg begins where that leg ended; at least `parked`
+  parked: number; // 0 to 1: the user parked after that leg and came back to the vehicle
+  waited: number; // s before the leg, times `1 - parked`: people do not wait for a parked vehicle
 }
 
 type Decoded = { segments: readonly Segment[]; track: Track; cells: Cells };
@@ -61,18 +58,15 @@ export const legLimits = {
   highestAverages: modes.map(fastestIn), // m/s by mode (physical)
   least: 500, // m; a shorter leg may have any average speed (by hand)
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
-  /** m; width of the Gaussian kernel for the distance between two positions of a parked vehicle (by hand) */
-  parked: 60,
+  parked: 60, // m; width of the Gaussian kernel between two positions of a parked vehicle (by hand)
   /** Seconds of waiting before a leg, and of walking before and after it: drivers of cars rarely do either (by hand) */
   boarding: { wait: 105, walks: 180 },
   waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
   /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
   away: 80, // m; people who change trains stay nearer to the vehicle, on the platform (physical)
-  /** If a second leg leads back by this share of the path, the user probably parked between the legs (by hand). */
-  turnedBack: 0.3,
-  /** s; a stop this long suggests parking, even if the user did not walk or turn back (by hand) */
-  stayed: 900,
+  turnedBack: 0.3, // share of the path; a second leg that leads back by it suggests parking (by hand)
+  stayed: 900, // s; a stop this long suggests parking, even without a walk or a turn back (by hand)
 };
 
 export function collectEvidence(decoded: Decoded, from: number, to: number): LegEvidence[] {
@@ -284,7 +278,6 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
 
 const tunnelGap = 100; // s; a gap as long as a tunnel causes (by hand)
 
-/** Share of a leg's time in gaps longer than `tunnelGap`. */
 function gapShare(track: Track, { start, end }: Leg): number {
   let silent = 0;
   const last = track.firstAfter(end);
@@ -296,11 +289,10 @@ function gapShare(track: Track, { start, end }: Leg): number {
   return end > start ? silent / (end - start) : 0;
 }
 
-/** By hand. */
 const halting = {
   gap: 45, // s; a longer step does not count as covered (of a leg; `featureLimits` has the limit for cells)
   speed: 1.5, // m/s; a slower step belongs to a halt
-  least: 10, // s; the shortest halt
+  least: 10, // s; the shortest halt (all by hand)
 };
 
 /** Index of the last location of each halt of a leg, and the share of the leg's time with locations close together. */

@@ -71,11 +71,7 @@ const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(
 
 const n = modes.length;
 
-/**
- * Weights of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 leaves it unchanged. Fitted
- * by `tools/train/transit-weights.mjs` on recorded days and on simulated drives and bus rides along the lines of feeds:
- * for a bus, 0.7 to 1 are equally good there.
- */
+/** 1: the evidence counts as it is. Fitted by `tools/train/transit-weights.mjs`: a bus has 0.7 to 1 equally good. */
 export const transitWeights = { bus: 1, train: 1.4 };
 
 /** Share of the evidence for a bus that counts without a wait and walks: a car may use the same roads (by hand). */
@@ -88,10 +84,7 @@ function transitScore(mode: string, { bus, train }: TransitEvidence, features: r
   return transitWeights.bus * share * bus;
 }
 
-/**
- * Scores of the modes of a leg: weights times features, plus evidence of feeds. If the leg is too fast for all modes,
- * as a flight is, it gives no evidence: all scores are 0. `only`: the true mode, if known.
- */
+/** A leg that is too fast for all modes, as a flight is, gives no evidence: all scores are 0. `only`: the true mode. */
 function scoreModes(leg: LegEvidence, weights: number[][], transit: TransitEvidence, only?: number): number[] {
   const { features, possible } = leg;
   if (!possible.includes(true)) return weights.map(() => 0);

@@ -29,17 +29,13 @@ const sharpnessUnread = { none: 0.45, all: 0.3 };
  * country: there, most "cars" between two walks were trains.
  */
 const confidenceLimits = {
-  vehicle: 0.8, // A car or a bus, unless `walked` or `noWait` applies
-  train: 0.85, // A train faster than `slow.train`
+  vehicle: 0.8, // a car or a bus, unless `walked` or `noWait` applies
+  train: 0.85, // a train faster than `slow.train`
   unread: 0.8, // any mode, if there are no motion readings
-  /**
-   * A train or a bicycle whose speed has a 95 % quantile below `train` or `bicycle` m/s. A slow "train" may be a ferry,
-   * a slow "bicycle" a runner.
-   */
+  /** m/s, 95 % quantile: a slower "train" may be a ferry, a slower "bicycle" a runner. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
-  walked: 0.4, // A car between two long walks: few people park far from where they start and where they go
-  /** A bus without a typical wait: less than 105 s, or more than 1075 s, see `waitFeature`. */
-  noWait: 0.6,
+  walked: 0.4, // a car between two long walks: few people park far from where they start and where they go
+  noWait: 0.6, // a bus after a wait of less than 105 s or more than 1075 s, see `waitFeature`
 };
 
 /** For a section that overlaps no leg: probabilities by state and mode, with little confidence (by hand). */

@@ -31,8 +31,7 @@ export interface Model {
   roots: Int32Array;
   /** `nodeSize` numbers per node: feature, left child, right child; a child below 0 is leaf `-child - 1`. */
   nodes: Int32Array;
-  /** The threshold of the node at `i` of `nodes` is at `i / nodeSize`. */
-  thresholds: Float64Array;
+  thresholds: Float64Array; // the threshold of the node at `i` of `nodes` is at `i / nodeSize`
   leaf: Float64Array;
 }
 
@@ -80,8 +79,7 @@ function isComplete({ f, t, l, r, v }: TreeFile): boolean {
 
 /**
  * Writes the four state probabilities of each cell. The features of cell `i` begin at `rows[at[i]]`; its probabilities
- * begin at `into[4 * i]`. Each tree adds one leaf to the score of its class; the softmax of the scores gives the
- * probabilities. The outer loop is over trees, because one tree fits into the cache of the processor.
+ * begin at `into[4 * i]`. The outer loop is over trees, because one tree fits into the cache of the processor.
  */
 export function writeProbabilities(model: Model, rows: Float64Array, at: Int32Array, into: Float64Array): void {
   const { roots, nodes, thresholds, leaf } = model;

@@ -13,8 +13,7 @@ import { apartIn, floats, type Track } from '../clean/track.ts';
 import { noState, readingState } from '../motion-states.ts';
 import { firstLaterIn } from '../sorted-times.ts';
 import { SortedWindow } from './sorted-window.ts';
-/** s, length of a cell (by convention) */
-export const cellSeconds = 15;
+export const cellSeconds = 15; // s, length of a cell (by convention)
 
 /**
  * Names of the features, stored in `models`: do not rename. Numbers: s (`m`: minutes) before and after the cell.

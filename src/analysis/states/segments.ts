@@ -51,7 +51,6 @@ export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[])
 /** m; a ride is drift if its ends are nearer than `apart` and its bounding box is smaller than `extent` (by hand) */
 const drift = { apart: 100, extent: 200 };
 
-/** True for a motor or cycle segment that has locations, ends where it began and stays near. */
 function isDrift({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;

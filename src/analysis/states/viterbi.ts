@@ -23,10 +23,8 @@ import {
 export const decodeWeights = {
   evidence: 0.5, // exponent of a cell's probabilities: neighbouring cells share locations
   floor: 1e-4, // A lower probability counts as this one
-  /**
-   * Added to the logarithms for each change of state, from row to column, in the order of `stateNames` (not fitted, so
-   * no probabilities). -12: between a bicycle and a vehicle people rest or walk.
-   */
+  // Added to the logarithms for each change of state, from row to column, in the order of `stateNames`. -12: between a
+  // bicycle and a vehicle people rest or walk.
   change: [
     [0, -3.5, -5, -5],
     [-3.5, 0, -4.5, -4.5],
@@ -39,10 +37,8 @@ export const decodeWeights = {
 export interface Cells {
   ts: Float64Array; // s since the epoch, the middle of each cell
   state: Uint8Array;
-  /** Four probabilities for each cell, in the order of the states. */
-  probability: Float64Array;
-  /** Share of walking among the motion readings within 30 s; -1: no readings. */
-  walking: Float64Array;
+  probability: Float64Array; // four for each cell, in the order of the states
+  walking: Float64Array; // share among the motion readings within 30 s; -1: no readings
 }
 
 export function decodeCells(input: CellInput, model: Model): Cells {
@@ -57,7 +53,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
   return cells;
 }
 
-/** Later steps also need this feature: it shows when the user of an iPhone began to walk. */
+/** It shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
 /** Consecutive cells in a gap share one run of the model. */

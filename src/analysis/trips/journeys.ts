@@ -34,7 +34,7 @@ export const journeyLimits = {
   lateNotice: 2500, // m; a distance from the stay up to this counts: the phone noticed the departure late
 };
 
-/** Stored with the trip. */
+/** Stored with trips: do not rename. */
 export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'

@@ -124,7 +124,6 @@ function joinRides(legs: readonly Leg[], track: Track, motions: readonly Motion[
   return joined;
 }
 
-/** True if motion readings show a vehicle between two motor legs, and no location was recorded there. */
 function staysInVehicle(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;

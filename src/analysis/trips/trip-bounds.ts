@@ -50,7 +50,7 @@ export const boundLimits = {
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 
-/** Stored with the trip. */
+/** Stored with trips: do not rename. */
 export type BoundaryRule =
   | 'location'
   | 'movement'
@@ -74,8 +74,7 @@ export interface Bounds {
   end_ts: number;
   start: BoundaryRule; // the rule that set the start
   end: BoundaryRule;
-  /** Segments at the beginning that are known from motion readings alone. */
-  lead: Segment[];
+  lead: Segment[]; // segments at the beginning that are known from motion readings alone
 }
 
 export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
@@ -235,7 +234,6 @@ function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
   return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
 }
 
-/** When the phone reported the end of the trip or a restart; infinite: never. */
 function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Candidate): number {
   const isArrivalEvent = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
   return events.find((event) => event.ts >= last.ts && isArrivalEvent(event))?.ts ?? Number.POSITIVE_INFINITY;
@@ -292,7 +290,6 @@ export function unseenBefore(decoded: MoveSources, stay: Stay, first: Location):
   return { start_ts: stay.enter_ts, end_ts: first.ts, start_loc, end_loc };
 }
 
-/** Time of the last location before `ts`; minus infinity if it is more than `lookAround` s before. */
 function lastBefore(locations: readonly Location[], ts: number): number {
   const before = locations[firstAtOrAfter(locations, ts) - 1]?.ts ?? Number.NEGATIVE_INFINITY;
   return before >= ts - lookAround ? before : Number.NEGATIVE_INFINITY;

@@ -17,13 +17,9 @@ import type { Leg } from '../states/segments.ts';
 const limits = {
   late: 60, // s; with a later first location, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
-  /**
-   * Speeds on a path that was not recorded: m/s on foot; by bicycle or vehicle, the median speed of the first
-   * `beginning` s of the track, within the given bounds in m/s.
-   */
-  walking: 1.2,
-  beginning: 300,
-  cycling: { least: 2, most: 6 },
+  walking: 1.2, // m/s on a path that was not recorded
+  beginning: 300, // s of the track whose median speed counts on such a path by bicycle or vehicle
+  cycling: { least: 2, most: 6 }, // m/s, bounds of that speed
   riding: { least: 3, most: 15 },
 };
 
@@ -102,9 +98,8 @@ const resampleInterval = 30; // s between vertices
 const mostVertices = 20_000; // of a line; a line of more than a week has a wider interval
 
 /**
- * Makes the line of a section from its path: vertices at the start, every `resampleInterval` s after it, and at the
- * exact end. Position and altitude are linear in time. Speed and distance are along the path since the previous vertex;
- * both are 0 at the first. `path` ascends by `ts` and has at least one point.
+ * Makes the line of a section: vertices at the start, every `resampleInterval` s after it, and at the exact end. Speed
+ * and distance are along the path since the previous vertex; both are 0 at the first.
  */
 export function resample(path: readonly PathPoint[]): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
