@@ -4,9 +4,8 @@ import { usageError } from '../model/mobility-error.ts';
 import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, timeOnClocks } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
-/** A command whose help ends with examples. */
 export class DocumentedCommand extends Command {
-  /** `text`: a command line per line, then perhaps an empty line and notes. */
+  /** Adds examples to the help: a command line per line, then perhaps an empty line and notes. */
   examples(text: string): this {
     const lines = text.replace(/^\n/, '');
     const [commands = ''] = lines.split('\n\n');
@@ -23,22 +22,19 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 }
 
 /** A day as given, such as `today`. Its date depends on the person's time zone. */
-export interface DayAsked {
-  asked: string;
-}
+export type DayAsked = { asked: string };
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
 const dayForms = 'YYYY-MM-DD, today, yesterday, -3 for three days ago, or a weekday such as monday';
 
-/** Parses a day: `YYYY-MM-DD`, `today`, `yesterday`, `-3` (days ago), or `monday` (the last Monday up to today). */
 export function dayArgument(text: string): DayAsked {
   const asked = text.toLowerCase();
   if (dayOrNull(asked, 0, 'UTC') !== null) return { asked };
   throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
 }
 
-/** Makes a parser of a day or a range of days, `2026-11-20..yesterday`, both ends included. */
+/** Parses a day or a range of days, `2026-11-20..yesterday`, both ends included. */
 export const daysArgument =
   ({ now, zone }: Pick<CommandContext, 'now' | 'zone'>) =>
   (text: string): { from: DayAsked; to: DayAsked } => {
@@ -67,7 +63,7 @@ export async function resolveDays(
   return { from: await resolveDay(context, user, from), to: await resolveDay(context, user, to) };
 }
 
-/** The date of a text that `dayArgument` accepts; null for any other text. */
+/** The date of a day; null for another text. A weekday is the last one up to today. */
 function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
@@ -76,7 +72,6 @@ function dayOrNull(text: string, now: number, zone: string): string | null {
   return addDays(localDay(now, zone), -(back ?? (localDateTime(now, zone).weekday - weekday + 7) % 7));
 }
 
-/** `08:14`, `8:14` */
 const isClock = (text: string): boolean => /^([01]?\d|2[0-3]):[0-5]\d$/.test(text);
 
 export function clockArgument(text: string): string {
@@ -87,7 +82,6 @@ export function clockArgument(text: string): string {
 /** s in each unit of durations and ages */
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Parses a duration such as `30s`, `5m` or `1h` to seconds. */
 export function durationArgument(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const seconds = Number(count) * (unitSeconds[unit] ?? 0);
@@ -97,7 +91,7 @@ export function durationArgument(text: string): number {
 
 const ageUnits = { d: 'day', w: 'week', mo: 'month', y: 'year' } as const;
 
-/** Makes a parser of an age such as `18mo`, at least 30 days, that returns that past time in s since the epoch. */
+/** Parses an age such as `18mo` to the time that long ago, s since the epoch. */
 export const ageArgument =
   ({ now }: Pick<CommandContext, 'now'>) =>
   (text: string): number => {
@@ -107,7 +101,7 @@ export const ageArgument =
     throw new InvalidArgumentError('Expected an age of 30 days or more: 90d, 26w, 18mo or 2y.');
   };
 
-/** The options of a command, from the function that makes it. */
+/** The options of a command that `Make` declares. */
 export type OptionsOf<Make extends (context: CommandContext) => { opts(): unknown }> = ReturnType<
   ReturnType<Make>['opts']
 >;
@@ -121,10 +115,7 @@ export function zoneArgument(text: string): string {
   throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
 }
 
-/**
- * The address of the server for phones, without a slash at its end. Throws `MOBILITY_USAGE` if it is missing or not an
- * HTTP address.
- */
+/** The address of the server for phones, without a slash at its end. */
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '') {
@@ -141,10 +132,7 @@ export function phoneAddress(given: string | undefined, configured: string): str
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/**
- * Makes a parser of times: an age, a time of today or yesterday, a day as in `dayArgument` (its start or end), a date
- * and time, or seconds since the epoch.
- */
+/** Parses an age, a time of today or yesterday, a day (its start or end), a date and time, or s since the epoch. */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);

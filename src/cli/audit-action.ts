@@ -13,7 +13,7 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** Flags that the audit log contains: they show the scope of a command. None has a free text as value. */
+/** Flags that show the scope of a command. None has a free text as value. */
 const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 /** Writes the command and its outcome to the audit log. If that fails, prints a note. */
@@ -30,7 +30,6 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
   );
 }
 
-/** Such as `users token`. */
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 

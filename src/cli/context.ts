@@ -13,16 +13,11 @@ import { createOutput, type Output, type Sink } from './output.ts';
 
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
-/** How a command opens the store. `make`: creates the store if it does not exist. */
-export type StoreOptions = OpenOptions & { make?: boolean };
-
 /**
  * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: 0, or 130 if `signal` was
  * aborted. A command that is done although a signal came returns 0.
  */
-export interface Outcome {
-  exitCode?: 0 | 1 | 3;
-}
+export type Outcome = { exitCode?: 0 | 1 | 3 };
 
 export interface ContextOptions {
   env: Record<string, string | undefined>;
@@ -36,7 +31,7 @@ export interface ContextOptions {
   zone: string;
 }
 
-/** Settings, store, logs, output and the clock. It opens them on demand and closes them all. */
+/** Gives a command its settings, store, logs, output and clock. Opens them on demand and closes them all. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
@@ -45,7 +40,6 @@ export class CommandContext {
   readonly storeWarnings: string[] = [];
   /** The `audit_key` of each user whom the command has looked up so far. */
   readonly named = new Set<string>();
-  /** The flags that every command has; `settings`: flags that override a setting. */
   readonly flags = { json: false, quiet: false, debug: false, settings: {} as SettingFlags };
   outcome: Outcome = {};
   readonly #options: ContextOptions;
@@ -72,7 +66,7 @@ export class CommandContext {
     return this.#abort.signal;
   }
 
-  /** Writes text unchanged, for servers, which write their own lines. */
+  /** Writes text unchanged. */
   writeOut: Sink['write'] = (text, done) => this.#options.stdout.write(text, done);
   writeErr = (text: string): void => void this.#options.stderr.write(text);
 
@@ -83,10 +77,10 @@ export class CommandContext {
 
   /**
    * Opens the store of the settings. Later calls return the same store: only the options of the first successful call
-   * count. Throws `MOBILITY_STORE_ADDRESS` if there is none and `make` is not set: a mistyped folder should not become
+   * count. Throws `MOBILITY_STORE_ADDRESS` if there is none, unless `make` is set: a mistyped folder should not become
    * a store.
    */
-  store(how: StoreOptions = {}): Promise<Store> {
+  store(how: OpenOptions = {}): Promise<Store> {
     if (this.#store !== undefined) return this.#store;
     const onWarning = (text: string): void => void this.storeWarnings.push(text);
     this.#store = openStoreAt(this.config().store, { onWarning, ...how });
@@ -96,14 +90,17 @@ export class CommandContext {
     return this.#store;
   }
 
-  /** Later calls return the same log. */
   async log(kind: LogKind): Promise<Log> {
     return (await this.logFiles(kind)).log;
   }
 
-  /** Like `log`, but returns the open log with its thread id. Only the first `threadId` of a kind counts. */
+  /** Opens the log of a kind. Later calls return the same log: only the first `threadId` counts. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
-    if (!this.#logs.has(kind)) this.#logs.set(kind, openLog(this.config(), kind, threadId, this.output.note));
+    const open = async (): Promise<FileLog> => {
+      const { openFileLog } = await import('../log/files.ts');
+      return openFileLog({ ...this.config(), kind, threadId, warn: this.output.note });
+    };
+    if (!this.#logs.has(kind)) this.#logs.set(kind, open());
     return this.#logs.get(kind)!;
   }
 
@@ -140,22 +137,10 @@ export class CommandContext {
   }
 }
 
-// Store engines and the log writer are loaded on demand: `--help` and `config` start in a third of the time.
-
-/** The caller closes the store. */
-export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
+/** Loads the store engines on demand, as `logFiles` loads the log: `--help` starts in a third of the time. */
+export async function openStoreAt(address: string, options: OpenOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  return openStore(address, { ...options, make });
-}
-
-async function openLog(
-  config: Config,
-  kind: LogKind,
-  threadId: string | undefined,
-  warn: (text: string) => void,
-): Promise<FileLog> {
-  const { openFileLog } = await import('../log/files.ts');
-  return openFileLog({ ...config, kind, threadId, warn });
+  return openStore(address, { make: false, ...options });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
@@ -181,8 +166,8 @@ async function* namesIn(store: Store): AsyncGenerator<string> {
 }
 
 /**
- * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program at once, for a user who does not want to
- * wait. A second SIGTERM does not: stopping a server with workers signals each of them twice.
+ * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program at once. A second SIGTERM does not: stopping
+ * a server with workers signals each of them twice.
  */
 function abortOnSignals(abort: AbortController): () => void {
   const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);

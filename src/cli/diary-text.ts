@@ -32,7 +32,7 @@ export interface DiaryDay extends WordedDay {
   ids?: boolean;
 }
 
-/** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
+/** Describes the day from its first place to its last, in at most 80 columns. */
 export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
   const { name, day, records, observed, completeUntil, places, flagged = [], ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
@@ -95,7 +95,7 @@ const cells = 72;
 const minutesOfCell = 20;
 
 /**
- * The 24 hours as one line. A cell of a trip has the character and colour of the mode with the most time in it. A
+ * The 24 hours as one line. A cell with a trip has the character and colour of the mode with the most time in it. A
  * mostly unobserved cell is blank.
  */
 function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: DiaryMarks['tint']): string {

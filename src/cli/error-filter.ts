@@ -9,7 +9,7 @@ export function withErrorFilter<Args extends unknown[], Opts extends OptionValue
     .option('--app-version <version>', 'only errors of people whose app has this version', filterArgument);
 }
 
-/** The text when no error is selected, perhaps because the value of a flag is mistyped. */
+/** The text if no error is selected, perhaps because the value of a flag is mistyped. */
 export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter): string =>
   (key ?? reason ?? platform ?? appVersion) === undefined
     ? 'no errors'
@@ -21,7 +21,7 @@ function filterArgument(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
-/** Parses a key. Also accepts the form in the list of errors, where a key with unusual characters is a JSON string. */
+/** Also accepts a JSON string: the list of errors shows keys with unusual characters in this form. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
   if (!key.startsWith('"')) return key;

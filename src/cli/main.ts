@@ -9,7 +9,7 @@ import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** All commands by task: the name, which is also the name of its file in `commands/`, and what the command does. */
+/** All commands by task. The name is also the name of the file in `commands/`. */
 const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
@@ -56,10 +56,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
 };
 
-/**
- * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
- * Never rejects. `surroundings`: the process, unless a test passes its own.
- */
+/** Runs one command line and resolves with its exit code. Never rejects. Tests pass their own `surroundings`. */
 export async function main(
   argv: readonly string[],
   surroundings: ContextOptions = processSurroundings(),
@@ -128,15 +125,6 @@ export async function buildProgram(
     }
   }
   const setUp = (command: CommandUnknownOpts): void => {
-    // Commander checks required flags before it looks for unknown ones, so it would report a misspelt flag as missing.
-    const inner = command as unknown as Record<'missingMandatoryOptionValue' | 'unknownOption', (of: unknown) => void>;
-    const missing = inner.missingMandatoryOptionValue.bind(command);
-    inner.missingMandatoryOptionValue = (option) => {
-      const mistyped = command.args.find((word) => word.startsWith('--'));
-      if (mistyped === undefined) missing(option);
-      else inner.unknownOption(mistyped);
-    };
-    const hasDay = command.options.some(({ long }) => long === '--day');
     command
       .exitOverride()
       .showHelpAfterError(json ? false : '(add --help for how to use it)')
@@ -146,9 +134,7 @@ export async function buildProgram(
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
         outputError: (message, write) => {
-          const isDay = hasDay && message.startsWith('error: too many arguments');
-          const whole = isDay ? message.replace(/\n/, ' Give a day with --day.\n') : message;
-          const text = whole.replace(/^error: /, '');
+          const text = message.replace(/^error: /, '');
           write(json ? errorLine('MOBILITY_USAGE', text.trim(), json) : `mobility: MOBILITY_USAGE: ${text}`);
         },
       });
@@ -159,13 +145,13 @@ export async function buildProgram(
   return program;
 }
 
-/** Loads a command only if a command line names it: loading all takes longer than most commands run. */
+/** Loads one command: loading all takes longer than most commands run. */
 async function loadCommand(name: string, context: CommandContext): Promise<CommandUnknownOpts> {
   const file: { command(context: CommandContext): CommandUnknownOpts } = await import(`./commands/${name}.ts`);
   return file.command(context);
 }
 
-/** Writes an error in one line; returns the exit code. */
+/** Writes an error, and returns the exit code. */
 function report(
   error: unknown,
   stderr: Sink,

@@ -1,5 +1,4 @@
-/** A name is near if at most this many of its letters are wrong, missing or extra. */
-const mostWrong = 2;
+const mostWrong = 2; // letters of a near name that are wrong, missing or extra
 
 /** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {

@@ -17,18 +17,12 @@ export interface Progress {
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** Thrown by `Output.write` when the reader has ended (`mobility … | head`). The exit code is then 0. */
+/** Thrown when the reader of standard output has ended (`mobility … | head`). The exit code is then 0. */
 export class OutputClosed extends Error {
-  constructor() {
-    super('the reader of standard output has ended');
-    this.name = 'OutputClosed';
-  }
+  override readonly name = 'OutputClosed';
 }
 
-/**
- * A sink for a stream of the process. Each write reports its own failure; the error event of the stream, which would
- * end the program, is ignored.
- */
+/** Ignores error events of the stream, which would end the program: each write reports its own failure. */
 export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
   stream.on('error', () => {});
   return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
@@ -49,7 +43,7 @@ const fileSink = (fd: number): Sink => ({
   },
 });
 
-export interface OutputOptions {
+interface OutputOptions {
   stdout: Sink;
   stderr: Sink;
   env: Record<string, string | undefined>;
@@ -64,10 +58,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   const marked = (text: string, on: number | string, off: number): string =>
     isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   let spinning = silent;
-  /**
-   * Writes data, and waits for a slow reader. Throws `OutputClosed` if the reader has ended, and `MOBILITY_OUTPUT` if
-   * writing fails, for example because the disk is full.
-   */
+  /** Waits for a slow reader. Throws `MOBILITY_OUTPUT` if writing fails, for example because the disk is full. */
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       spinning.done();
@@ -88,7 +79,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
     /**
      * Writes the result of a command: `value` as JSON with `--json`, else `text`. Control characters in `text` have no
      * effect, except those from `bold`, `dim`, `tint` and `code`. `value` must not be a list, so that fields can be
-     * added later. The `uuid` of a user becomes `user_id`. Resolves like `write`.
+     * added later. The `uuid` of a user becomes `user_id`.
      */
     result: async <T extends object>(
       value: T extends readonly unknown[] ? never : T,
@@ -98,7 +89,6 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
       const shown = flags.json ? JSON.stringify(value, renameUuid, 2) : makeText();
       if (shown !== '') await line(shown.replace(/\n+$/, ''));
     },
-    /** Writes a remark for people. */
     note: (text: string): void => {
       spinning.done();
       if (!flags.quiet) stderr.write(`${shownText(text)}\n`);
@@ -120,7 +110,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   };
 }
 
-/** Writes a result to a file, as `writeNewFile` does, or to standard output for `-`, and notes what was written. */
+/** Writes a result to a new file, or for `-` to standard output, and notes what was written. */
 export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
   if (file === '-') await output.write(text);
   else await writeNewFile(file, text);
@@ -136,7 +126,6 @@ const shownText = (text: string): string =>
     .map((piece, i) => (i % 2 === 1 ? piece : printable(piece)))
     .join('');
 
-/** Renames the `uuid` of a user to `user_id`, the name in all output. */
 function renameUuid(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('uuid' in value)) return value;
   const { uuid: user_id, ...rest } = value;
@@ -148,12 +137,10 @@ function writeError(cause: Error): Error {
   return new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
 }
 
-const silent: Spinner = { update: () => {}, done: () => {} };
+/** `done` removes it, the next `update` shows it again. */
+type Spinner = Progress & { done(): void };
 
-/** A spinner. `done` removes it, the next `update` shows it again. */
-interface Spinner extends Progress {
-  done(): void;
-}
+const silent: Spinner = { update: () => {}, done: () => {} };
 
 function spinner(first: string, sink: Sink, color: boolean): Spinner {
   let text = first;
@@ -210,10 +197,10 @@ export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** A text with times, and their zone below it. An empty text stays empty. */
+/** Adds the zone of its times to a text that is not empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
-/** A note that the next run, or this run, derives days again because the analysis changed, and how to preview that. */
+/** Says that a run derives days again because the analysis changed. */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
   const before = run === 'this' ? '' : '; preview: `mobility rebuild --all --dry-run`';

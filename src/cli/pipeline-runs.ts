@@ -5,9 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { WorkerEnded, workerPool, workForParent } from './worker-pool.ts';
 
-/**
- * Log, clock, lease time and owner of this run. `owner`: the name that other runs show while they wait for its lease.
- */
+/** `owner`: the name that other runs show while they wait for the lease of this run. */
 export async function pipelineOptions(context: CommandContext): Promise<PipelineOptions & { owner: string }> {
   const { leaseSeconds } = context.config();
   const owner = `pipeline ${process.pid} on ${hostname()}`;
@@ -18,8 +16,8 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
 }
 
 /**
- * On Ctrl-C, releases the lease of the user in progress, so that the next run need not wait. The next write of this run
- * then fails. Returns the function that sets the user in progress.
+ * On Ctrl-C, releases the lease of the user in progress, so that the next run need not wait. Returns the function that
+ * sets the user in progress.
  */
 export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;
@@ -35,10 +33,7 @@ export function releaseWhenStopped(context: CommandContext, store: Store, owner:
 
 export type PipelinePool = ReturnType<typeof pipelinePool>;
 
-interface Task {
-  userId: string;
-  reanalyseFrom?: number | undefined;
-}
+type Task = { userId: string; reanalyseFrom?: number | undefined };
 
 /** Worker processes that run the pipeline, at most `most`. `words`: flags for the processes. */
 export function pipelinePool(context: CommandContext, most: number, words: readonly string[] = []) {
@@ -46,9 +41,8 @@ export function pipelinePool(context: CommandContext, most: number, words: reado
   const lost = new Set<WorkerEnded>();
   return {
     /**
-     * Runs the pipeline for a user. A user whose process ended is reported as `busy`: the lease of that process has to
-     * expire first. Throws if a process ends before it is ready. `reanalyseFrom`: see `PipelineOptions`; the report
-     * then has the changed trips.
+     * Reports a user whose process ended as `busy`: the lease of that process has to expire first. Throws if a process
+     * ends before it is ready. With `reanalyseFrom`, the report has the changed trips.
      */
     async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
       try {
@@ -61,7 +55,7 @@ export function pipelinePool(context: CommandContext, most: number, words: reado
         return unfinished(context, userId, error.how);
       }
     },
-    /** How processes ended that were working on users, since the last call: signals or exit codes. */
+    /** Signals or exit codes of processes that ended while working on a user, since the last call. */
     takeLost(): string[] {
       const taken = [...lost].map(({ how }) => how);
       lost.clear();

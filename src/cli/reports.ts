@@ -20,17 +20,10 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   return [...faultLines(report.stages), head, ...stageLines(report.stages)].join('\n');
 }
 
-/** The report of a run, with the names of users and the next commands for the operator. */
-export interface NamedReport extends AllReport {
-  failures: (UserReport & { user_email: string })[];
-  longest: (NonNullable<AllReport['longest']> & { user_email: string }) | null;
-  next: string[];
-}
+export type NamedReport = Awaited<ReturnType<typeof namedReport>>;
 
-export async function namedReport(
-  report: AllReport,
-  nameOf: (userId: string) => Promise<string>,
-): Promise<NamedReport> {
+/** Adds the names of users and the next commands for the operator. */
+export async function namedReport(report: AllReport, nameOf: (userId: string) => Promise<string>) {
   const named = async <T extends { user_id: string }>(one: T) => ({ user_email: await nameOf(one.user_id), ...one });
   const failures = await Promise.all(report.failures.map(named));
   const longest = report.longest && (await named(report.longest));
@@ -42,7 +35,6 @@ export async function namedReport(
   return { ...report, failures, longest, next };
 }
 
-/** The text of a run over all users: stages, summary, the longest run, failed users, and the next commands. */
 export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }): string {
   const { stages, failures, longest, next } = report;
   const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
@@ -57,7 +49,7 @@ export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }
 const countOf = ({ stages }: { stages: readonly StageReport[] }, name: string): number =>
   stages.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
 
-/** Entries that were rejected because a converter failed. */
+/** How many entries were rejected because a converter failed. */
 export const faultsIn = (stages: readonly StageReport[]): number => countOf({ stages }, 'faults');
 
 function faultLines(stages: readonly StageReport[]): string[] {

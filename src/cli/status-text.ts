@@ -16,7 +16,7 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** A row for each step: `ok`, `BROKEN` or `-`, then name, time and details. Steps after a broken step have `-`. */
+/** Makes a row for each step: `ok`, `BROKEN` or `-`, then name, time and details. Steps after a broken one have `-`. */
 export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];
@@ -33,7 +33,6 @@ export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown:
   });
 }
 
-/** The details of steps, besides their times. */
 function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<Record<StepName, string>> {
   const { tokens, waiting, state, lease, profile } = figures;
   const app = profile.client_app_version;
@@ -51,7 +50,7 @@ function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<
   };
 }
 
-/** Makes the JSON that commands print with `--json`, without tokens and places. */
+/** Makes the JSON of commands, without tokens and places. */
 export function toStatusJson(status: PersonStatus) {
   const { user, state, since, chain, broken, damage, faults, lag_s, figures } = status;
   const { waiting, set_aside, lease, profile, tokens } = figures;

@@ -24,10 +24,7 @@ export function withUsersOrStudy(command: Command) {
     );
 }
 
-/**
- * The users that the flags choose. Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does
- * not exist or without members.
- */
+/** Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does not exist or has no members. */
 export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined) {
@@ -70,7 +67,7 @@ export function nameError(expected: string, found: string): Error {
 export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
   subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 
-/** Throws `MOBILITY_USAGE` if the study or subgroup does not exist, for instance because it is mistyped. */
+/** Throws `MOBILITY_USAGE` if the study or subgroup does not exist. */
 export async function refuseUnknownStudy(
   context: CommandContext,
   { study: name, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>,
@@ -80,7 +77,7 @@ export async function refuseUnknownStudy(
   throw await noSubgroup(studies, subgroup);
 }
 
-/** The error about a subgroup that none of the studies has. undefined: `--subgroup` is missing. */
+/** The error about a subgroup that none of the studies has; undefined: `--subgroup` is missing. */
 export async function noSubgroup(studies: readonly StudyRecord[], subgroup: string | undefined): Promise<Error> {
   const known = [...new Set(studies.flatMap(subgroupsOf))];
   const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
@@ -88,7 +85,7 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
   return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
 }
 
-/** Prints how many users are done, if the command was interrupted. `next`: what to do. */
+/** If the command was interrupted, prints how many users are done. `next`: what to do. */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,
@@ -101,7 +98,7 @@ export async function noteInterrupted(
   output.note(`interrupted after ${done} of ${counted(Math.min(total, most), 'user')}${next}`);
 }
 
-/** Yields the users. Increases `count.done` when the next user is requested, because the user before is done then. */
+/** Counts a user as done when the next user is requested. */
 export async function* countedOff(
   users: AsyncIterable<UserRecord>,
   count: { done: number },

@@ -1,19 +1,8 @@
-// Worker processes that share the people of a command: the parent sends tasks to the processes and gets an answer to
-// each.
+// Processes that share the people of a command. The parent sends them tasks and gets an answer to each.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
-
-export interface WorkerPool<Task, Answer> {
-  /**
-   * Carries out a task in the process with the fewest tasks, or in a new one. Throws `WorkerEnded` if the process ends
-   * before it answers, and the error of the task.
-   */
-  run(task: Task): Promise<Answer>;
-  /** Ends the processes; resolves when they are gone. */
-  stop(): Promise<void>;
-}
 
 /** The end of a process: the same error for all its tasks. */
 export class WorkerEnded extends Error {
@@ -39,7 +28,6 @@ interface Worker {
   tasks: Map<number, (message: Message<never>) => void>;
 }
 
-/** What a process sends for each task. */
 type Message<Answer> = { task: number } & ({ answer: Answer } | { error: { code: ErrorCode | null; message: string } });
 
 /** `run` starts up to `most` processes when there is work. `words`: their command line. */
@@ -47,7 +35,7 @@ export function workerPool<Task extends object, Answer>(
   context: CommandContext,
   words: readonly string[],
   most: number,
-): WorkerPool<Task, Answer> {
+) {
   const workers = new Set<Worker>();
   let count = 0;
   const start = (): Worker => {
@@ -61,7 +49,8 @@ export function workerPool<Task extends object, Answer>(
     return least === undefined || (least.tasks.size > 0 && workers.size < most) ? start() : least;
   };
   return {
-    async run(task) {
+    /** Carries out a task in the process with the fewest tasks, or in a new one. Throws its error, or `WorkerEnded`. */
+    async run(task: Task): Promise<Answer> {
       const { child, exit, ready, tasks } = pick();
       const number = count++;
       const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
@@ -74,7 +63,8 @@ export function workerPool<Task extends object, Answer>(
       const { code, message: text } = message.error;
       throw code === null ? new Error(text) : new MobilityError(code, text);
     },
-    async stop() {
+    /** Ends the processes; resolves when they are gone. */
+    async stop(): Promise<void> {
       const exits = [...workers].map(({ child, exit }) => {
         if (child.connected) child.disconnect();
         return exit;
