@@ -5,8 +5,6 @@ import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { workTimeText } from '../output.ts';
 
-const mebibyte = 1024 * 1024;
-
 export function command(context: CommandContext) {
   return new DocumentedCommand('backup')
     .examples(`
@@ -34,8 +32,7 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   context.output.progress(`copying to ${target}`);
   const report = await backupStore(folderIn(store), target, signal);
   const seconds = context.now() - started;
-  const size = `${(report.bytes / mebibyte).toFixed(1)} MiB`;
-  const text = `${target}: ${size}, in ${workTimeText(seconds)}`;
+  const text = `${target}: ${(report.bytes / 2 ** 20).toFixed(1)} MiB, in ${workTimeText(seconds)}`;
   await context.output.result({ folder: target, ...report, seconds }, text);
   return { exitCode: 0 }; // complete, even if a signal came too late to stop it
 }

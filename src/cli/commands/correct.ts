@@ -31,19 +31,7 @@ import { diaryText } from '../diary-text.ts';
 import { listing } from '../output.ts';
 import { pipelineOptions } from '../pipeline-runs.ts';
 
-const kinds = [
-  'list',
-  'undo',
-  'set-aside',
-  'mode',
-  'split',
-  'join',
-  'drop',
-  'add',
-  'at-home',
-  'at-place',
-  'place-name',
-] as const;
+const kinds = 'list undo set-aside mode split join drop add at-home at-place place-name'.split(' ');
 
 export const command = (context: CommandContext) => flags().action(context.run(correct));
 
@@ -75,7 +63,7 @@ docs/corrections.md explains each of them.`)
 
 type Options = OptionsOf<typeof flags>;
 
-async function correct(context: CommandContext, what: (typeof kinds)[number], options: Options): Promise<void> {
+async function correct(context: CommandContext, what: string, options: Options): Promise<void> {
   const user = await context.findUser(options.user);
   const store = await context.store();
   if (what === 'list') return list(context, user);
@@ -86,7 +74,6 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   if (author !== undefined) await refuseRetained(store, user, concernedTime(of).from);
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
-  /** Applies the correction; returns the day before and after, and the effect. */
   const apply = async (target: Store) => {
     if (options.dryRun) await runPipeline(target, user.uuid, run);
     const about = { now: writeTime(context.now()), origin, zone, ...(author && { author }), ...(reason && { reason }) };
@@ -126,7 +113,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   });
 }
 
-/** Refuses to correct a day whose raw data were removed: without them, only the user can know what happened. */
+/** Without raw data of a day, only the user can know what happened. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -142,7 +129,6 @@ const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to
 /** A message about fields of an entry, with the flags that name them. */
 const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
-/** The trips of the day, and the text of `mobility diary` for it. */
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
   const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
@@ -159,7 +145,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** Refuses times in the future, because their data would be lost. */
+  /** Refuses times in the future, whose data would be lost. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;
@@ -178,7 +164,6 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   return { correction: { kind: what.replace('-', '_'), ...fields } as Correction, day, zone };
 }
 
-/** Refuses a text that is not the id of a token of the user. */
 async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRecord, id: string): Promise<string> {
   const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
   if (ids.includes(id)) return id;
@@ -192,12 +177,11 @@ function need(flag: string): never {
 async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
   if (id === undefined) return need('--id');
   const all = await readCorrectionEffects(store, uuid);
-  const [one, ...others] = all.filter(({ correction }) => correctionId(uuid, correction).startsWith(id));
+  const found = all.filter(({ correction }) => correctionId(uuid, correction).startsWith(id));
   const see = 'see `mobility correct list`';
-  if (one === undefined || others.length > 0) {
-    const found = one === undefined ? 0 : 1 + others.length;
-    throw usageError(`expected the id of one correction of ${user_email}, found ${found} with ${id}: ${see}`);
-  }
+  const [one] = found;
+  if (one === undefined || found.length > 1)
+    throw usageError(`expected the id of one correction of ${user_email}, found ${found.length} with ${id}: ${see}`);
   if (one.effect === 'undone')
     throw usageError(`expected a correction that still applies, found ${id}, which is undone: ${see}`);
   const { day, correction } = one;

@@ -14,24 +14,23 @@ import { counted, table } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(write));
 
+type Options = OptionsOf<typeof flags>;
+
 const flags = () =>
   new DocumentedCommand('debug-bundle')
     .examples(`
   mobility debug-bundle --user ada@example.org --day 2024-03-12 --out case
   mobility evaluate --cases case
 
-The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says which data the case hides and which not.`)
+Exit code 3: on an empty store, the case gives other trips. docs/cli.md says which data the case hides.`)
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .requiredOption('--out <folder>', 'folder to write the case into')
     .option('--verify', 'compare the trips of the case with the trips of the diary');
 
-async function write(
-  context: CommandContext,
-  { user: name, day: asked, out, verify }: OptionsOf<typeof flags>,
-): Promise<Outcome> {
+async function write(context: CommandContext, { user: name, out, verify, ...options }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
-  const day = await resolveDay(context, { uuid }, asked);
+  const day = await resolveDay(context, { uuid }, options.day);
   const store = await context.store();
   const { days } = await readObservedDays(store, uuid, { from: day, to: day });
   const range = { from: days[0]!.from, to: days[0]!.to };
@@ -60,7 +59,7 @@ async function write(
   return other === 0 ? {} : { exitCode: 3 };
 }
 
-/** Writes the two files of a case, under a random name; also returns the number of its entries. */
+/** Writes the two files of a case, under a random name. `entries`: their number. */
 async function writeCase(out: string, { put, truth }: Bundle): Promise<{ files: string[]; entries: number }> {
   makeFolder(out);
   const name = join(out, `case-${randomBytes(4).toString('hex')}`);

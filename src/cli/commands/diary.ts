@@ -3,7 +3,7 @@ import { Option } from '@commander-js/extra-typings';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
-import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
+import { dayFigures, readDays } from '../../diary/read-days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/trips-geojson.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -54,18 +54,11 @@ With --json: the trips as phones read them. --week and --month mean the week or 
 
 async function show(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const { geojson, html, week, month, allDays } = options;
-  if (html === undefined && (allDays || week || month)) {
-    const message = allDays
-      ? 'expected --html FOLDER with --all-days, for the pages'
-      : 'expected --html FILE with --week or --month: the terminal shows one day';
-    throw usageError(message);
-  }
+  if (html === undefined && (allDays || week || month))
+    throw usageError('expected --html with --week, --month or --all-days: the terminal shows single days');
   const user = await context.findUser(options.user);
   const store = await context.store();
-  if (html !== undefined && allDays) {
-    await writeDiaryPages(context, user, html);
-    return;
-  }
+  if (html !== undefined && allDays) return writeDiaryPages(context, user, html);
   const last = options.day
     ? await resolveDays(context, user, options.day)
     : await findLastDay(store, user.uuid, context.now());
@@ -79,7 +72,7 @@ async function show(context: CommandContext, options: OptionsOf<typeof flags>): 
   if (trips === 0) context.output.note(await explainEmptyDay(store, user));
 }
 
-/** Shows days in the terminal; returns the number of their trips. */
+/** Returns the number of trips, as the following functions do. */
 async function showDays(context: CommandContext, user: UserRecord, days: DayRange, ids: boolean): Promise<number> {
   const { output } = context;
   const store = await context.store();
@@ -93,10 +86,8 @@ async function showDays(context: CommandContext, user: UserRecord, days: DayRang
   const places = await readPlaces(store, user.uuid);
   const texts = shown.map((day) => diaryText({ name: user.user_email, ...day, completeUntil, places, ids }, output));
   await output.line(texts.join('\n\n'));
-  return countTrips(shown);
+  return shown.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 }
-
-const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 
 /** The trips of the days as phones get them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
@@ -109,26 +100,18 @@ async function writeGeoJson(context: CommandContext, user: UserRecord, days: Day
   return trips.length;
 }
 
-/** Writes days as one page; returns the number of their trips. */
-async function writeDiaryPage(
-  context: CommandContext,
-  user: UserRecord,
-  file: string,
-  range: { from: string; to: string },
-): Promise<number> {
+async function writeDiaryPage(context: CommandContext, user: UserRecord, file: string, range: DayRange) {
   const reader = { t: textsFor(), now: context.now() };
   const days: ShownDay[] = [];
   for await (const day of shownDays(await context.store(), user, range, reader)) days.push(day);
-  const [only, ...others] = days;
-  const isOne = only !== undefined && others.length === 0;
   const { user_email: name } = user;
-  const text = isOne ? dayFile(name, only, reader.t, [null, null]) : daysFile(name, days, reader.t);
+  const text = days.length === 1 ? dayFile(name, days[0]!, reader.t, [null, null]) : daysFile(name, days, reader.t);
   const trips = days.reduce((sum, { began }) => sum + began.length, 0);
   await writeResult(context.output, file, text, counted(trips, 'trip'));
   return trips;
 }
 
-/** Writes a page for every day with trips, and the index. Throws `MOBILITY_USAGE` if the folder cannot be written. */
+/** Writes a page for every day with trips, and the index. */
 async function writeDiaryPages(context: CommandContext, user: UserRecord, folder: string): Promise<void> {
   if (folder === '-') throw usageError('expected a folder as --html with --all-days, found -');
   const reader = { t: textsFor(), now: context.now() };

@@ -30,24 +30,18 @@ async function examine(context: CommandContext, { user: name, day, url }: Option
   if (name === undefined) return examineInstallation(context, store, url);
   const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // `name` may be any token, not only of a study
   try {
-    return await examineUser(context, store, await context.findUser(owner ?? name), day);
+    return await examineUser(context, await context.findUser(owner ?? name), day);
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
     const check = await checkJoin(store, name);
     if (check === null) throw error;
-    await context.output.result({ chain: null, broken: { link: 'joined', ...check } }, () =>
-      remedyText('joined', check),
-    );
+    await context.output.result({ chain: null, broken: { link: 'joined', ...check } }, remedyText('joined', check));
     return { exitCode: 3 };
   }
 }
 
-async function examineUser(
-  context: CommandContext,
-  store: Store,
-  user: UserRecord,
-  asked?: DayAsked,
-): Promise<Outcome> {
+async function examineUser(context: CommandContext, user: UserRecord, asked?: DayAsked): Promise<Outcome> {
+  const store = await context.store();
   const shown = { now: context.now(), zone: context.zone };
   const status = await readStatus(store, user, shown);
   const broken = findKilledRun(status, shown.now) ?? status.broken;
@@ -67,7 +61,6 @@ async function examineUser(
   return broken === null && gap === null ? {} : { exitCode: 3 };
 }
 
-/** The date of the given day. Throws `MOBILITY_USAGE` if it is in the future. */
 async function pastDay(context: CommandContext, user: UserRecord, asked: DayAsked): Promise<string> {
   const [day, today] = [await resolveDay(context, user, asked), await resolveDay(context, user, { asked: 'today' })];
   if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
