@@ -63,19 +63,14 @@ async function selectPeople(context: CommandContext, store: Store, options: Opti
     throw usageError('expected --user NAME, --study NAME or --file FILE');
   }
   const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
-  const people = new Map<string, PersonToErase>();
-  for (const name of [...user, ...lines.filter((line) => line !== '')]) {
-    const person = await findPerson(context, name);
-    people.set(nameOf(person), person);
-  }
-  if (study !== undefined)
-    for (const member of await membersOf(context, store, options)) people.set(nameOf(member), member);
-  return [...people.values()];
+  const people = study === undefined ? [] : await membersOf(context, store, options);
+  for (const name of [...user, ...lines.filter((line) => line !== '')]) people.push(await findPerson(context, name));
+  return [...new Map(people.map((person) => [nameOf(person), person])).values()];
 }
 
 const nameOf = ({ user_email, uuid }: PersonToErase): string => user_email ?? uuid ?? '';
 
-/** The registered user; or a name or UUID that is not registered, because the erasure may be repeated. */
+/** A name or UUID need not be registered, because the erasure may be repeated. */
 async function findPerson(context: CommandContext, name: string): Promise<PersonToErase> {
   try {
     const { user_email, uuid } = await context.findUser(name);
@@ -88,29 +83,25 @@ async function findPerson(context: CommandContext, name: string): Promise<Person
   }
 }
 
-/** The members of the study; none if all are erased. Throws `MOBILITY_USAGE` for a study that does not exist. */
 async function membersOf(context: CommandContext, store: Store, whom: UserChoice): Promise<PersonToErase[]> {
   const members: PersonToErase[] = [];
-  for await (const user of everyUser(store)) {
+  for await (const user of everyUser(store))
     if (isMember(user, whom)) members.push({ user_email: user.user_email, uuid: user.uuid });
-  }
   if (members.length > 0) return members;
   await refuseUnknownStudy(context, whom);
   context.output.note(`the study ${whom.study} has no members: nothing is left to erase`);
   return [];
 }
 
-/** Asks for the name of the one user, or for the number of users. */
+/** Asks for the name of a single user, or for the number of users. */
 async function confirm(context: CommandContext, store: Store, people: readonly PersonToErase[]): Promise<void> {
   const { stdin, output, writeErr } = context;
-  if (stdin.isTTY !== true) {
-    throw usageError('erase needs a typed confirmation: use a terminal, or add --yes');
-  }
+  if (stdin.isTTY !== true) throw usageError('erase needs a typed confirmation: use a terminal, or add --yes');
   let rows = 0;
   for (const { uuid } of people) if (uuid !== null) rows += totalOf(await store.counts(uuid));
-  const [first, ...others] = people;
-  const word = others.length > 0 ? String(people.length) : nameOf(first!);
-  const whom = others.length > 0 ? counted(people.length, 'user') : word;
+  const isOne = people.length === 1;
+  const word = isOne ? nameOf(people[0]!) : String(people.length);
+  const whom = isOne ? word : counted(people.length, 'user');
   output.note(`This removes ${whom} and ${counted(rows, 'row')} permanently.`);
   writeErr(`Type ${word} to continue: `);
   const lines = createInterface({ input: stdin });
@@ -123,12 +114,10 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
 }
 
 function receiptText({ users, logs, not_reached, kept }: Receipt): string {
-  const sum = (of: (user: ErasedUser) => number): string => String(users.reduce((total, user) => total + of(user), 0));
-  const rows = collections.map((name) => [
-    `  ${name}`,
-    sum(({ removed }) => removed[name]),
-    sum(({ remaining }) => remaining[name]),
-  ]);
+  const rows = collections.map((name) => {
+    const sum = (of: 'removed' | 'remaining'): string => String(users.reduce((all, user) => all + user[of][name], 0));
+    return [`  ${name}`, sum('removed'), sum('remaining')];
+  });
   return [
     ...users.map((user) => `${endingOf(user)} ${nameOf(user)}`),
     `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,

@@ -2,25 +2,18 @@ import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
 import { faultReason } from '../../model/error-summary.ts';
-import type { JsonValue } from '../../model/json.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import {
-  type ErrorFilter,
-  type ErrorGroup,
-  figuresWithErrors,
-  groupErrors,
-  withoutValues,
-} from '../../upkeep/error-groups.ts';
+import { type ErrorGroup, figuresWithErrors, groupErrors, withoutValues } from '../../upkeep/error-groups.ts';
 import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, errorKeyText, table, withZone } from '../output.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
 
-type Options = UserChoice & ErrorFilter;
+type Options = UserChoice & Parameters<typeof noErrorsText>[0];
 
 export function command(context: CommandContext) {
   const show = new Command('show')
@@ -48,9 +41,8 @@ Exit code 3: a converter of the program failed.`)
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
   const groups = await groupErrors(store, usersOf(context, options), options);
-  await context.output.result({ errors: groups }, () =>
-    withZone(groups.map((one) => groupText(one, context)).join('\n'), context.zone),
-  );
+  const texts = groups.map((one) => groupText(one, context.zone));
+  await context.output.result({ errors: groups }, withZone(texts.join('\n'), context.zone));
   const total = groups.reduce((sum, { entries }) => sum + entries, 0);
   const next =
     'to see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
@@ -58,13 +50,13 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   return groups.some(({ fault }) => fault) ? { exitCode: 3 } : {};
 }
 
-/** The users that the flags choose; without such flags all users. */
+/** Without flags that choose users, all users. */
 function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
   const isAll = all ?? (user === undefined && study === undefined && subgroup === undefined);
   return selectUsers(context, isAll ? { all: true } : { user, study, subgroup });
 }
 
-function groupText(group: ErrorGroup, { zone }: CommandContext): string {
+function groupText(group: ErrorGroup, zone: string): string {
   const { fault, reason, key, platform, version, entries, people, first_ts, last_ts, message, id } = group;
   const head = [counted(entries, 'entry', 'entries'), counted(people, 'person', 'people'), errorKeyText(key)];
   if (platform !== null) head.push(errorKeyText(platform));
@@ -75,28 +67,24 @@ function groupText(group: ErrorGroup, { zone }: CommandContext): string {
 
 async function showOne(context: CommandContext, id: string, { coordinates }: { coordinates?: true }): Promise<void> {
   const store = await context.store();
-  const found: { user_email: string; uuid: string; error: ErrorRow }[] = [];
+  const shown: Shown[] = [];
   for await (const { uuid, user_email } of selectUsers(context, { all: true })) {
     if ((await figuresWithErrors(store, uuid)) === null) continue;
-    for await (const error of everyError(store, uuid)) if (error.id === id) found.push({ user_email, uuid, error });
+    for await (const { entry: whole, ...error } of everyError(store, uuid)) {
+      if (error.id !== id) continue;
+      const entry = coordinates ? whole : withoutValues(whole);
+      shown.push({ user_email, uuid, ...error, fault: error.reason === faultReason, entry });
+      await context.findUser(uuid); // the audit log notes whose error was shown
+    }
   }
-  if (found.length === 0) throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
-  // The audit log notes whose error was shown.
-  for (const { uuid } of found) await context.findUser(uuid);
-  const shown = found.map(({ error: { entry, ...error }, ...user }) => ({
-    ...user,
-    ...error,
-    fault: error.reason === faultReason,
-    entry: coordinates ? entry : withoutValues(entry),
-  }));
-  await context.output.result({ errors: shown }, () =>
-    withZone(shown.map((one) => oneText(one, context)).join('\n\n'), context.zone),
-  );
+  if (shown.length === 0) throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
+  const texts = shown.map((one) => oneText(one, context.zone));
+  await context.output.result({ errors: shown }, withZone(texts.join('\n\n'), context.zone));
 }
 
-type Shown = Omit<ErrorRow, 'entry'> & { user_email: string; fault: boolean; entry: JsonValue };
+type Shown = ErrorRow & { user_email: string; uuid: string; fault: boolean };
 
-function oneText({ entry, ...error }: Shown, { zone }: CommandContext): string {
+function oneText({ entry, ...error }: Shown, zone: string): string {
   return table([
     ['user', error.user_email],
     ['reason', error.fault ? 'PROGRAM FAULT' : error.reason],

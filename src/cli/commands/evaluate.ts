@@ -39,7 +39,7 @@ async function run(context: CommandContext, { cases, labels, ...options }: Optio
 }
 
 function labelsText({ people, all, modes, not_compared, without_trip }: LabelsReport): string {
-  const rows = [...Object.entries(modes), ['all', all] as const].map(([name, score]) => labelRow(name, score));
+  const rows = Object.entries({ ...modes, all }).map(([name, score]) => labelRow(name, score));
   const words = Object.entries(not_compared).map(([text, count]) => `${oneLine(text) || '(empty)'} ${count}`);
   return [
     table([['label', 'labels', 'right', 'share', '95 %', 'claimed', 'instead'], ...rows], [1, 2, 3, 5]),
@@ -58,10 +58,8 @@ async function runCases(context: CommandContext, cases: string, { model: file, o
   const model = file === undefined ? undefined : await modelIn(file);
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];
-  for (const one of evaluate(cases, { only, models: model ? { full: model, sparse: model } : {} })) {
-    scored.push(one);
-    progress.update(`${scored.length} cases`);
-  }
+  for (const one of evaluate(cases, { only, models: model ? { full: model, sparse: model } : {} }))
+    progress.update(`${scored.push(one)} cases`);
   if (scored.length === 0) throw usageError(`expected cases whose names contain ${only.join(' or ')}, found none`);
   const overall = summarise(scored.map(({ score }) => score));
   const groups = Object.fromEntries(groupings.map((by) => [by, grouped(scored, by)]));
@@ -89,28 +87,25 @@ function grouped(scored: readonly ScoredCase[], by: (typeof groupings)[number]):
 const number = (x: number | null, digits: number): string => (x === null ? '-' : x.toFixed(digits));
 const pair = ([a, b]: Summary['start']): string => `${number(a, 0)}/${number(b, 0)}`;
 
-const columns: Readonly<Record<string, (summary: Summary) => string>> = {
-  cases: ({ cases }) => String(cases),
-  trips: ({ trips }) => String(trips),
-  F1: ({ f1 }) => number(f1, 3),
-  split: ({ f1_split }) => number(f1_split, 3),
-  'start s': ({ start }) => pair(start),
-  'end s': ({ end }) => pair(end),
-  travel: ({ travel }) => number(travel, 3),
-  mode: ({ mode }) => number(mode, 3),
-  coarse: ({ coarse }) => number(coarse, 3),
-  macro: ({ macro_f1 }) => number(macro_f1, 3),
-  'false s/h': ({ false_s_per_hour }) => number(false_s_per_hour, 0),
-  'dist %': ({ distance }) => number(distance, 1),
-};
+const columnsOf = (summary: Summary): Record<string, string> => ({
+  cases: String(summary.cases),
+  trips: String(summary.trips),
+  F1: number(summary.f1, 3),
+  split: number(summary.f1_split, 3),
+  'start s': pair(summary.start),
+  'end s': pair(summary.end),
+  travel: number(summary.travel, 3),
+  mode: number(summary.mode, 3),
+  coarse: number(summary.coarse, 3),
+  macro: number(summary.macro_f1, 3),
+  'false s/h': number(summary.false_s_per_hour, 0),
+  'dist %': number(summary.distance, 1),
+});
 
 function tableOf(overall: Summary, groups: Record<string, Record<string, Summary>>): string {
-  const names = Object.keys(columns);
-  const row = (name: string, summary: Summary): string[] => [name, ...names.map((column) => columns[column]!(summary))];
+  const header = ['', ...Object.keys(columnsOf(overall))];
+  const row = (name: string, summary: Summary): string[] => [name, ...Object.values(columnsOf(summary))];
   const grouped = Object.values(groups).flatMap((group) => Object.entries(group));
-  const rows = grouped.map(([name, summary]) => row(`  ${name}`, summary));
-  return table(
-    [['', ...names], row('overall', overall), ...rows],
-    names.map((_, i) => i + 1),
-  );
+  const rows = [row('overall', overall), ...grouped.map(([name, summary]) => row(`  ${name}`, summary))];
+  return table([header, ...rows], [...header.keys()].slice(1));
 }

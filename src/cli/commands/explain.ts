@@ -24,15 +24,11 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
     .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument);
 
-/** s before and after the day that are read too: links can cross midnight, and readings near their bounds count */
-const margin = 86_400;
+const margin = 86_400; // s before and after the day that are read too: links can cross midnight
 
-async function explain(
-  context: CommandContext,
-  { user: name, day: asked, at }: OptionsOf<typeof flags>,
-): Promise<void> {
-  const user = await context.findUser(name);
-  const day = await resolveDay(context, user, asked);
+async function explain(context: CommandContext, { at, ...options }: OptionsOf<typeof flags>): Promise<void> {
+  const user = await context.findUser(options.user);
+  const day = await resolveDay(context, user, options.day);
   const store = await context.store();
   const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
   const { observed } = shown!;
@@ -55,7 +51,6 @@ async function explain(
   });
 }
 
-/** Explains why a day is not final, and what makes it final. */
 function draftText(completeUntil: number | null, zone: string): string {
   const settles = 'it becomes final when the next trip, or one after it, has ended';
   if (completeUntil === null) return `draft: no trip has ended since; ${settles}`;
@@ -81,15 +76,15 @@ function partText(part: ExplainedPart, bold: (text: string) => string, width: nu
 
 const indent = 13;
 
-/** `within 5 min the phone sent: 07:52:10 exited geofence, 12 locations, walking 4`; empty without readings. */
+/** Such as `within 5 min the phone sent: 07:52:10 exited geofence, 12 locations, walking 4`. */
 function readingsText(readings: readonly PhoneReading[], zone: string): string {
   if (readings.length === 0) return '';
-  const counts = new Map<string, number>();
-  for (const { kind, word } of readings) if (kind !== 'phone') counts.set(word, (counts.get(word) ?? 0) + 1);
-  const events = readings
-    .filter(({ kind }) => kind === 'phone')
-    .map(({ ts, word }) => `${formatForPeople(ts, zone, 'HH:mm:ss')} ${word}`);
-  const { location = 0, ...motions } = Object.fromEntries(counts);
+  const events: string[] = [];
+  const counts: Record<string, number> = {};
+  for (const { kind, ts, word } of readings)
+    if (kind === 'phone') events.push(`${formatForPeople(ts, zone, 'HH:mm:ss')} ${word}`);
+    else counts[word] = (counts[word] ?? 0) + 1;
+  const { location = 0, ...motions } = counts;
   const times = [
     ...(location > 0 ? [counted(location, 'location')] : []),
     ...Object.entries(motions).map(([word, count]) => `${word} ${count}`),

@@ -34,9 +34,8 @@ async function label(context: CommandContext, options: OptionsOf<typeof flags>):
   const store = await context.store();
   const trip = await findTrip(context, user.uuid, options.trip);
   if (trip === null) {
-    throw usageError(
-      `expected the id of a trip of ${user.user_email}, found ${options.trip}; \`mobility diary --user ${user.user_email} --day DAY --ids\` shows them`,
-    );
+    const see = `\`mobility diary --user ${user.user_email} --day DAY --ids\` shows them`;
+    throw usageError(`expected the id of a trip of ${user.user_email}, found ${options.trip}; ${see}`);
   }
   const { start_ts, end_ts, start_zone: zone } = trip;
   const origin = { program: 'mobility label', version: packageVersion() };
@@ -46,9 +45,8 @@ async function label(context: CommandContext, options: OptionsOf<typeof flags>):
   const texts = inputTexts(input);
   await context.output.result({ user_email: user.user_email, trip: trip.id, start_ts, end_ts, said: texts }, () => {
     const when = formatForPeople(start_ts, zone, 'dddd D MMMM YYYY HH:mm');
-    return `${user.user_email}, ${when}: ${Object.entries(texts)
-      .map(([name, text]) => `${name} ${text}`)
-      .join(', ')}`;
+    const labels = Object.entries(texts).map(([name, text]) => `${name} ${text}`);
+    return `${user.user_email}, ${when}: ${labels.join(', ')}`;
   });
 }
 
