@@ -103,7 +103,7 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
     const found = error.code === 'ENOENT' ? 'nothing' : errorText(error);
     throw new MobilityError(
       'MOBILITY_LOG_UNREADABLE',
-      `expected a folder of log files at ${dir}, found ${found}; name another one with MOBILITY_LOG_DIR or --dir`,
+      `expected a folder of log files at ${dir}, found ${found}; name another one with MOBILITY_LOG_DIR or --log-dir`,
       { cause: error },
     );
   });

@@ -32,7 +32,8 @@ interface CopyOptions extends MissingOptions {
   now: () => number;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
-  onUser?: (copied: CopiedUser) => void;
+  /** `done`: the number of people so far. */
+  onUser?: (done: number) => void;
 }
 
 interface CopiedUser {
@@ -115,7 +116,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions) 
     report.removed += result.removed;
     if (result.status === 'copied' || result.status === 'same') report[result.status] += 1;
     else report.reports.push(result);
-    options.onUser?.(result);
+    options.onUser?.(report.users);
   }
   const equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
   return { ...report, equal, seconds: options.now() - started };

@@ -216,23 +216,15 @@ describe('mobility logs', () => {
     writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
     writeFileSync(join(other, 'server-2026-03-13.log.gz'), 'no gzip');
     for (const command of [[], ['put'], ['errors']]) {
-      const { code, err } = await mobility(['logs', ...command, '--dir', other]);
+      const { code, err } = await mobility(['logs', ...command, '--log-dir', other]);
       expect([command, code]).toEqual([command, 3]);
       expect(err).toContain('server-2026-03-13.log.gz could not be read to its end');
     }
-    expect(records(await mobility(['logs', '--dir', other, '--json']))).toHaveLength(1);
-  });
-
-  it('reads the named folder', async () => {
-    const other = join(folder, 'copied');
-    mkdirSync(other);
-    writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
-    expect(records(await mobility(['logs', '--dir', other, '--json']))).toHaveLength(1);
     expect(records(await mobility(['logs', '--log-dir', other, '--json']))).toHaveLength(1);
   });
 
   it('prints what to do without a folder, and names wrong values', async () => {
-    const missing = await mobility(['logs', '--dir', join(folder, 'none')]);
+    const missing = await mobility(['logs', '--log-dir', join(folder, 'none')]);
     expect(missing.code).toBe(1);
     expect(missing.out).toBe('');
     expect(missing.err).toMatch(

@@ -11,7 +11,7 @@ import { DocumentedCommand, type OptionsOf, zoneArgument } from '../arguments.ts
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
 
-/** The formats for `--format`. test/cli/import.test.ts compares them with the table. */
+/** Names of `importFormats`, which is loaded later. test/import/import.test.ts compares them. */
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
@@ -36,11 +36,11 @@ Exit code 3: entries were rejected, or a source could not be read to its end; th
       'owner of the data, if the source does not name one; for an e-mission database: import only this user',
     )
     .option('--create', 'register the owner if no user has this name')
-    .addOption(new Option('--format <name>', `read every file in this format: ${formats}`))
+    .addOption(new Option('--format <name>', `read every file in this format: ${formats}`).choices(formats.split(', ')))
     .option('--zone <zone>', 'time zone of times that have no offset, such as Europe/Berlin', zoneArgument)
     .option(
       '--columns <names>',
-      `names of columns or properties that import does not recognise: time=when,lat=north,lon=east`,
+      'names of columns or properties that import does not recognise: time=when,lat=north,lon=east',
       columnsArgument,
     )
     .option('--dry-run', 'read and count, store nothing');
@@ -57,11 +57,9 @@ function columnsArgument(text: string, before: Record<string, string> = {}): Rec
 }
 
 async function run(context: CommandContext, sources: readonly string[], options: Options): Promise<Outcome> {
-  const { findParts, formatNames } = await import('../../import/import-formats.ts');
+  const { findParts } = await import('../../import/import-formats.ts');
   const { columnNames } = await import('../../import/tracks/fields.ts');
   const { format, zone, columns } = options;
-  if (format !== undefined && !formatNames.includes(format))
-    throw usageError(`expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(format)}`);
   if (options.create && options.user === undefined)
     throw usageError('expected --create together with --user NAME, found no name');
   const unknown = Object.keys(columns ?? {}).find((name) => !columnNames.some((known) => known === name));
@@ -69,30 +67,26 @@ async function run(context: CommandContext, sources: readonly string[], options:
     throw usageError(`expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`);
   const { parts, skipped } = await findParts(sources, format, { zone, columns });
   const nameless = parts.find(({ names }) => names === 'none');
-  if (nameless !== undefined && options.user === undefined) {
+  if (nameless !== undefined && options.user === undefined)
     throw usageError(`${nameless.name} (${nameless.format}) does not name its user: add --user NAME`);
-  }
-  if (options.dryRun) return withStoreToCompare(context, (store) => importAll(context, store, parts, skipped, options));
-  const namesAll = parts.every(({ names }) => names === 'people');
-  const make = namesAll || options.user === undefined || options.create === true; // the import may create a store
-  return importAll(context, await context.store({ make }), parts, skipped, options);
-}
-
-/** For a dry run: does not create a store, but compares with an empty one. */
-async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await context.store().catch((error) => {
-    if (!isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
+  const importTo = (store: Store): Promise<Outcome> => importAll(context, store, parts, skipped, options);
+  const mayCreate = parts.every(namesPeople) || options.user === undefined || options.create === true;
+  const store = await context.store({ make: mayCreate && !options.dryRun }).catch((error) => {
+    if (!options.dryRun || !isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
     return null;
   });
-  if (store !== null) return work(store);
+  if (store !== null) return importTo(store);
+  // A dry run creates no store, but compares with an empty one.
   const scratch = await mkdtemp(join(tmpdir(), 'mobility-import-'));
   try {
     const empty = await openStoreAt(scratch, { make: true });
-    return await work(empty).finally(() => empty.close());
+    return await importTo(empty).finally(() => empty.close());
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
+
+const namesPeople = ({ names }: Part): boolean => names === 'people';
 
 async function importAll(
   context: CommandContext,
@@ -105,12 +99,12 @@ async function importAll(
   const whom = options.user === undefined ? null : await findOwner(store, options.user, parts, options.create);
   const signal = context.interruptible();
   const progress = context.output.progress('reading');
+  const dry_run = options.dryRun === true;
   const report = await importParts(parts, {
     store,
     now: context.now,
-    ...(!options.dryRun && { log: await context.log('pipeline') }),
+    ...(dry_run ? { dryRun: true } : { log: await context.log('pipeline') }),
     whom,
-    ...(options.dryRun && { dryRun: true }),
     signal,
     onProgress: shownBy(progress, parts),
   });
@@ -119,31 +113,24 @@ async function importAll(
   if (skipped.length > maxRows) context.output.note(`and ${skipped.length - maxRows} more of unknown format`);
   for (const { source, problems } of report.parts)
     for (const problem of problems) context.output.note(`${source}: ${problem}`);
-  const dry_run = options.dryRun === true;
   const passed_over = skipped.map(({ path }) => path);
-  await context.output.result({ store: store.address, dry_run, passed_over, ...report }, () =>
-    reportText(report, dry_run),
-  );
+  const text = reportText(report, dry_run);
+  await context.output.result({ store: store.address, dry_run, passed_over, ...report }, text);
   if (report.interrupted) {
-    const done = Math.max(0, report.parts.length - 1);
-    const all = counted(parts.length, 'source');
-    context.output.note(`interrupted after ${done} of ${all}: run the same command again to continue`);
+    const done = `${Math.max(0, report.parts.length - 1)} of ${counted(parts.length, 'source')}`;
+    context.output.note(`interrupted after ${done}: run the same command again to continue`);
     return {};
   }
   if (!dry_run && report.stored > 0) context.output.note('next: mobility pipeline --all');
   return outcomeOf(report, parts, options);
 }
 
-/** The owner: a registered user, or a person named by each source. */
 async function findOwner(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
-  if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
+  if (user !== null || parts.every(namesPeople)) return { name, user };
   if (create) return { name: (await import('../../import/people-tables.ts')).checkedName(name), user, create };
-  throw new MobilityError(
-    'MOBILITY_USER_UNKNOWN',
-    `no user ${JSON.stringify(name)} in ${store.address}: register with --create or \`mobility users add ${name}\`, ` +
-      'or see `mobility users list`',
-  );
+  const next = `register with --create or \`mobility users add ${name}\`, or see \`mobility users list\``;
+  throw new MobilityError('MOBILITY_USER_UNKNOWN', `no user ${JSON.stringify(name)} in ${store.address}: ${next}`);
 }
 
 function shownBy(progress: Progress, parts: readonly Part[]) {
@@ -174,24 +161,18 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
   return [table([header, ...rows, ...total], [2, 3, 4, 5, 6, 7]), ...lines, ...others].join('\n');
 }
 
-/** The text has at most this many lines of one kind. `--json` has all. */
-const maxRows = 20;
+const maxRows = 20; // lines of one kind in the text; `--json` has all
 
 const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;
 
 function outcomeOf(report: ImportReport, parts: readonly Part[], options: Options): Outcome {
-  const namePeople = parts.every(({ names }) => names === 'people');
-  if (options.user !== undefined && namePeople && report.users.length === 0 && !report.parts.some(hasTrouble)) {
-    throw new MobilityError(
-      'MOBILITY_USER_UNKNOWN',
-      `expected data of ${JSON.stringify(options.user)} in the sources, found none: check the name`,
-    );
+  const first = report.parts.find(hasTrouble);
+  if (first === undefined) {
+    if (options.user === undefined || !parts.every(namesPeople) || report.users.length > 0) return {};
+    const text = `expected data of ${JSON.stringify(options.user)} in the sources, found none: check the name`;
+    throw new MobilityError('MOBILITY_USER_UNKNOWN', text);
   }
-  if (!report.parts.some(hasTrouble)) return {};
   if (report.stored + report.known + report.doubled > 0) return { exitCode: 3 };
-  const first = report.parts.find(hasTrouble)!;
-  throw new MobilityError(
-    'MOBILITY_SOURCE',
-    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'all of its entries were rejected; see `mobility doctor --user NAME`'}`,
-  );
+  const why = first.problems[0] ?? 'all of its entries were rejected; see `mobility doctor --user NAME`';
+  throw new MobilityError('MOBILITY_SOURCE', `nothing could be imported from ${first.source}: ${why}`);
 }

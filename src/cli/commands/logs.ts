@@ -55,16 +55,11 @@ type LogFlags = OptionsOf<typeof errorFlags>;
 type CallFlags = OptionsOf<typeof callFlags>;
 
 function withLogFlags<Flags extends OptionValues>(command: Command<[], Flags>, context: CommandContext) {
-  const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
+  const since = 'this time and later: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30';
   return command
-    .option(
-      '--since <time>',
-      'this time and later: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30',
-      from,
-    )
-    .option('--until <time>', 'up to this time; a day is included as a whole', to)
-    .option('-f, --follow', 'keep showing new lines until Ctrl-C')
-    .option('--dir <folder>', 'folder of the log files; default: the one in the settings');
+    .option('--since <time>', since, timeArgument(context, 'from'))
+    .option('--until <time>', 'up to this time; a day is included as a whole', timeArgument(context, 'to'))
+    .option('-f, --follow', 'keep showing new lines until Ctrl-C');
 }
 
 function secondsArgument(text: string): number {
@@ -76,15 +71,15 @@ interface Reader {
   kinds?: ReadOptions['kinds'];
   /** Runs once for each HTTP call: at its END line, or after the last line if it has none. */
   onCall: (call: LoggedCall) => Promise<void>;
-  /** Called for each line, with its call if it has one. */
   onLine?: (line: LogLine, call: LoggedCall | undefined) => Promise<void> | undefined;
-  /** The note at the end. */
+  /** Makes the note at the end. */
   summary: () => string;
 }
 
 /** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
-  const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
+  const { since = 0, until = Infinity } = flags;
+  const { logDir: dir } = context.config();
   if (since >= until) {
     const [from, to] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
     throw usageError(`expected a time in --since that is before --until, found ${from} and ${to}`);
@@ -129,13 +124,12 @@ async function showCalls(context: CommandContext, flags: CallFlags, onlyPuts: bo
   return read(context, flags, { kinds: ['server'], onCall, summary });
 }
 
-/** The UUID of a user. A given UUID needs no store, as the logs may be needed because the store fails. */
+/** A UUID is not looked up: the logs may be needed because the store fails. */
 async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<string> {
   const uuid = nameOrUuid.toLowerCase();
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;
 }
 
-/** Shows warnings and errors word for word, and the calls that have no END line. */
 function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output, zone } = context;
   const text = createLogText(zone);

@@ -50,31 +50,26 @@ async function add(context: CommandContext, name: string, options: OptionsOf<typ
   if (studies.length === 0 && !operator) throw usageError('expected --study NAME or --operator, found neither');
   for (const study of studies) await findStudy(context, study);
   const password = options.passwordStdin ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : newPassword();
-  if (password.length < leastPassword) {
-    throw usageError(
-      `expected a password of at least ${leastPassword} characters, found ${counted(password.length, 'character')}`,
-    );
-  }
+  if (password.length < leastPassword)
+    throw usageError(`expected a password of at least ${leastPassword} characters, found ${password.length}`);
+  const { managers } = await context.store();
+  const before = await managers.byName(name);
   const record: ManagerRecord = {
     name,
     studies: [...new Set(studies)],
     operator,
     ...(mayExport && { may_export: true as const }),
     password: await passwordHash(password),
-    created_ts: context.now(),
+    created_ts: before?.created_ts ?? context.now(),
     failures: 0,
     locked_ts: 0,
     sessions: [],
   };
-  let existed = false;
-  await (await context.store()).managers.change(name, (before) => {
-    existed = before !== null;
-    return { ...record, created_ts: before?.created_ts ?? record.created_ts };
-  });
+  await managers.change(name, () => record);
   const shown = options.passwordStdin ? {} : { password };
   await context.output.result({ ...publicOf(record), ...shown }, shown.password ?? name);
   const note = options.passwordStdin ? '' : '; the password cannot be shown again';
-  context.output.note(`${existed ? 'account replaced' : 'account created'}${note}`);
+  context.output.note(`${before === null ? 'account created' : 'account replaced'}${note}`);
 }
 
 const publicOf = ({ name, studies, operator, created_ts }: ManagerRecord) => ({ name, studies, operator, created_ts });

@@ -15,7 +15,7 @@ const flags = () =>
   MOBILITY_STORE='mongodb://user:password@db.example.org/mobility' mobility migrate --to sqlite:./copy
   mobility migrate --from sqlite:./data --to sqlite:./copy --overwrite --json
 
-After an interruption, run the same command again. The source is not changed. First stop the servers and pipelines of both stores.
+First stop the servers and pipelines of both stores. After an interruption, run the same command again.
 Exit code 3: some users differ between source and target; the list names them with the reason.`)
     .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
     .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
@@ -34,16 +34,12 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (options.eraseMissing && !options.yes && !options.dryRun)
     throw usageError('--erase-missing erases people permanently: check with --dry-run, then add --yes');
   const progress = context.output.progress('comparing');
-  let users = 0;
   const report = await copyBetween(from, to, {
     ...options,
     now: context.now,
     signal: context.interruptible(),
     onWarning: context.output.note,
-    onUser: () => {
-      users += 1;
-      progress.update(`${counted(users, 'user')} done`);
-    },
+    onUser: (done) => progress.update(`${counted(done, 'user')} done`),
   });
   const dry_run = options.dryRun === true;
   const result = { from: withoutCredentials(from), to: withoutCredentials(to), dry_run, ...report };
@@ -52,9 +48,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 }
 
 function addressesOf(context: CommandContext, options: Options): { from: string; to: string } {
-  if (options.from === undefined && options.to === undefined) {
+  if (options.from === undefined && options.to === undefined)
     throw usageError('expected --from ADDRESS or --to ADDRESS, found neither');
-  }
   const { store } = context.config();
   const { from = store, to = store } = options;
   if (placeOf(from) !== placeOf(to)) return { from, to };
