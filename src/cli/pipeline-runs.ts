@@ -35,11 +35,12 @@ export type PipelinePool = ReturnType<typeof pipelinePool>;
 
 type Task = { userId: string; reanalyseFrom?: number | undefined };
 
-/** Worker processes that run the pipeline, at most `most`. `words`: flags for the processes. */
-export function pipelinePool(context: CommandContext, most: number, words: readonly string[] = []) {
-  const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words], most);
+/** Processes that run the pipeline. `words`: their flags. */
+export function pipelinePool(context: CommandContext, workers: number, words: readonly string[] = []) {
+  const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words], workers);
   const lost = new Set<WorkerEnded>();
   return {
+    workers,
     /**
      * Reports a user whose process ended as `busy`: the lease of that process has to expire first. Throws if a process
      * ends before it is ready. With `reanalyseFrom`, the report has the changed trips.
@@ -72,7 +73,7 @@ async function unfinished(context: CommandContext, userId: string, how: string):
   return lease === null ? report : { ...report, busy_until: lease.expires_ts };
 }
 
-export async function runPipelineForParent(context: CommandContext): Promise<void> {
+export async function runForParent(context: CommandContext): Promise<void> {
   const store = await context.store();
   const options = await pipelineOptions(context);
   await workForParent(async ({ userId, reanalyseFrom }: Task) => {

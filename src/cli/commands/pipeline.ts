@@ -4,8 +4,8 @@ import { shippedSegmenter } from '../../analysis/segment.ts';
 import { alsoOnScreen, LineFold } from '../../log/line-fold.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { type AllReport, runAll } from '../../pipeline/run-all.ts';
-import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
+import { type AllOptions, type AllReport, runAll } from '../../pipeline/run-all.ts';
+import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, outdatedText } from '../output.ts';
@@ -14,7 +14,7 @@ import {
   pipelineOptions,
   pipelinePool,
   releaseWhenStopped,
-  runPipelineForParent,
+  runForParent,
 } from '../pipeline-runs.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 import { optimiseLate } from '../v8-flags.ts';
@@ -45,7 +45,7 @@ type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   if (options.every === undefined) optimiseLate();
-  if (options.worker) await runPipelineForParent(context);
+  if (options.worker) await runForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runAllUsers(context, options);
   else throw usageError('expected --user NAME or --all, found neither');
@@ -70,17 +70,15 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
 }
 
 async function runAllUsers(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
-  const signal = context.interruptible();
-  signal.addEventListener('abort', () =>
-    context.output.note('finishing the users in progress; press Ctrl-C again to stop at once'),
-  );
+  const stopping = 'finishing the users in progress; press Ctrl-C again to stop at once';
+  context.interruptible().addEventListener('abort', () => context.output.note(stopping));
   const outdated = await noteOutdated(context);
   const pool = workers > 1 ? pipelinePool(context, workers, every === undefined ? [] : ['--every', `${every}s`]) : null;
   try {
-    if (every === undefined) return await runOnce(context, pool, workers, outdated);
+    if (every === undefined) return await runOnce(context, pool, outdated);
     const left = timeLeft(context, outdated);
     await runRounds(context, every, async () => {
-      const text = await round(context, pool, workers, every);
+      const text = await round(context, pool, every);
       return `${text}${outdated > 0 ? left(outdated - (await findOutdated(context)).people) : ''}`;
     });
     return { exitCode: 0 };
@@ -98,15 +96,10 @@ const temporaryErrors = [
 ] as const;
 
 /**
- * Runs a round every `seconds`, or at once if the round before took longer, and writes its line to standard error.
- * Resolves when the signal is aborted. After one of `temporaryErrors`, writes the error and continues with the next
- * round. Throws every other error.
+ * Runs a round every `seconds`, or at once if the round before took longer, until the signal is aborted. Writes a line
+ * about each round, also about one of `temporaryErrors`. Throws every other error.
  */
-async function runRounds(
-  { signal, output }: CommandContext,
-  seconds: number,
-  round: () => Promise<string>,
-): Promise<void> {
+async function runRounds({ signal, output }: CommandContext, seconds: number, round: () => Promise<string>) {
   while (!signal.aborted) {
     const next = performance.now() + seconds * 1000;
     output.note(await round().catch(temporaryErrorText));
@@ -119,18 +112,17 @@ function temporaryErrorText(error: unknown): string {
   return `mobility: ${error.code}: ${error.message}; the next round tries again`;
 }
 
-/** Prints what a new version of the analysis will derive again. Returns the number of people. */
+/** Prints what a new version of the analysis derives again. Returns the number of people. */
 async function noteOutdated(context: CommandContext, userId?: string): Promise<number> {
   const { people, days } = await findOutdated(context, userId);
   if (people > 0) context.output.note(outdatedText(people, days, 'this'));
   return people;
 }
 
-/** The people and days that a new version of the analysis derives again. The run itself reports a damaged store. */
 async function findOutdated(context: CommandContext, userId?: string): Promise<{ people: number; days: number }> {
   const store = await context.store();
   return store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 }; // the run reports the damage
     throw error;
   });
 }
@@ -145,11 +137,7 @@ function timeLeft({ now }: CommandContext, people: number): (done: number) => st
   };
 }
 
-interface Watch {
-  onUser?: (report: UserReport, done: number) => void;
-  onWait?: (report: UserReport, seconds: number) => void;
-  outdatedSeconds?: number;
-}
+type Watch = Pick<AllOptions, 'onUser' | 'onWait' | 'outdatedSeconds'>;
 
 /**
  * Users in progress at a time in a process. Their writes share commits: an hourly run takes 0.88 of the CPU. 8 users
@@ -157,39 +145,28 @@ interface Watch {
  */
 const usersAtOnce = 4;
 
-async function runUsers(context: CommandContext, pool: PipelinePool | null, workers: number, watch: Watch = {}) {
-  const store = await context.store();
-  const parallel = workers * usersAtOnce;
+async function runUsers(context: CommandContext, pool: PipelinePool | null, watch: Watch) {
+  const parallel = (pool?.workers ?? 1) * usersAtOnce;
   const options = { ...(await pipelineOptions(context)), signal: context.signal, parallel, ...watch };
-  return runAll(store, pool === null ? options : { ...options, run: pool.run });
+  return runAll(await context.store(), { ...options, ...(pool && { run: pool.run }) });
 }
 
 /** Runs one of many rounds. Returns the line about it. */
-async function round(
-  context: CommandContext,
-  pool: PipelinePool | null,
-  workers: number,
-  outdatedSeconds: number,
-): Promise<string> {
+async function round(context: CommandContext, pool: PipelinePool | null, outdatedSeconds: number): Promise<string> {
   await (await context.store()).ping(); // a store that was moved or replaced would still be readable
-  const report = await runUsers(context, pool, workers, { outdatedSeconds }); // new data waits no longer than a round
+  const report = await runUsers(context, pool, { outdatedSeconds }); // new data waits no longer than a round
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));
   const lost = pool?.takeLost() ?? [];
   return `${summaryText(report)}${lost.length === 0 ? '' : `; ${lostText(lost)}`}`;
 }
 
-async function runOnce(
-  context: CommandContext,
-  pool: PipelinePool | null,
-  workers: number,
-  outdated: number,
-): Promise<Outcome> {
+async function runOnce(context: CommandContext, pool: PipelinePool | null, outdated: number): Promise<Outcome> {
   const { output, signal } = context;
   const store = await context.store();
   const progress = output.progress('looking for users with new data');
   const left = timeLeft(context, outdated);
-  const report = await runUsers(context, pool, workers, {
+  const report = await runUsers(context, pool, {
     onUser: (_, done) => progress.update(`${counted(done, 'user')} done${left(done)}`),
     onWait: ({ user_id, message }, seconds) =>
       output.note(`${user_id}: ${message}; this run waits for the lease, ${Math.ceil(seconds)} s at most`),

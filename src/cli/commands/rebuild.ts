@@ -17,19 +17,19 @@ import {
   type RebuildSummary,
   rebuild,
 } from '../../upkeep/rebuild-user.ts';
-import { allOrNone } from '../../util/file-access.ts';
+import { allOrNone, type Files } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table, workTimeText } from '../output.ts';
 import { type PipelinePool, pipelineOptions, pipelinePool, releaseWhenStopped } from '../pipeline-runs.ts';
 import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
-interface Report extends RebuildSummary {
+/** `interrupted`: a signal came before the last user. */
+type Report = RebuildSummary & {
   seconds: number;
-  /** A signal came before the last user. */
   interrupted: boolean;
   failures: { user_email: string; message: string }[];
-}
+};
 
 const farthestEast = 50_400; // s, the largest offset of a time zone
 
@@ -68,15 +68,12 @@ type Options = OptionsOf<typeof flags>;
 async function run(context: CommandContext, { csv, ...options }: Options): Promise<Outcome> {
   const started = context.now();
   const report: Report = { ...emptySummary(), seconds: 0, interrupted: false, failures: [] };
+  const writeCsv: Parameters<Files['write']>[1] = async (file) => {
+    await file.write(stringify([csvColumns]));
+    await deriveAll(context, options, report, (rows) => file.write(stringify(rows, csvForm)));
+  };
   if (csv === undefined) await deriveAll(context, options, report);
-  else {
-    await allOrNone(({ write }) =>
-      write(csv, async (file) => {
-        await file.write(stringify([csvColumns]));
-        await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
-      }),
-    );
-  }
+  else await allOrNone(({ write }) => write(csv, writeCsv));
   report.seconds = context.now() - started;
   const names = await namesOf(context, report.worst);
   await context.output.result(report, () => reportText(report, names, options.dryRun === true));
@@ -107,10 +104,8 @@ async function deriveAll(
     progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
     try {
       const first = zone === undefined ? -Infinity : await firstIn(zone, store, user);
-      if (first === null) {
-        begun -= 1;
-        return;
-      }
+      if (first === null) begun -= 1;
+      if (first === null) return;
       // The day begins first in the easternmost zone. Deriving a few more hours does no harm.
       const day = from && startOfDay(await resolveDay(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
@@ -166,12 +161,10 @@ async function rebuilder(context: CommandContext, pool: PipelinePool | null): Pr
   };
 }
 
-const csvColumns = [
-  ...['user_id', 'user_email', 'day', 'added', 'removed', 'changed', 'mode'],
-  ...['distance_before_m', 'distance_after_m', 'duration_before_s', 'duration_after_s'],
-] as const;
+const csvColumns = `user_id user_email day added removed changed mode
+distance_before_m distance_after_m duration_before_s duration_after_s`.split(/\s/);
 const csvForm = { columns: csvColumns, escape_formulas: true };
-type Row = Record<(typeof csvColumns)[number], string | number>;
+type Row = Record<string, string | number>;
 
 function csvRows({ user_email }: UserRecord, { before, after, ...day }: DayChange): Row[] {
   return modesOf({ before, after }).map((mode) => ({

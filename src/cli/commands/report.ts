@@ -78,19 +78,16 @@ async function report(context: CommandContext, options: Options): Promise<void> 
   const store = await context.store();
   if (exact) return reportExactly(context, { ...options, to }, store);
   const today = localDay(context.now(), 'UTC');
-  if (!isSettled(to, today))
-    throw usageError(
-      `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, the difference of two reports would reveal who travelled in between`,
-    );
+  if (!isSettled(to, today)) {
+    const why = 'while a month fills, the difference of two reports would reveal who travelled in between';
+    throw usageError(`expected months that ended ${daysToSettle} days ago or earlier, found ${to}: ${why}`);
+  }
   if (options.weights !== undefined) throw usageError('expected --exact with --weights, found --weights alone');
   const months: MonthReport[] = [];
   for (let month = from; month <= to; month = monthBeside(month, 31))
     months.push(await monthReport(await readMonth(store, month, by, study), least));
   const file = csv ?? html;
-  if (file === undefined) {
-    await context.output.result({ months }, () => months.map(monthText).join('\n\n'));
-    return;
-  }
+  if (file === undefined) return context.output.result({ months }, () => months.map(monthText).join('\n\n'));
   const text = csv === undefined ? reportPage(months, least) : publishedCsv(months);
   await writeResult(context.output, file, text, counted(months.length, 'month'));
 }

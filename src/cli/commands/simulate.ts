@@ -50,7 +50,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   const [now, zone] = [context.now(), context.zone];
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
   const store = await simulatedStore(context, options.amongOthers);
-  const study = options.study === undefined ? null : await studyOf(context, options.study);
+  const study = options.study === undefined ? null : await findOrCreateStudy(context, options.study);
   if (options.feed !== undefined) {
     if (study === null) throw usageError('expected --study NAME with --feed, found --feed alone');
     await refuseExisting(options.feed);
@@ -84,11 +84,10 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
-    // The note names --from, because its default is another day if the command is repeated tomorrow.
-    context.output.note(
-      `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones were pushed and stay; ` +
-        `run the same command again with --from ${from} to continue`,
-    );
+    // The default of --from is another day if the command is repeated tomorrow.
+    const next = `run the same command again with --from ${from} to continue`;
+    const some = `${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')}`;
+    context.output.note(`interrupted: ${some} of phones were pushed and stay; ${next}`);
     return {};
   }
   context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);
@@ -97,13 +96,11 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
 
 async function* pushDays({ now }: CommandContext, store: Store, name: string, days: Iterable<Entry[]>) {
   const { user } = await store.users.register(name, { now: now() });
-  for (const entries of days) {
+  for (const entries of days)
     yield { entries: entries.length, inserted: (await putBatch(user.uuid, entries, { store, now })).inserted };
-  }
 }
 
-/** Creates the study if there is none by this name. */
-async function studyOf(context: CommandContext, name: string): Promise<StudyRecord> {
+async function findOrCreateStudy(context: CommandContext, name: string): Promise<StudyRecord> {
   const { studies } = await context.store();
   const found = await studies.byName(name);
   if (found !== null) return found;
@@ -135,7 +132,9 @@ async function removeSimulated(context: CommandContext, seed: string): Promise<O
     await eraseUser(store, uuid);
     removed.push(user_email);
   }
-  const people = counted(removed.length, 'simulated person', 'simulated people');
-  await context.output.result({ removed }, `removed ${people}`);
+  await context.output.result(
+    { removed },
+    `removed ${counted(removed.length, 'simulated person', 'simulated people')}`,
+  );
   return {};
 }

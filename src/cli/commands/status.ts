@@ -40,9 +40,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
   return needsAttention ? { exitCode: 3 } : {};
 }
 
-/** At most this many people of one state are listed. */
-const listed = 10;
-const gibibyte = 2 ** 30;
+const listed = 10; // people of one state, and reasons
 
 function statusText(status: StoreStatus, context: CommandContext): string {
   const { people, erasure_asked, troubled, set_aside, arrivals, run, unfinished, disk } = status;
@@ -52,6 +50,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
   const { lag_median_s: median, lag_most_s: most } = arrivals;
   const lag = most === null ? null : `push to diary: median ${durationText(median!)}, most ${durationText(most)}`;
   const states = (Object.keys(personStates) as PersonState[]).filter((state) => people[state] > 0);
+  const pending = counted(run.waiting, 'pending entry', 'pending entries');
   const counts = states.map((state) => `${people[state]} ${personStates[state]}`).join(', ');
   const rows = [
     ['people', `${people.all}: ${counts || 'none'}`],
@@ -60,18 +59,13 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
     ['rejected', rejectedText(set_aside)],
     ...set_aside.slice(0, listed).map(({ reason, fault, entries, people: some }) => {
-      return [
-        '',
-        `${counted(entries, 'entry', 'entries')} of ${counted(some, 'person', 'people')}: ${fault ? 'PROGRAM FAULT ' : ''}${reason}`,
-      ];
+      const count = `${counted(entries, 'entry', 'entries')} of ${counted(some, 'person', 'people')}`;
+      return ['', `${count}: ${fault ? 'PROGRAM FAULT ' : ''}${reason}`];
     }),
     ['last data', `${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people in the last 24 h`],
     ...(lag === null ? [] : [['', lag]]),
     ['last run', run.last_ts === null ? 'none yet that had work' : when(run.last_ts)],
-    [
-      'next run',
-      `${counted(run.waiting, 'pending entry', 'pending entries')}; ${counted(run.with_work, 'person', 'people')} with work`,
-    ],
+    ['next run', `${pending}; ${counted(run.with_work, 'person', 'people')} with work`],
     ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
@@ -83,9 +77,9 @@ function statusText(status: StoreStatus, context: CommandContext): string {
 }
 
 const size = (bytes: number): string =>
-  bytes >= gibibyte ? `${(bytes / gibibyte).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** A row for each person in the state: who, for how long, and why. The first row begins with the state. */
+/** A row for each person: who, for how long, and why. The first row begins with the state. */
 function troubledRows(state: PersonState, people: readonly TroubledPerson[], context: CommandContext): string[][] {
   const now = context.now();
   const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
-import { usageError } from '../../model/mobility-error.ts';
-import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
+import { joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
 import { enrolMember, randomText, typedLetters } from '../../upkeep/enrol-member.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../../util/file-access.ts';
@@ -12,7 +11,7 @@ import { textsFor } from '../../web/pages/texts/texts.ts';
 import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
-import { findStudy, nameError, noSubgroup, subgroupsOf } from '../user-options.ts';
+import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 
 export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));
@@ -66,28 +65,16 @@ export function newLinkCommand(context: CommandContext) {
     .description('replace the link of a study: the old link admits no new people, members stay')
     .examples('  mobility study new-link sunny')
     .argument('<name>', 'name of the study')
-    .option('--as <name>', 'name in the new link; default: the name of the study and 8 random characters')
     .action(context.run(replaceLink));
 }
 
-async function replaceLink(context: CommandContext, name: string, { as: asked }: { as?: string }): Promise<void> {
+async function replaceLink(context: CommandContext, name: string): Promise<void> {
   const { joins: _, ...study } = await findStudy(context, name);
-  const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
-  if (!isStudyName(join_name)) throw nameError('up to 40 lower case letters, digits and hyphens', join_name);
-  await refuseTakenName(context, join_name);
+  const join_name = `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
   const before = joinNameOf(study);
   await context.output.result({ name, join_name, before }, join_name);
   context.output.note(`the link with the name ${before} admits no new people; next: mobility study config, link`);
-}
-
-/** Refuses a name by which people join or joined another study: its old links would lead to this one. */
-export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
-  const taken = await (await context.store()).studies.byJoinName(name);
-  if (taken === null) return;
-  throw usageError(
-    `expected a name that is new, found ${name}, by which people join or joined the study ${taken.name}`,
-  );
 }
 
 async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {
@@ -107,11 +94,9 @@ const tokensFlags = () =>
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several');
 
-async function createTokens(
-  context: CommandContext,
-  name: string,
-  options: OptionsOf<typeof tokensFlags>,
-): Promise<void> {
+type TokensOptions = OptionsOf<typeof tokensFlags>;
+
+async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
   const study = await findStudy(context, name);
   const subgroup = await subgroupOf(study, options.subgroup);
   const store = await context.store();
@@ -123,7 +108,7 @@ async function createTokens(
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }
 
-/** Apps of the e-mission family: their name, and the scheme of the links that set them up. */
+/** Apps of the e-mission family with the scheme of the links that set them up. */
 const familyApps = {
   'e-mission': { name: 'e-mission', scheme: 'emission' },
   openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },
@@ -137,8 +122,7 @@ const inviteFlags = () =>
     .examples(`
   mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
 
-Print invitations.html: a page per person. Anyone who has a sheet can push as that person and see their days once: keep the file
-as safe as the tokens in it, and remove it when it is printed.`)
+Anyone who has a sheet can push as that person and see their days: remove invitations.html when it is printed.`)
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of people', wholeNumber(1, 10_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')

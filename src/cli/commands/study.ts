@@ -22,7 +22,7 @@ import { DocumentedCommand, type OptionsOf, phoneAddress, repeated, wholeNumber 
 import type { CommandContext } from '../context.ts';
 import { counted, listing, table, withZone } from '../output.ts';
 import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
-import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
+import { inviteCommand, linkCommand, newLinkCommand, studyTokensCommand } from './study-access.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('study')
@@ -92,7 +92,7 @@ async function create(context: CommandContext, name: string, options: CreateOpti
   for (const note of createdNotes(before, settings)) context.output.note(note);
 }
 
-/** The settings of a study by a name that is free, or of `before` with new options. Throws `MOBILITY_USAGE`. */
+/** Makes the settings of a new study, or of `before` with new options. */
 export async function newStudy(
   context: CommandContext,
   name: string,
@@ -104,7 +104,10 @@ export async function newStudy(
   const wrong = asked?.find((subgroup) => !isSubgroupName(subgroup));
   if (wrong !== undefined)
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
-  if (before === null) await refuseTakenName(context, name);
+  const taken = before === null ? await (await context.store()).studies.byJoinName(name) : null;
+  if (taken !== null)
+    // its old links would lead to the new study
+    throw usageError(`expected a new name, found ${name}, by which people join or joined the study ${taken.name}`);
   const language = options.language ?? before?.language;
   return {
     name,
@@ -123,17 +126,15 @@ export async function newStudy(
   };
 }
 
-/** Throws `MOBILITY_USAGE` if a subgroup with members would disappear: they could not set up a new phone. */
+/** Members of a subgroup that disappears could not set up a new phone. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
-  const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
   if (lost.length === 0) return;
-  const close = `to stop new people from joining, use \`mobility study close ${before.name}\``;
-  throw usageError(`expected every subgroup that has members, found no ${found}: add what is missing; ${close}`);
+  const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
+  throw usageError(`expected every subgroup that has members, found no ${found}: add what is missing`);
 }
 
-/** The settings with names for people. */
 const factsOf = (study: StudySettings): Record<string, string | number> => ({
   joining: joiningOf(study),
   subgroups: subgroupsOf(study).join(', '),
@@ -143,7 +144,7 @@ const factsOf = (study: StudySettings): Record<string, string | number> => ({
   names: study.show_names ? 'shown' : 'pseudonyms',
 });
 
-/** Notes about effects that an operator may not expect, as the command can also replace settings. */
+/** Notes what changed: the command can also replace settings. */
 function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
   if (before === null) return ['created; next: mobility study config'];
   const [was, is] = [factsOf(before), factsOf(after)];

@@ -44,17 +44,15 @@ const tokenFlags = () =>
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print a QR code: of the token, or with --app of the link');
 
-async function createToken(
-  context: CommandContext,
-  name: string,
-  options: OptionsOf<typeof tokenFlags>,
-): Promise<void> {
+type TokenOptions = OptionsOf<typeof tokenFlags>;
+
+async function createToken(context: CommandContext, name: string, options: TokenOptions): Promise<void> {
   const { app, replace, overlap, never, expires } = options;
   const user = await context.findUser(name);
   const address = app && phoneAddress(options.server, context.config().publicUrl);
   if (overlap !== undefined && !replace) throw usageError('expected --replace with --overlap, found --overlap alone');
   const { tokens } = await context.store();
-  // A token from standard input does not appear in lists of processes.
+  // Other accounts can see arguments of processes, but not standard input.
   const given = options.import === '-' ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : options.import;
   const token = given === undefined ? newToken() : checkedToken(given);
   const hash = tokenHash(token);
@@ -87,26 +85,21 @@ async function createToken(
 
 type Made = readonly { uuid: string; token: string }[];
 
-/** Calls `show` to print new tokens. If that fails, revokes the tokens and throws `MOBILITY_OUTPUT`. */
+/** If `show` cannot print the new tokens, revokes them and throws `MOBILITY_OUTPUT`. */
 export async function showTokens(context: CommandContext, made: Made, show: () => Promise<void>): Promise<void> {
   await show().catch(async (error) => {
     const { tokens } = await context.store();
     const revocation = { ts: context.now(), why: 'revoked' } as const;
     for (const { uuid, token } of made) await tokens.revoke(uuid, tokenHash(token), revocation);
-    const text = `${errorText(error)}; ${counted(made.length, 'token')} revoked, since they were not shown: repeat the command`;
-    throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
+    const next = `${counted(made.length, 'token')} revoked, since they were not shown: repeat the command`;
+    throw new MobilityError('MOBILITY_OUTPUT', `${errorText(error)}; ${next}`, { cause: error });
   });
 }
 
 const linkDays = 7; // days for which a link can be opened
 
 /** Makes a link that opens the pages of a user once. */
-export async function newPageLink(
-  context: CommandContext,
-  userId: string,
-  address: string,
-  expires_ts: number,
-): Promise<string> {
+export async function newPageLink(context: CommandContext, userId: string, address: string, expires_ts: number) {
   const key = newSecret();
   const token = { hash: tokenHash(key), user_id: userId, created_ts: context.now(), expires_ts };
   await (await context.store()).tokens.add({ ...token, kind: 'link' });
@@ -158,25 +151,22 @@ async function listTokens(context: CommandContext, name: string): Promise<void> 
 }
 
 /**
- * The platform or program of the last entry that each token pushed, by the id of the token. Reads only the newest
- * entries. Empty if one of their rows is damaged.
+ * The platform or program of the last entry that each token pushed, by the id of the token, among the newest entries.
  */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
   const read = Promise.all([timeseries.find(userId, newest), usercache.find(userId, newest)]);
   const pages = await read.catch((error: unknown) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [];
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return []; // tokens can be revoked nevertheless
     throw error;
   });
   const oldestFirst = pages.flatMap(({ entries }) => entries.toReversed());
   return new Map(oldestFirst.map((entry) => [entry.metadata.token_id ?? '', sourceNames(entry).at(-1)!]));
 }
 
-function tokensText(
-  tokens: readonly TokenRecord[],
-  sources: ReadonlyMap<string, string>,
-  { now, zone }: CommandContext,
-): string {
+type Sources = ReadonlyMap<string, string>;
+
+function tokensText(tokens: readonly TokenRecord[], sources: Sources, { now, zone }: CommandContext): string {
   const until = (token: TokenRecord): string => {
     const refusal = refusalOf(token, now());
     if (refusal !== null) return `${refusal.why} ${minuteText(refusal.since, zone)}`;

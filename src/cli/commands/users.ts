@@ -8,7 +8,6 @@ import { checkedName, importUsers, uuidError } from '../../import/people-tables.
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
-import type { Collection } from '../../store/store.ts';
 import { fileText, streamText } from '../../util/file-access.ts';
 import { DocumentedCommand, type OptionsOf, timeArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -57,8 +56,8 @@ async function add(context: CommandContext, name: string, options: { uuid?: stri
   const uuid = options.uuid?.toLowerCase();
   if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
   const { users } = await context.store({ make: true });
-  const given = uuid === undefined ? {} : { uuid };
-  const { user, created } = await users.register(checkedName(name, uuid), { ...given, now: context.now() });
+  const how = { ...(uuid !== undefined && { uuid }), now: context.now() };
+  const { user, created } = await users.register(checkedName(name, uuid), how);
   await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
   context.output.note(created ? 'registered' : 'was already registered');
 }
@@ -75,6 +74,8 @@ async function importFile(context: CommandContext, file: string): Promise<Outcom
   throw usageError(`no line of ${file} could be registered`);
 }
 
+const stateNames = Object.keys(personStates) as PersonState[];
+
 const listFlags = (context: CommandContext) =>
   new DocumentedCommand('list')
     .description('list the registered users with their state; users who need attention come first')
@@ -82,21 +83,13 @@ const listFlags = (context: CommandContext) =>
   mobility users list --counts
   mobility users list --silent 7 --json`)
     .option('--counts', 'add pending entries, errors and trips of each user (slower)')
-    .option(
-      '--silent <days>',
-      'only users without a call, or without a location, in the last <days> days',
-      wholeNumber(1, 100_000),
-    )
-    .addOption(
-      new Option('--state <state...>', 'only users in the named states').choices(
-        Object.keys(personStates) as PersonState[],
-      ),
-    )
+    .option('--silent <days>', 'only users without a call, or a location, for this many days', wholeNumber(1, 100_000))
+    .addOption(new Option('--state <state...>', 'only users in the named states').choices(stateNames))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .option(
       '--joined-since <time>',
-      'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30',
+      'only users who joined by a link since then: 2h, 10:00',
       timeArgument(context, 'from'),
     )
     .option('--never-pushed', 'only users without any stored entry')
@@ -119,7 +112,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
   }
-  // States that need attention come first. Within a state, the users who have been in it longest come first.
+  // Within a state, the users who have been in it longest come first.
   const order = [...troubles, 'stopped', 'in_order'];
   people.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
@@ -134,7 +127,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
 
 function listText(users: readonly ListedUser[], { zone, now }: CommandContext): string {
   if (users.length === 0) return '';
-  const full = users[0]!.trips !== undefined;
+  const isCounted = users[0]!.trips !== undefined;
   const titles = ['UUID', 'NAME', 'STATE', 'SINCE', 'JOINED', 'LAST PUSH', 'LAST LOCATION'];
   const ago = (ts: number | null | undefined): string => (ts == null ? '-' : agoText(ts, now()));
   const rows = users.map(({ uuid, user_email, state, since, chain, waiting, set_aside, trips = 0 }) => {
@@ -142,14 +135,11 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
     const errors = set_aside.reduce((sum, { count }) => sum + count, 0);
     const began = minuteText(joined.ts ?? registered.ts!, zone);
     const times = [ago(since), began, ago(pushed.ts), ago(located.ts)];
-    const counts = full ? [waiting.count, errors, trips].map(String) : [];
+    const counts = isCounted ? [waiting.count, errors, trips].map(String) : [];
     return [uuid, shownName(user_email), personStates[state], ...times, ...counts];
   });
-  return table([[...titles, ...(full ? ['WAITING', 'ERRORS', 'TRIPS'] : [])], ...rows], [7, 8, 9]);
+  return table([[...titles, ...(isCounted ? ['WAITING', 'ERRORS', 'TRIPS'] : [])], ...rows], [7, 8, 9]);
 }
-
-/** Collections with data about a user, besides the registration. */
-const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
 
 const removeFlags = (context: CommandContext) =>
   new DocumentedCommand('remove')
@@ -176,8 +166,8 @@ async function remove(context: CommandContext, name: string | undefined, options
 async function removeOne(context: CommandContext, name: string): Promise<void> {
   const user = await context.findUser(name);
   const store = await context.store();
-  const counts = await store.counts(user.uuid);
-  const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
+  const { usercache, errors, timeseries, trips } = await store.counts(user.uuid);
+  const rows = usercache + errors + timeseries + trips;
   if (rows > 0) {
     const next = `to remove user and data, run \`mobility erase --user ${name}\``;
     throw usageError(`${user.user_email} has ${counted(rows, 'row')} of data; ${next}`);
@@ -187,17 +177,12 @@ async function removeOne(context: CommandContext, name: string): Promise<void> {
   context.output.note('removed');
 }
 
-const removedAtOnce = 100; // accounts of one transaction
-
 async function removeIdle(context: CommandContext, study: string, from: number | undefined): Promise<void> {
   await findStudy(context, study);
   const { studies } = await context.store();
+  const next = () => studies.removeIdle(study, { from, limit: 100 }); // in one transaction
   const removed: UserRecord[] = [];
-  for (;;) {
-    const some = await studies.removeIdle(study, { from, limit: removedAtOnce });
-    if (some.length === 0) break;
-    removed.push(...some);
-  }
+  for (let some = await next(); some.length > 0; some = await next()) removed.push(...some);
   await context.output.result({ study, removed }, removed.map((user) => `${user.uuid}  ${user.user_email}`).join('\n'));
   context.output.note(`${counted(removed.length, 'account')} removed; their phones must join again`);
 }
