@@ -18,7 +18,7 @@ interface Import {
 
 /** Rooms of src, lowest first: a room imports itself and the rooms before it. */
 const rooms = words(`
-  model util config.ts log store transit analysis intake diary pipeline emission figures
+  model util config.ts log store transit analysis intake diary figures pipeline emission
   import export simulate evaluate upkeep web server cli index.ts
 `);
 

@@ -1,7 +1,10 @@
 // The report of a study for a calendar month: the figures of each person, and the publishable part.
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
+import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
+import { idOf } from '../model/ids.ts';
+import type { JsonObject } from '../model/json.ts';
 import { addDays, day, daysOfMonth } from '../model/time.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
@@ -52,9 +55,44 @@ export interface PersonMonth {
   observed: ReadonlyMap<string, number>;
 }
 
+/**
+ * A month by mode as the store keeps it. `key`: see `monthKey`. `tally`: trips, m and s of each mode, and of all trips
+ * as `all`.
+ */
+interface KeptMonth {
+  key: string;
+  tally: [mode: string, trips: number, metres: number, seconds: number][];
+  observed: [weekday: string, seconds: number][];
+}
+
+/** What stored figures depend on besides the data of the person: this code (raise the number), and modes of labels. */
+export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
+
+export function toKept(key: string, { tally, all, observed }: PersonMonth): JsonObject {
+  const rows = [...tally, ...(all === null ? [] : [['all', all] as const])];
+  const kept: KeptMonth = {
+    key,
+    tally: rows.map(([mode, { trips, metres, seconds }]) => [mode, trips, metres, seconds]),
+    observed: [...observed],
+  };
+  return kept as unknown as JsonObject;
+}
+
+/** The month that `toKept` made; null: it has another key. */
+export function fromKept(key: string, value: JsonObject): PersonMonth | null {
+  const kept = value as unknown as KeptMonth;
+  if (kept.key !== key) return null;
+  const tally: PersonTally = new Map(
+    kept.tally.map(([mode, trips, metres, seconds]) => [mode, { trips, metres, seconds }]),
+  );
+  const all = tally.get('all') ?? null;
+  tally.delete('all');
+  return { tally, all, observed: new Map(kept.observed) };
+}
+
 /** Reads the month of one person. */
 export async function readPersonMonth(
-  source: Store,
+  source: LabelStore & Pick<Store, 'pipeline'>,
   userId: string,
   month: string,
   by: Dimension,

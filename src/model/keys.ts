@@ -1,7 +1,10 @@
 // The table of keys.
 
-/** What a change of an entry affects: trips, only the documents, or nothing. */
-type Affects = 'trips' | 'documents' | 'nothing';
+/**
+ * What a change of an entry affects: trips; the documents and stored figures of months, but no trips; only stored figures;
+ * or nothing.
+ */
+type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
 /** A row of the table of keys. */
 export interface KeyRow {
@@ -61,16 +64,16 @@ export const keyTable: readonly KeyRow[] = [
   { key: 'diary/trips-<YYYY-MM-DD>', kind: 'document', affects: 'nothing' },
   pushed('manual/correction', 'documents'),
   pushed('manual/demographic_survey'),
-  pushed('manual/destination_confirm'),
+  pushed('manual/destination_confirm', 'figures'),
   pushed('manual/incident', 'documents'),
-  pushed('manual/mode_confirm'),
-  pushed('manual/place_addition_input'),
-  pushed('manual/place_user_input'),
-  pushed('manual/purpose_confirm'),
-  pushed('manual/replaced_mode'),
+  pushed('manual/mode_confirm', 'figures'),
+  pushed('manual/place_addition_input', 'figures'),
+  pushed('manual/place_user_input', 'figures'),
+  pushed('manual/purpose_confirm', 'figures'),
+  pushed('manual/replaced_mode', 'figures'),
   pushed('manual/survey'),
-  pushed('manual/trip_addition_input'),
-  pushed('manual/trip_user_input'),
+  pushed('manual/trip_addition_input', 'figures'),
+  pushed('manual/trip_user_input', 'figures'),
   derived('segmentation/raw_trip'),
   pushed('statemachine/transition', 'trips'),
   pushed('stats/client_error'),
@@ -87,6 +90,11 @@ export function keyRow(key: string): KeyRow | null {
 
 /** What a change of an entry with this key affects. For unknown keys: nothing. */
 export const affectsOf = (key: string): Affects => rows.get(key)?.affects ?? 'nothing';
+
+/** The keys of entries that change figures of a month without changing the analysed trips. */
+export const figureKeys: readonly string[] = keyTable.flatMap(({ key, affects }) =>
+  affects === 'documents' || affects === 'figures' ? [key] : [],
+);
 
 /** The document key of one local day. */
 export const dayKey = (day: string): string => `diary/trips-${day}`;

@@ -50,6 +50,10 @@ export interface PipelineState {
   drafts: number;
   /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
   places: string | null;
+  /**
+   * The newest month with stored figures, and the last `chain_ts` that stored figures depend on; null: none are stored.
+   */
+  months: { newest: string; until: number } | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache; null: never. */
@@ -77,6 +81,7 @@ export const initialPipelineState: PipelineState = {
   feeds: [],
   drafts: 0,
   places: null,
+  months: null,
   analysis_version: null,
   moved_ts: null,
   converted_ts: null,

@@ -138,6 +138,7 @@ class Analysis {
     const found = await store.trips.lastSettledBefore(userId, this.work.changed.from);
     const { retained } = context.state;
     const before = retained !== null && retained.chain_ts >= (found?.chain_ts ?? -Infinity) ? retained : found;
+    context.unchangedUntil = before?.chain_ts ?? Number.NEGATIVE_INFINITY;
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
     let size = Math.min(firstStretchSize, stretchSize);

@@ -5,7 +5,7 @@ import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
 import { unionOf } from '../model/dirty-range.ts';
 import { faultReason } from '../model/error-summary.ts';
-import { keyRow } from '../model/keys.ts';
+import { figureKeys, keyRow } from '../model/keys.ts';
 import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
@@ -38,6 +38,7 @@ export const moveToLongTerm: Stage = {
       const moved = await store.usercache.move(userId, { at, limit: entriesAtOnce }, lease(), judge);
       logFailures(context, moved.failed);
       noteDirty(context, moved.dirty);
+      if ([...moved.moved, ...moved.failed].some(({ key }) => figureKeys.includes(key))) context.state.months = null;
       counts.moved += moved.moved.length;
       counts.inserted += moved.inserted;
       counts.updated += moved.updated;

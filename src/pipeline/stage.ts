@@ -16,6 +16,8 @@ export interface RunContext {
   state: PipelineState;
   /** Trips that this run changed. null: others may have changed too, so all documents are built. */
   changedTrips: { day: string; chain_ts: number }[] | null;
+  /** Links up to this `chain_ts` are as before this run; missing: all are, because the run did not analyse. */
+  unchangedUntil?: number;
   /** The last trip before corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
   corrections?: readonly Stated[]; // in the timeseries; missing until a stage has read them

@@ -8,6 +8,7 @@ import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
 import type { Document } from '../store/store.ts';
 import { type DocumentKeys, type DocumentWindow, documentWindow, findObsoleteKeys } from './document-keys.ts';
+import { keepMonths } from './keep-months.ts';
 import { keepPlaces } from './keep-places.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
@@ -26,6 +27,7 @@ export const writeDocuments: Stage = {
     const known = isCorrected ? undefined : context.lastTrip;
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     await keepPlaces(context, moved, last);
+    await keepMonths(context, moved, last);
     const window = documentWindow(last);
     // If no part of the diary is final, a document may be of a trip that a correction added and that is gone.
     if (isCorrected) state.complete_lost ||= state.complete_until === null;

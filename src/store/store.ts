@@ -102,6 +102,8 @@ export interface UserRegistry {
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
   /** In ascending order of UUIDs. */
   list(page: UserPage): Promise<UserRecord[]>;
+  /** The stored figures of a month of the users of a page, in one snapshot. */
+  months(page: UserPage, month: string): Promise<MemberMonth[]>;
 }
 
 /** The next `limit` users after the UUID `after`. `study`: only its members. */
@@ -109,6 +111,15 @@ export interface UserPage {
   study?: string;
   after?: string;
   limit: number;
+}
+
+/** The figures of a month that `Trips.apply` stored for a user. */
+export interface MemberMonth extends Pick<PersonFigures, 'registered_ts' | 'audit_key'> {
+  user_id: string;
+  /** null: none are stored, or entries that arrived later may change them. */
+  figures: JsonObject | null;
+  /** Changes whenever the data of the user change. */
+  revision: string;
 }
 
 /**
@@ -456,7 +467,7 @@ export interface Trips {
    * In one transaction, in this order:
    * - removes all drafts if `drafts` is given, and the links with the `chain_ts` of `remove`.
    * - puts the links of `put` and `drafts`. Each replaces the link with its `chain_ts`.
-   * - replaces the stored places by `places`, if given.
+   * - replaces the stored places by `places`, and all stored figures of months by `months`, if given.
    * - merges `state` into the pipeline state.
    *
    * Throws `MOBILITY_LEASE_LOST`.
@@ -468,6 +479,7 @@ export interface Trips {
       remove: readonly number[];
       drafts?: readonly TripRecord[];
       places?: JsonObject;
+      months?: readonly { month: string; figures: JsonObject }[];
     },
     state: Partial<PipelineState>,
     lease: Lease,

@@ -67,9 +67,10 @@ export async function retain(
     const retained = retainedAt(state, last, what, isOver ? before : null);
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
-    const change = { put, remove: [], ...(isOver && { drafts: [] }) };
+    const change = { put, remove: [], months: [], ...(isOver && { drafts: [] }) };
     const { complete_until } = state;
-    await store.trips.apply(userId, change, { retained, complete_until, observed: state.observed }, held.current());
+    const kept = { retained, complete_until, observed: state.observed, months: null };
+    await store.trips.apply(userId, change, kept, held.current());
     const { raw_before, days_before } = retained;
     if (days_before !== null) report.links = await removeLinks(store, userId, retained, held.current);
     const found = (await store.timeseries.summary(userId)).map(({ key }) => key);

@@ -103,7 +103,7 @@ describe('erasing a user', () => {
     });
     const naming = tablesOf(folder).filter(({ columns }) => columns.some((name) => /user|uuid|email/.test(name)));
     expect(naming.map(({ name }) => name).sort()).toEqual(
-      [...Object.values(tables), 'accounts', 'arrivals', 'places'].sort(),
+      [...Object.values(tables), 'accounts', 'arrivals', 'months', 'places'].sort(),
     );
     expect(Object.keys(tables).sort()).toEqual([...collections].sort());
     await withStore(folder, async (store) => {

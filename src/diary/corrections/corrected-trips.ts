@@ -24,6 +24,8 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, whole. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
+  /** The last `chain_ts` of the analysed links that decide `briefs`; infinite: later links may change the result. */
+  lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
 /**
@@ -132,10 +134,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       corrected(userId, raw.briefs(userId, range), async (found, overlay) => {
         const { from, to } = range;
         const analysed = found.filter(({ kind }) => kind !== 'draft');
-        const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
-        // Without an analysed link beyond an end, any earlier or later correction may add one.
-        const read = { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
-        const links = withOverlay(analysed, await overlay(read), () => true, briefOf);
+        const links = withOverlay(analysed, await overlay(rangeRead(range, analysed)), () => true, briefOf);
         const before = links.findLast((link) => isTrip(link) && link.chain_ts < from)?.chain_ts ?? from;
         const after = links.find(({ chain_ts }) => chain_ts >= to)?.chain_ts ?? to;
         const drafts = analysed.length === found.length ? [] : (await trips.drafts(userId)).map(briefOf);
@@ -144,6 +143,12 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
           ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to),
         ];
       }),
+    lastDeciding: async (userId, range) => {
+      const analysed = (await raw.briefs(userId, range)).filter(({ kind }) => kind !== 'draft');
+      const [read, stated] = [rangeRead(range, analysed), await readStated(userId)];
+      const overlays = stated.length === 0 ? [] : await readOverlays(raw, userId, stated, read);
+      return Math.max(read.to, ...overlays.map((one) => one.range.to));
+    },
     briefsAt: (userId, chainTs) =>
       corrected(userId, raw.briefsAt(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
@@ -189,6 +194,12 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
   const times = found.map(({ chain_ts }) => chain_ts);
   const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
+}
+
+/** The range of links that decide `briefs`. Without a link beyond an end, any earlier or later correction may add one. */
+function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
+  const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
+  return { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
 }
 
 interface Overlay {

@@ -213,6 +213,12 @@ export const places = table('places', {
   key: ['user'],
 });
 
+/** Figures of a month of a user, which the pipeline derived. `figures`: JSON of the `KeptMonth`. */
+export const months = table('months', {
+  columns: { user: 'text', month: 'text', figures: 'text' },
+  key: ['user', 'month'],
+});
+
 /** `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
@@ -238,6 +244,7 @@ export const userTables: readonly Table<never>[] = [
   chunks,
   trips,
   places,
+  months,
 ] as never;
 
 export const allTables: readonly Table<never>[] = [

@@ -7,7 +7,7 @@ import { documents } from './documents.ts';
 import { countsOf, erase, unfinished } from './erase-rows.ts';
 import { errorTimeseries } from './error-timeseries.ts';
 import { feeds } from './feeds.ts';
-import { figuresOf } from './figures.ts';
+import { figuresOf, monthsOf } from './figures.ts';
 import { managers, studies, tokens, users } from './people.ts';
 import { profiles } from './profiles.ts';
 import { timeseries } from './timeseries.ts';
@@ -21,7 +21,11 @@ export function storeOver(engine: Engine): Store {
   let closed: Promise<void> | null = null;
   return {
     address: engine.address,
-    users: guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
+    users: guard({
+      ...users(engine),
+      figures: (which) => figuresOf(engine, which),
+      months: (page, month) => monthsOf(engine, page, month),
+    } satisfies UserRegistry),
     tokens: guard(tokens(engine)),
     studies: guard(studies(engine)),
     managers: guard(managers(engine)),

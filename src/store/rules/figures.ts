@@ -1,13 +1,15 @@
 import type { JsonObject } from '../../model/json.ts';
+import { figureKeys } from '../../model/keys.ts';
 import { isForPages } from '../../model/user.ts';
 import { emptyFigures } from '../empty-figures.ts';
 import type { Engine, Table } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
-import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
-import type { PersonFigures, UserRegistry } from '../store.ts';
+import { type AccountRow, accounts, batches, errors, months, people, profiles, tokens } from '../rows/tables.ts';
+import type { MemberMonth, PersonFigures, UserRegistry } from '../store.ts';
 import { leaseIn, stateIn } from './accounts.ts';
 import { addError } from './error-rows.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
+import { hasAny } from './usercache.ts';
 
 /**
  * Runs six statements, for one user as for many. For many users it names the columns, so the engine compares only the
@@ -51,6 +53,30 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
       addError(to.set_aside, row),
     );
     return [...figures.values()];
+  });
+}
+
+/** See `UserRegistry.months`. Runs four statements. Compares no checksums, which would take most of the time. */
+export function monthsOf(engine: Engine, ...[page, month]: Parameters<UserRegistry['months']>): Promise<MemberMonth[]> {
+  return engine.read(async (rows) => {
+    const found = await rows.find(people, pageQuery(page), ['uuid', 'update_ts']);
+    const where = { user: { in: found.map(({ uuid }) => uuid) } };
+    const registered = await rows.find(accounts, { where }, ['user', 'registered_ts', 'audit_key', 'due', 'sum']);
+    const account = new Map(registered.map((row) => [row.user, row]));
+    const pending = new Map<string, { revision: string; isNew: boolean }>();
+    for (const { user, id, waiting } of await rows.find(batches, { where }, ['user', 'id', 'waiting'])) {
+      const { revision = '', isNew = false } = pending.get(user) ?? {};
+      pending.set(user, { revision: `${revision} ${id}`, isNew: isNew || hasAny(figureKeys, waiting) });
+    }
+    const stored = await rows.find(months, { where: { ...where, month } }, ['user', 'month', 'figures']);
+    const figures = new Map(stored.map((row) => [row.user, row]));
+    return found.map(({ uuid: user_id, update_ts }) => {
+      const { registered_ts = update_ts, audit_key = '', due = 1, sum = '' } = account.get(user_id) ?? {};
+      const { revision = '', isNew = false } = pending.get(user_id) ?? {};
+      const row = due === 0 && !isNew ? figures.get(user_id) : undefined;
+      const kept = row === undefined ? null : objectIn<typeof row, JsonObject>(months, row, 'figures');
+      return { user_id, registered_ts, audit_key, figures: kept, revision: sum + revision };
+    });
   });
 }
 

@@ -1,12 +1,13 @@
 import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
+import type { Entry } from '../../model/entry.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
-import { affectsOf } from '../../model/keys.ts';
+import { affectsOf, figureKeys } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
+import { type AccountRow, type BatchRow, batches, errors, months } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved, PipelineState } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -43,7 +44,12 @@ export async function move(
     const dirty = { ...edited.dirty };
     dirty.changed = unionOf(dirty.changed, await zoneChange(rows, cache, account, edited));
     const zones = zoneFlags(account, accepted);
-    const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(stateIn(account), dirty) : {};
+    const before = stateIn(account);
+    const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(before, dirty) : {};
+    if (before.months !== null && [...accepted, ...failures].some(({ entry }) => affectsFigures(entry))) {
+      await rows.remove(months, { user: userId });
+      state.months = null;
+    }
     if (accepted.length + failures.length > 0) state.moved_ts = part.at;
     if (accepted.length > 0) state.converted_ts = part.at;
     await putAccount(rows, account, { ...withState(account, state), ...zones });
@@ -151,6 +157,8 @@ async function zoneChange(
     to: after?.write_ts ?? Number.MAX_VALUE,
   });
 }
+
+const affectsFigures = ({ metadata }: Entry): boolean => figureKeys.includes(metadata.key);
 
 function zoneFlags(account: AccountRow, accepted: readonly StoredEntry[]): Pick<AccountRow, 'zoned' | 'zoneless'> {
   const isZoned = accepted.some(({ entry }) => zoneNamed(entry) !== null);

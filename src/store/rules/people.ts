@@ -11,7 +11,7 @@ import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store
 import { accountOf, admitted, newAccount } from './accounts.ts';
 import { erasedTokenMethods, isErasedToken } from './erased-tokens.ts';
 
-export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
+export function users(engine: Engine): Omit<UserRegistry, 'figures' | 'months'> {
   return {
     register: (email, { uuid, now, ...membership }) => {
       const fresh = newUuid();

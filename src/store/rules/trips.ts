@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { BriefRecord, TripRecord } from '../../model/trip.ts';
 import { briefOf } from '../../model/trip-fields.ts';
@@ -8,7 +9,7 @@ import { packValue, unpackValue } from '../chunks/pack.ts';
 import { briefIn, briefText } from '../chunks/stored-brief.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
-import { places, type TripRow, trips as table } from '../rows/tables.ts';
+import { months as monthTable, places, type TripRow, trips as table } from '../rows/tables.ts';
 import type { Trips } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
@@ -93,7 +94,7 @@ export function trips(engine: Engine): Trips {
           ? null
           : readColumn(places, row, 'places', () => unpackValue(row.places) as JsonObject);
       }),
-    apply: async (userId, { put, remove, drafts, places: kept }, state, lease) => {
+    apply: async (userId, { put, remove, drafts, places: kept, months }, state, lease) => {
       const now = await engine.now();
       const fresh = [...put, ...(drafts ?? [])].map((record) => rowOf(userId, record, now));
       await engine.write(userId, async (rows) => {
@@ -104,6 +105,11 @@ export function trips(engine: Engine): Trips {
           await rows.remove(table, { user: userId, chain_ts: { in: some } });
         if (fresh.length > 0) await rows.put(table, fresh);
         if (kept !== undefined) await rows.put(places, [{ user: userId, places: packValue(kept) }]);
+        if (months !== undefined) {
+          await rows.remove(monthTable, { user: userId });
+          const fresh = months.map(({ month, figures }) => ({ user: userId, month, figures: jsonText(figures) }));
+          await rows.put(monthTable, fresh);
+        }
         const counted = drafts === undefined ? state : { ...state, drafts: drafts.length };
         await putAccount(rows, account, withState(account, counted));
       });

@@ -5,7 +5,7 @@ import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, type PendingEntry, readBatch, readHeader, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
+import { type AccountRow, batches, errors } from '../rows/tables.ts';
 import type { EntryQuery, ProfileNote, PutContent, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -163,20 +163,18 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   const heads =
     query.keys === undefined
       ? await rows.find(batches, { where }, ['id', low, high])
-      : withAny(query.keys, await rows.find(batches, { where }, ['id', low, high, 'waiting']));
+      : (await rows.find(batches, { where }, ['id', low, high, 'waiting'])).filter(({ waiting }) =>
+          hasAny(query.keys!, waiting),
+        );
   heads.sort((a, b) => (query.descending ? b[high]! - a[high]! : a[low]! - b[low]!));
   for (const head of heads) {
     yield { from: head[low]!, to: head[high]!, load: () => loadBatch(rows, user, head.id) };
   }
 }
 
-/**
- * The rows that have entries of one of the keys, and perhaps others. Searches the text, since parsing it takes longer.
- */
-function withAny<R extends Pick<BatchRow, 'waiting'>>(keys: readonly string[], rows: R[]): R[] {
-  const texts = keys.map((key) => JSON.stringify(key));
-  return rows.filter(({ waiting }) => texts.some((text) => waiting.includes(text)));
-}
+/** True if a batch has entries of one of the keys. Searches the text, since parsing it takes longer. */
+export const hasAny = (keys: readonly string[], waiting: string): boolean =>
+  keys.some((key) => waiting.includes(JSON.stringify(key)));
 
 async function loadBatch(rows: Rows, user: string, id: number): Promise<StoredEntries> {
   const [row] = await rows.find(batches, { where: { user, id } });

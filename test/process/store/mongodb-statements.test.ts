@@ -63,6 +63,7 @@ describeOnServers('statements of MongoDB', (server) => {
       'chunks user', // counts and summaries, here and below
       'documents user',
       'errors user',
+      'months user',
       'people study',
       'tokens user',
       'trips user',

@@ -1,9 +1,11 @@
 // Contract: the chain of trips.
 import { expect } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import { briefOf } from '../../../src/model/trip-fields.ts';
 import type { PipelineState } from '../../../src/store/store.ts';
-import { newId, type Person, same, type Use } from './kit.ts';
+import { battery, entry, newId, type Person, same, type Use } from './kit.ts';
 
 /** A link of the chain; the store looks only at the fields that are set here. */
 function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
@@ -74,6 +76,41 @@ export function tripTests(use: Use): void {
       await use.store.erase(user.id);
       expect(await trips.places(user.id)).toBeNull();
       same(await trips.places(other.id), { of: 'other' });
+    },
+  );
+
+  use.it(
+    'figures of months are kept until others replace them, and are hidden while entries may change them',
+    async (user, other) => {
+      const { trips, users, usercache } = use.store;
+      const keep = (which: Person, months: { month: string; figures: JsonObject }[]): Promise<void> =>
+        which.leased((lease) =>
+          trips.apply(which.id, { put: [], remove: [], months }, { months: { newest: '2024-03', until: 1 } }, lease),
+        );
+      const read = async ({ id }: Person, month = '2024-03') =>
+        (await users.months({ limit: 1_000_000 }, month)).find(({ user_id }) => user_id === id);
+      const march = { month: '2024-03', figures: { sum: 0.1 + 0.2, of: [-0, 'a\0'] } };
+      expect(await read(user)).toMatchObject({ figures: null, registered_ts: expect.any(Number) });
+      await keep(user, [march, { month: '2024-02', figures: {} }]);
+      await keep(other, [{ ...march, figures: {} }]);
+      same((await read(user))!.figures, march.figures);
+      expect((await read(user, '2024-01'))!.figures).toBeNull();
+      await keep(user, [march]);
+      expect((await read(user, '2024-02'))!.figures).toBeNull();
+
+      const label = (write_ts: number): Entry => entry('manual/mode_confirm', write_ts, { start_ts: 10, end_ts: 20 });
+      const { revision } = (await read(user))!;
+      await usercache.put(user.id, { entries: [entry(battery, 1)], unusable: [] }, 10);
+      same((await read(user))!.figures, march.figures);
+      expect((await read(user))!.revision).not.toBe(revision);
+      await usercache.put(user.id, { entries: [label(2)], unusable: [] }, 10);
+      expect((await read(user))!.figures).toBeNull();
+      await user.moveAll();
+      expect((await read(user))!.figures).toBeNull();
+      expect(await use.store.pipeline.get(user.id)).toMatchObject({ months: null });
+      await use.store.erase(user.id);
+      expect(await read(user)).toBeUndefined();
+      same((await read(other))!.figures, {});
     },
   );
 

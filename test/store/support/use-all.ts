@@ -11,6 +11,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.users.byUuid(id);
   await store.users.list({ limit: 10 });
   await store.users.figures({ study: 'sunny', limit: 10 });
+  await store.users.months({ study: 'sunny', limit: 10 }, '2024-03');
   await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
   await store.tokens.touch('x', 5);
   await store.tokens.list(id);
@@ -49,7 +50,7 @@ export async function useAll(store: Store): Promise<void> {
     for (let i = 0; i < 2; i++) await store.documents.apply(id, change, lease, { state: { documents_due: false } });
     await store.leases.renew(lease, 10);
     const link = { kind: 'trip', chain_ts: 1, start_ts: 1, end_ts: 1, day: '2016-05-17', trip: {} } as never;
-    await store.trips.apply(id, { put: [link], remove: [2] }, {}, lease);
+    await store.trips.apply(id, { put: [link], remove: [2], months: [] }, {}, lease);
   });
   await store.documents.list(id);
   for (const place of [store.usercache, store.timeseries]) {

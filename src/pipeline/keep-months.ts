@@ -1,0 +1,61 @@
+// Stores the figures of the last two complete months of a user, so that pages of a study read one row a person.
+//
+//   trips      ----|--|---|---|--|--|-----------|---|---|---|----
+//   month      |---- October ----|
+//   decide       these trips, labels and corrections ^       ^ until: a later run that changes only links after this
+//                up to `margin` after the month                third trip leaves the row as it is
+import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { monthKey, readPersonMonth, toKept } from '../figures/month-report.ts';
+import type { JsonObject } from '../model/json.ts';
+import { day, daysOfMonth, justAfter, localDay, monthBeside, startOfDay } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import type { RunContext } from './stage.ts';
+
+/** s; user input of up to a week beside a trip of the month may decide its label, and zones differ by a day */
+const margin = 9 * day;
+
+const monthOf = (ts: number): string => localDay(ts, 'UTC').slice(0, 7);
+
+interface Kept {
+  month: string;
+  figures: JsonObject;
+  until: number;
+}
+
+export async function keepMonths(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
+  const { store, userId, state, lease, changedTrips, unchangedUntil = Number.POSITIVE_INFINITY } = context;
+  const { months } = state;
+  const first = monthOf(state.observed?.from ?? 0);
+  const before = last === null ? '' : monthBeside(monthOf(last.start_ts - margin), -1);
+  const newest = before < first ? null : before;
+  const isValid = months === null || (changedTrips !== null && months.until <= unchangedUntil);
+  if (isValid && (months?.newest ?? null) === newest) return;
+  const kept: Kept[] = [];
+  for (const month of newest === null ? [] : [newest, monthBeside(newest, -1)]) {
+    const one = month < first ? null : await readKept(context, moved, month);
+    if (one !== null) kept.push(one);
+    else if (month === newest && isValid) return; // a later run has the trips after the month
+  }
+  const found = kept[0] && { newest: kept[0].month, until: Math.max(...kept.map(({ until }) => until)) };
+  state.months = found ?? null;
+  await store.trips.apply(userId, { put: [], remove: [], months: kept }, { months: state.months }, lease());
+}
+
+/** null: too few trips have followed the month. */
+async function readKept({ store, userId }: RunContext, moved: ChainStore, month: string): Promise<Kept | null> {
+  const days = daysOfMonth(month);
+  const [from, to] = [startOfDay(days.from, 'UTC') - margin, startOfDay(days.to, 'UTC') + day + margin];
+  const thirdFrom = async (ts: number): Promise<number | undefined> =>
+    (await store.trips.neighbours(userId, ts)).filter(({ chain_ts }) => chain_ts >= ts)[2]?.chain_ts;
+  if ((await thirdFrom(to)) === undefined) return null;
+  const { end_ts = to } = (await correctedTrips(moved).previous(userId, to - margin)) ?? {};
+  const range = { from, to: Math.max(to, end_ts + margin) };
+  const deciding = await correctedTrips(moved).lastDeciding(userId, range);
+  const until = await thirdFrom(justAfter(deciding));
+  if (until === undefined) return null;
+  const { users, studies, pipeline } = store;
+  const study = (await users.byUuid(userId))?.study;
+  const key = monthKey((study === undefined ? null : await studies.byName(study))?.config ?? null);
+  const figures = toKept(key, await readPersonMonth({ ...moved, users, studies, pipeline }, userId, month, 'mode'));
+  return { month, until, figures };
+}
