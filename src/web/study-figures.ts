@@ -5,22 +5,24 @@ import { exactCsv, publishedCsv } from '../export/report-csv.ts';
 import { usualLeast } from '../figures/disclose.ts';
 import {
   exactCells,
+  fromKept,
   isSettled,
   type MonthFigures,
   monthFigures,
+  monthKey,
   monthReport,
   type PersonMonth,
   readPersonMonth,
 } from '../figures/month-report.ts';
-import { idOf } from '../model/ids.ts';
 import { addDays, daysOfMonth, localDay, monthBeside, startOfDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
+import type { MemberMonth, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { pageLinks, readPeople, type StudyPerson, takePage } from './study-people.ts';
+import { pageLinks, readPeople, takePage } from './study-people.ts';
 import {
   banner,
   csvType,
@@ -38,22 +40,26 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
   const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBeside(month, -1)), thisMonth);
-  const people = await readPeople(store, study, now);
-  const first = localDay(Math.min(now, ...people.map(({ figures }) => figures.registered_ts)), 'UTC').slice(0, 7);
+  if (params.month !== undefined && !isShownDay(`${params.month}-01`)) return faultPage(404, t);
+  let people = await readMembers(store, study.name, params.month ?? settled);
+  const first = localDay(Math.min(now, ...people.map(({ registered_ts }) => registered_ts)), 'UTC').slice(0, 7);
   const month = params.month ?? (first > settled ? first : settled);
-  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
+  if (month !== (params.month ?? settled)) people = await readMembers(store, study.name, month);
   const months = new Map<string, PersonMonth>();
-  const labels = idOf('labels', JSON.stringify(study.config)); // figures depend on the modes of labels
+  const key = monthKey(study.config);
   const slices = startSlices();
-  for (const person of people) {
-    const { uuid } = person.user;
-    const readOne = () => readPersonMonth(store, uuid, month, 'mode');
-    months.set(uuid, await cache.get(`month ${month} ${labels}`, person, readOne));
+  for (const { user_id, figures, revision } of people) {
+    const readOne = () => readPersonMonth(store, user_id, month, 'mode');
+    const kept = figures && fromKept(key, figures);
+    months.set(user_id, kept ?? (await cache.getFor(`${user_id} month ${month} ${key}`, revision, readOne)));
     if (slices.isOver()) await slices.next();
   }
   const read = monthFigures(month, 'mode', months);
-  const counted = people.filter(({ user }) => read.tallies.has(user.uuid));
-  await note(`figures of ${month}`, counted);
+  const counted = people.filter(({ user_id }) => read.tallies.has(user_id));
+  await note(
+    `figures of ${month}`,
+    counted.map((figures) => ({ figures })),
+  );
   const isDue = isSettled(month, today);
   const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
   const report = isDue ? monthReport(read, usualLeast) : none;
@@ -80,16 +86,27 @@ ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.wit
   return studyPage(call, title, body, 'figures');
 }
 
+const membersAtOnce = 1000;
+
+async function readMembers({ users }: Store, study: string, month: string): Promise<MemberMonth[]> {
+  const members: MemberMonth[] = [];
+  for (let after = ''; ; after = members.at(-1)!.user_id) {
+    const page = await users.months({ study, after, limit: membersAtOnce }, month);
+    members.push(...page);
+    if (page.length < membersAtOnce) return members;
+  }
+}
+
 /** The recorded share of the month, of people of whom something was recorded, from their registration to `now`. */
-function recordedShare({ month, observed }: MonthFigures, people: readonly StudyPerson[], now: number): number {
+function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], now: number): number {
   const { from, to } = daysOfMonth(month);
   const [start, end] = [startOfDay(from, 'UTC'), Math.min(now, startOfDay(addDays(to, 1), 'UTC'))];
   let [recorded, possible] = [0, 0];
-  for (const { user, figures } of people) {
-    const own = observed.get(user.uuid)?.get('all') ?? 0;
+  for (const { user_id, registered_ts } of people) {
+    const own = observed.get(user_id)?.get('all') ?? 0;
     recorded += own;
     // Imported data may be older than the registration.
-    possible += own === 0 ? 0 : Math.max(own, end - Math.max(start, figures.registered_ts));
+    possible += own === 0 ? 0 : Math.max(own, end - Math.max(start, registered_ts));
   }
   return possible === 0 ? 0 : recorded / possible;
 }

@@ -91,12 +91,15 @@ export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
   /** `what`: the name of the figure, with everything that it depends on besides the person's data. */
-  async get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
+  get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;
-    const name = `${user.uuid} ${what}`;
     const changes = [last_run_ts, complete_until, retained?.days_before, profile.last_stored_ts, waiting.count];
-    const key = JSON.stringify(changes);
+    return this.getFor(`${user.uuid} ${what}`, JSON.stringify(changes), read);
+  }
+
+  /** `key`: changes with the data that the value of `name` depends on. */
+  async getFor<T>(name: string, key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#known.get(name);
     if (known?.key === key) return known.value as T;
     const value = await read();

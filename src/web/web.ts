@@ -1,5 +1,4 @@
 // Types and helpers of the server's pages. The room `server` handles HTTP.
-import type { PersonStatus } from '../diary/status/person-status.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { CheckedEntry } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
@@ -9,7 +8,7 @@ import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
-import type { Store } from '../store/store.ts';
+import type { PersonFigures, Store } from '../store/store.ts';
 import type { Check } from '../upkeep/check-installation.ts';
 import type { ImportTurns } from './import-turns.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -74,7 +73,7 @@ export interface PersonCall extends WebCall, HasFormSecret {
 
 export interface ManagerCall extends WebCall, HasFormSecret {
   manager: ManagerRecord;
-  note: (action: string, people: readonly PersonStatus[]) => Promise<void>;
+  note: (action: string, people: readonly { figures: Pick<PersonFigures, 'audit_key'> }[]) => Promise<void>;
 }
 
 export interface StudyCall extends ManagerCall {
