@@ -68,6 +68,7 @@ interface KeptMonth {
 /** What stored figures depend on besides the data of the person: this code (raise the number), and modes of labels. */
 export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
 
+/** The month as JSON, which `fromKept` reads. */
 export function toKept(key: string, { tally, all, observed }: PersonMonth): JsonObject {
   const rows = [...tally, ...(all === null ? [] : [['all', all] as const])];
   const kept: KeptMonth = {

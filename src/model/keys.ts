@@ -1,8 +1,8 @@
 // The table of keys.
 
 /**
- * What a change of an entry affects: trips; the documents and stored figures of months, but no trips; only stored figures;
- * or nothing.
+ * What a change of an entry affects: trips; the documents and stored figures of months, but no trips; only stored
+ * figures; or nothing.
  */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 

@@ -196,7 +196,9 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/** The range of links that decide `briefs`. Without a link beyond an end, any earlier or later correction may add one. */
+/**
+ * The range of links that decide `briefs`. Without a link beyond an end, any earlier or later correction may add one.
+ */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
   return { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
