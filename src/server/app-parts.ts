@@ -17,11 +17,9 @@ type AppSettings =
 export interface AppParts {
   store: Store;
   log: Log;
-  /** Writes a line to standard output: START and END of each call. */
-  console: (line: string) => void;
+  console: (line: string) => void; // writes a line to standard output
   config: Pick<Config, AppSettings>;
-  /** Seconds since the epoch. */
-  now: () => number;
+  now: () => number; // seconds since the epoch
   audit: (act: Act) => Promise<void>;
   /** Checks the installation as `mobility doctor` does, for the page of the operator. */
   checks: () => Promise<Check[]>;
@@ -37,6 +35,5 @@ export interface AppParts {
   passwordCost?: number;
   /** `figures` counts this process's calls, `text` returns the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** Thread id of `log`; request ids begin with it, as in `w1-42`. */
-  thread: string;
+  thread: string; // the thread id of `log`; request ids begin with it, as in `w1-42`
 }

@@ -9,22 +9,18 @@ export const retryAfterSeconds = 5; // time after which a client that got a 503 
 interface ProblemOptions {
   code?: ErrorCode;
   headers?: Record<string, string>;
-  /** Further members of the answer. */
-  members?: Record<string, JsonValue>;
-  /** The refused token, for the log and the operator. The answer does not contain it. */
-  refusal?: TokenRefusal;
+  members?: Record<string, JsonValue>; // further members of the answer
+  refusal?: TokenRefusal; // for the log and the operator; the answer does not contain it
   cause?: unknown;
 }
 
-export interface TokenRefusal {
-  /** The id of the token, as `mobility users tokens` lists it. */
-  token: string;
-  /** The UUID of the token's owner; why and since when the token is not valid. Missing: the token is unknown. */
-  user?: string;
+/** A refused token. `user`, `why` and `since` are missing for an unknown token. */
+interface TokenRefusal {
+  token: string; // its id, as `mobility users tokens` lists it
+  user?: string; // the UUID of its owner
   why?: string;
   since?: number;
-  /** The user name that the caller sent with the token. */
-  claimed?: string;
+  claimed?: string; // the user name that the caller sent with it
 }
 
 /** A failed call. The caller and the log get `detail`: it must contain no tokens, payloads or internals. */

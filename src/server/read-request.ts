@@ -9,8 +9,7 @@ import { type JsonLimits, readJson } from './read-json.ts';
 
 export interface RequestRules extends BodyRules {
   json: JsonLimits;
-  /** The member of the body that is a list of entries. */
-  list?: string;
+  list?: string; // the member of the body that is a list of entries
   /** True: if the caller is authenticated, a body that is not a JSON object is passed on as text. */
   takesAnything?: boolean;
   /** Other fields of the body that may contain the token. It is copied to `tokenField`. */
@@ -18,16 +17,11 @@ export interface RequestRules extends BodyRules {
 }
 
 export interface RequestBody {
-  /** Empty if the request has no body. */
-  body: JsonObject;
-  /** The checked elements of the list. */
-  list: CheckedEntry[];
-  /** Decompressed bytes of the body. */
-  size: number;
-  /** A warning for the log; null: none. */
-  note: string | null;
-  /** The text of a body that is not a JSON object, if the rules allow it; else null. */
-  unread: string | null;
+  body: JsonObject; // empty if the request has no body
+  list: CheckedEntry[]; // the checked elements of the list
+  size: number; // decompressed bytes of the body
+  note: string | null; // a warning for the log
+  unread: string | null; // the text of a body that is not a JSON object, if the rules allow it
 }
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed

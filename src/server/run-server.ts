@@ -25,9 +25,8 @@ const drainSeconds = 30; // seconds that a stopping server waits for running cal
 
 export interface RunServerOptions {
   config: Config;
-  /** Opens the store. Called once in each process. The caller of `runServer` closes it. */
+  /** Opens the store and the log. Each is called once in each process. The caller of `runServer` closes them. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
-  /** Opens the server's log. Called once in each process. The caller of `runServer` closes it. */
   openLog: (threadId: string) => Promise<FileLog>;
   version: string;
   makeArchive: AppParts['makeArchive'];

@@ -10,17 +10,14 @@ const killGrace = 5_000; // ms after the drain time until a worker is killed
 // Set by the primary to number its workers. It is not a setting.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
 
-export interface WorkersOptions {
+interface WorkersOptions {
   count: number;
-  /** Seconds that workers may take to finish running calls. */
-  drainSeconds: number;
-  /** Called when a worker has ended and will be replaced. */
-  onDeath: (text: string) => void;
+  drainSeconds: number; // how long workers may take to finish running calls
+  onDeath: (text: string) => void; // called when a worker has ended and will be replaced
 }
 
 export interface Workers {
-  /** The port that the workers share. */
-  port: number;
+  port: number; // which the workers share
   /** Lets workers finish running calls. Resolves when all have ended. */
   stop(): Promise<void>;
 }

@@ -12,16 +12,11 @@ import type { AnswerSchema, BodySchema } from '../schemas.ts';
 /** The input of a route: an authenticated caller and their body. A route must access only the data of `caller`. */
 export interface RouteCall {
   caller: UserRecord;
-  /** The body; an empty object if none was sent. */
-  body: JsonObject;
-  /** The text of a body that is not a JSON object, if the route has a dialect; else null. */
-  unread: string | null;
-  /** The checked elements of the list that the route names; empty if it names none. */
-  list: readonly CheckedEntry[];
-  /** The named parts of the path. */
-  params: Readonly<Record<string, string>>;
-  /** The query of the address. If a name occurs twice, its first value counts. */
-  query: Readonly<Record<string, string>>;
+  body: JsonObject; // empty if none was sent
+  unread: string | null; // the text of a body that is not a JSON object, if the route has a dialect
+  list: readonly CheckedEntry[]; // the checked elements of the route's `list`
+  params: Readonly<Record<string, string>>; // the named parts of the path
+  query: Readonly<Record<string, string>>; // if a name occurs twice, its first value counts
   store: Store;
   /** Stores entries of the caller within their limits. A route must store entries only through this. */
   put(checked: readonly CheckedEntry[]): Promise<PutCounts>;
@@ -55,18 +50,16 @@ export const phoneTokens: TokenRules = {
 };
 
 /**
- * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET. From its fields follow the check
- * of each body, `/openapi.json` and the tables of docs/api.md; tests compare every answer with `answers`.
+ * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET. Its fields decide how bodies are
+ * checked, and what `/openapi.json` and the tables of docs/api.md contain.
  */
 export interface Route {
   path: string;
-  /** Its purpose, in one sentence for docs. */
-  summary: string;
-  /** True: the call may create the account of its caller. */
-  registers?: true;
+  summary: string; // one sentence for docs
+  registers?: true; // the call may create the account of its caller
   /** True: the answer contains days or trips of the caller. The profile records when the caller last fetched some. */
   fetches?: true;
-  /** The fields of the body besides the token, if any. They are checked before `answer` is called. */
+  /** The fields of the body besides the token. They are checked before `answer` is called. */
   body?: BodySchema;
   /** The member of the body that is a list of entries, which may be long. `answer` gets its elements in `call.list`. */
   list?: string;
@@ -75,11 +68,9 @@ export interface Route {
    * with a `list` are always large.
    */
   large?: boolean;
-  /** The JSON Schema of the answer to a successful call. */
-  answers: AnswerSchema;
-  /** For apps other than e-mission's. */
-  dialect?: Dialect;
-  /** Parameters that some apps send in the query instead of a body, also with GET. Empty: a GET without parameters. */
+  answers: AnswerSchema; // of a successful call; tests compare every answer with it
+  dialect?: Dialect; // for apps other than e-mission's
+  /** The parameters that some apps send in the query instead of a body, also with GET, and their descriptions. */
   inQuery?: Readonly<Record<string, string>>;
   /** Returns the answer. Throws a `Problem` to refuse the call. */
   answer(call: RouteCall): Promise<Answer>;
@@ -92,7 +83,7 @@ export const handlerOf = (path: string): string => path.slice(1).replace('/', '.
 
 /** A GET without a body or a token. */
 export interface OpenRoute extends Pick<Route, 'path' | 'summary' | 'answers'> {
-  /** A description of each part of the path named `:name`. */
+  /** A description of each `:name` in the path. */
   parameters?: Readonly<Record<string, string>>;
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
