@@ -1,6 +1,6 @@
 // Checks pushed values: returns valid entries with times in seconds, and invalid values with the reason.
 import type { Entry } from '../model/entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
@@ -37,16 +37,15 @@ type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type CheckedEntry = Entry | UnusableEntry;
 
-/** True if the check of a pushed value found a valid entry. */
 export function isEntry(checked: CheckedEntry): checked is Entry {
   return 'metadata' in checked;
 }
 
 /**
  * Checks one pushed value. A valid entry is returned with only `metadata` and `data`: an `_id` or `user_id` is dropped,
- * since an entry belongs to its caller. `metadata.write_ts` and `data.ts` are converted from milliseconds to seconds if
- * necessary. An invalid value is returned exactly as it was pushed, with the reason. Unusual but usable values pass,
- * since converters and analysis judge them. Never changes its input.
+ * since an entry belongs to its caller. Milliseconds in `metadata.write_ts` and `data.ts` become seconds. An invalid
+ * value is returned exactly as it was pushed, with the reason. Unusual but usable values pass, since converters and
+ * analysis judge them. Never changes its input.
  */
 export function checkEntry(pushed: JsonValue): CheckedEntry {
   const flaw = flawOf(pushed);
@@ -68,10 +67,7 @@ function flawOf(value: JsonValue): Flaw | null {
   const { metadata, data } = value;
   if (metadata === undefined) return flaw('metadata_missing', 'metadata in the entry', metadata);
   if (!isJsonObject(metadata)) return flaw('metadata_not_an_object', 'an object as metadata', metadata);
-  return keyFlaw(metadata.key) ?? metadataFlaw(metadata) ?? dataFlaw(data);
-}
-
-function keyFlaw(key: JsonValue | undefined): Flaw | null {
+  const { key, type, write_ts: writeTs } = metadata;
   if (key === undefined) return flaw('key_missing', 'metadata.key', key);
   if (typeof key !== 'string') return flaw('key_not_text', 'a text as metadata.key', key);
   if (key === '') return flaw('key_empty', 'the kind of entry as metadata.key', key);
@@ -79,18 +75,11 @@ function keyFlaw(key: JsonValue | undefined): Flaw | null {
     return flaw('key_too_long', `a metadata.key of at most ${maxKeyLength} characters`, key, String(key.length));
   if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key))
     return flaw('key_characters', 'metadata.key without blanks, control characters and lone surrogates', key, 'some');
-  return null;
-}
-
-function metadataFlaw({ type, write_ts: writeTs }: JsonObject): Flaw | null {
   if (type !== undefined && typeof type !== 'string') return flaw('type_not_text', 'a text as metadata.type', type);
   if (writeTs === undefined) return flaw('write_ts_missing', 'metadata.write_ts', writeTs);
   const expected = 'a number as metadata.write_ts, seconds since the epoch';
   if (typeof writeTs !== 'number') return flaw('write_ts_not_a_number', expected, writeTs);
-  return Number.isFinite(writeTs) ? null : flaw('write_ts_not_finite', expected, writeTs);
-}
-
-function dataFlaw(data: JsonValue | undefined): Flaw | null {
+  if (!Number.isFinite(writeTs)) return flaw('write_ts_not_finite', expected, writeTs);
   if (data === undefined) return flaw('data_missing', 'data in the entry', data);
   return isJsonObject(data) ? null : flaw('data_not_an_object', 'an object as data', data);
 }

@@ -4,7 +4,7 @@ import { Gauge, Registry } from 'prom-client';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { formatReasons } from '../intake/apps/other-entry.ts';
 import { unusableReasons } from '../intake/check-entry.ts';
-import { conversionReasons } from '../intake/converters/conversion-error.ts';
+import { conversionReasons } from '../intake/converters/convert.ts';
 import { countMember, type MemberCount, noMembers } from '../model/study.ts';
 import type { Store } from '../store/store.ts';
 import { packageVersion } from '../util/program-version.ts';

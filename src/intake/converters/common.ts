@@ -1,8 +1,39 @@
-// Local times, and checks of fields that converters share.
-import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
+// What converters share: their errors, and checks of fields.
+import { dataTime, type Entry } from '../../model/entry.ts';
 import { type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
-import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../../model/time.ts';
-import { ConversionError } from './conversion-error.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
+import { isTimeZone, localDateTime, maxTime, minTime } from '../../model/time.ts';
+
+/**
+ * Reasons why an entry cannot be converted: code and explanation. Codes never change, since operators and recovery
+ * select entries by them.
+ */
+export const conversionReasons = {
+  no_converter: 'The key is known, but no phone of that platform pushes it.',
+  missing_field: 'A required field is missing.',
+  wrong_type: 'A field has another type than expected.',
+  out_of_range: 'A number is outside of its allowed range, or a text is too long.',
+  unknown_value: 'A code or name is unknown.',
+  conflicting_flags: 'The phone reports two ways of moving at once.',
+  bad_time: 'A time lies outside the years 1 to 9999.',
+} as const;
+
+export type ConversionReason = keyof typeof conversionReasons;
+
+/**
+ * Thrown for an entry that cannot be converted. The message names the field, what was expected and what was found; it
+ * never contains a coordinate. The code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, otherwise
+ * `MOBILITY_CONVERSION`.
+ */
+export class ConversionError extends MobilityError {
+  readonly reason: ConversionReason;
+
+  constructor(reason: ConversionReason, message: string, options?: { cause?: unknown }) {
+    super(reason === 'no_converter' ? 'MOBILITY_NO_CONVERTER' : 'MOBILITY_CONVERSION', message, options);
+    this.name = 'ConversionError';
+    this.reason = reason;
+  }
+}
 
 /**
  * Checks a pushed entry and returns its payload, the same for all platforms, without local times. Pure; never changes
@@ -27,6 +58,14 @@ export interface Conversion {
 /** Returns the payload as pushed, for keys such as configurations and consent. Checks `metadata.write_ts`. */
 export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
+}
+
+/** Checks a statistic of the app, which is the same on both platforms. Without `ts`, only `write_ts` counts. */
+export function convertStats(entry: Entry): Conversion {
+  const { name, ts } = entry.data;
+  checkText(name, 'data.name');
+  if (ts !== undefined && ts !== null) timeOf(ts, 'data.ts');
+  return unchanged(entry);
 }
 
 /** Returns the payload that `data` makes, with the data time of the pushed payload. Checks `metadata.write_ts`. */
@@ -69,50 +108,6 @@ export function checkLocalTime({ metadata }: Entry, ts: number, field: string): 
   } catch (cause) {
     const message = `${field}: expected a time in the years 1 to 9999 in ${zone}, found ${ts}`;
     throw new ConversionError('bad_time', message, { cause });
-  }
-}
-
-type LocalFields = readonly [time: string, localName: string, textName: string];
-
-const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
-const oneTime: readonly LocalFields[] = [['ts', 'local_dt', 'fmt_time']];
-const timeRange: readonly LocalFields[] = [
-  ['start_ts', 'start_local_dt', 'start_fmt_time'],
-  ['end_ts', 'end_local_dt', 'end_fmt_time'],
-];
-
-/** Payloads have a range of times, one time, or no time that gets local fields. */
-export type LocalTimes = 'range' | 'one' | 'none';
-
-/**
- * Adds local times in the entry's own zone: `write_local_dt` and `write_fmt_time` in the metadata, and fields of the
- * payload for the times that `times` names. An entry without a known zone gets none: guessing the zone here would be
- * wrong, since the best guess depends on entries that may arrive later.
- */
-export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
-  const zone = metadata.time_zone;
-  const fields = times === 'none' ? [] : times === 'one' ? oneTime : timeRange;
-  const stored = copyWithout(metadata as JsonObject, metadataTime.slice(1));
-  setLocalTimes(stored, zone, [metadataTime]);
-  if (fields.length === 0) return { metadata: stored as Metadata, data };
-  const removed = fields.flatMap(([, local, text]) => [local, text]);
-  const payload = copyWithout(data, removed);
-  setLocalTimes(payload, zone, fields);
-  return { metadata: stored as Metadata, data: payload };
-}
-
-function setLocalTimes(target: JsonObject, zone: string | undefined, fields: readonly LocalFields[]): void {
-  if (!isTimeZone(zone)) return;
-  for (const [time, localName, textName] of fields) {
-    const ts = target[time];
-    if (typeof ts !== 'number') continue;
-    try {
-      const local = localDateTime(ts, zone);
-      target[textName] = formatTime(ts, zone);
-      target[localName] = local;
-    } catch {
-      // Happens only for entries that an earlier version accepted: see `checkLocalTime`.
-    }
   }
 }
 

@@ -1,12 +1,12 @@
 // Looks up the converter of an entry. Pushed entries are checked with it, and stored entries are converted for readers.
-import { dataTime, type Entry } from '../../model/entry.ts';
-import { kindOf } from '../../model/json.ts';
+import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
+import { type JsonObject, kindOf } from '../../model/json.ts';
 import { keyRow } from '../../model/keys.ts';
-import { type Conversion, type Converter, shortText, withLocalTimes } from './common.ts';
-import { ConversionError } from './conversion-error.ts';
-import { converterFor, localTimesOf, platforms } from './registry.ts';
+import { formatTime, isTimeZone, localDateTime } from '../../model/time.ts';
+import { type Conversion, ConversionError, type Converter, copyWithout, shortText } from './common.ts';
+import { converterFor, type LocalTimes, localTimesOf, platforms } from './registry.ts';
 
-export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
+export { ConversionError, type ConversionReason, conversionReasons } from './common.ts';
 
 /**
  * The converted entry: metadata as pushed, payload the same for all platforms, without local times. An entry under an
@@ -56,6 +56,50 @@ export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry 
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;
   return keyRow(key) === null ? entry : withLocalTimes(interpretEntry(entry), localTimesOf(key));
+}
+
+type LocalFields = readonly [time: string, localName: string, textName: string];
+
+const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
+const payloadTimes: Readonly<Record<LocalTimes, readonly LocalFields[]>> = {
+  one: [['ts', 'local_dt', 'fmt_time']],
+  range: [
+    ['start_ts', 'start_local_dt', 'start_fmt_time'],
+    ['end_ts', 'end_local_dt', 'end_fmt_time'],
+  ],
+  none: [],
+};
+
+/**
+ * Adds local times in the entry's own zone: `write_local_dt` and `write_fmt_time` in the metadata, and fields of the
+ * payload for the times that `times` names. An entry without a known zone gets none: guessing the zone here would be
+ * wrong, since the best guess depends on entries that may arrive later.
+ */
+function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
+  const zone = metadata.time_zone;
+  const fields = payloadTimes[times];
+  const stored = copyWithout(metadata as JsonObject, metadataTime.slice(1));
+  setLocalTimes(stored, zone, [metadataTime]);
+  if (fields.length === 0) return { metadata: stored as Metadata, data };
+  const removed = fields.flatMap(([, local, text]) => [local, text]);
+  const payload = copyWithout(data, removed);
+  setLocalTimes(payload, zone, fields);
+  return { metadata: stored as Metadata, data: payload };
+}
+
+function setLocalTimes(target: JsonObject, zone: string | undefined, fields: readonly LocalFields[]): void {
+  if (!isTimeZone(zone)) return;
+  for (const [time, localName, textName] of fields) {
+    const ts = target[time];
+    if (typeof ts !== 'number') continue;
+    try {
+      const local = localDateTime(ts, zone);
+      target[textName] = formatTime(ts, zone);
+      target[localName] = local;
+    } catch {
+      // Happens only for entries that an earlier version accepted: see `checkLocalTime`.
+    }
+  }
 }
 
 const hints = {

@@ -4,6 +4,7 @@ import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
   type Conversion,
+  ConversionError,
   checkLength,
   checkLocalTime,
   checkNumber,
@@ -15,7 +16,6 @@ import {
   timeOf,
   withTime,
 } from './common.ts';
-import { ConversionError } from './conversion-error.ts';
 import { checkPosition } from './location.ts';
 
 const longestText = 1024; // characters of a label or of the name of a survey

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';
 import {
   type Conversion,
+  ConversionError,
   type Converter,
   checkNumber,
   codeOf,
@@ -13,7 +14,6 @@ import {
   typed,
   withTime,
 } from './common.ts';
-import { ConversionError } from './conversion-error.ts';
 
 const percent = { min: 0, max: 100 };
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));

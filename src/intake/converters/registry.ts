@@ -2,7 +2,7 @@
 import { keys } from '../../model/keys.ts';
 import { convertAndroidBattery, convertIosBattery, convertOtherBattery } from './battery.ts';
 import { convertBluetooth } from './bluetooth.ts';
-import { type Converter, type LocalTimes, unchanged } from './common.ts';
+import { type Converter, convertStats, unchanged } from './common.ts';
 import { convertCorrection } from './correction-entry.ts';
 import { convertLocation } from './location.ts';
 import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './manual.ts';
@@ -11,11 +11,13 @@ import {
   convertIosMotionActivity,
   convertOtherMotionActivity,
 } from './motion-activity.ts';
-import { convertStats } from './stats.ts';
 import { convertAndroidTransition, convertIosTransition, convertOtherTransition } from './transition.ts';
 
 /** The platforms in `metadata.platform`, which may have any case. `other`: other apps, trackers, imports. */
 export const platforms = ['android', 'ios', 'other'] as const;
+
+/** The times of a payload that get local fields: a range, one time, or none. */
+export type LocalTimes = 'range' | 'one' | 'none';
 
 /** A key and its converters. `generic` is used for platforms without their own converter. */
 export interface ConverterRow {
@@ -24,8 +26,7 @@ export interface ConverterRow {
   ios?: Converter;
   other?: Converter;
   generic?: Converter;
-  /** The times of the payload that also get local fields. Default: only `data.ts`. */
-  localTimes?: LocalTimes;
+  localTimes?: LocalTimes; // default: `one`
 }
 
 /**
@@ -73,7 +74,6 @@ export const converterTable: readonly ConverterRow[] = [
 
 const rows = new Map(converterTable.map((row) => [row.key, row]));
 
-/** The times of a payload that also get local fields. */
 export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
