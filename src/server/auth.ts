@@ -108,7 +108,7 @@ export function enterCaller(call: Call, caller: UserRecord, limiter: CallerLimit
 
 export function countCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
   limiter.countCall(caller);
-  call.cleanups.push(limiter.openCall(caller.uuid, 'calls'));
+  call.cleanups.push(limiter.openCall(caller.uuid));
   call.share.belongsTo(caller.uuid);
 }
 

@@ -12,7 +12,7 @@ import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { largeLimits, listLimits, smallLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
-import { handlerOf, phoneTokens, type Route } from './routes/route.ts';
+import { handlerOf, phoneTokens, type Route, type RouteCall } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
@@ -85,31 +85,16 @@ export function answerCaller(route: Route, server: Server) {
     const { log } = call;
     const onStored = metrics?.figures.countEntries;
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    const releaseSlot = route.fetches ? await limiter.waitForSlot(caller.uuid) : () => {};
-    try {
-      // A long answer counts as unsent from its first step on.
-      const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
-      const result = await route.answer({
-        caller,
-        body,
-        unread,
-        list,
-        params,
-        query,
-        store,
-        put: (checked) => limiter.put(caller, checked, { log, sentWith, onStored }),
-        log,
-        now,
-      });
-      call.share.release();
-      releaseBytes();
-      // The call does not wait for the record of its fetch.
-      if (route.fetches && limiter.mayRecord(caller.uuid, 'fetch', fetchStep))
-        void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
-      if (Symbol.asyncIterator in result) call.cleanups.push(limiter.openCall(caller.uuid, 'streams'));
-      return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, server));
-    } finally {
-      releaseSlot();
-    }
+    if (route.fetches) call.cleanups.push(await limiter.waitForSlot(caller.uuid));
+    // A long answer counts as unsent from its first step on.
+    const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
+    const put: RouteCall['put'] = (checked) => limiter.put(caller, checked, { log, sentWith, onStored });
+    const result = await route.answer({ caller, body, unread, list, params, query, store, put, log, now });
+    call.share.release();
+    releaseBytes();
+    // The call does not wait for the record of its fetch.
+    if (route.fetches && limiter.mayRecord(caller.uuid, 'fetch', fetchStep))
+      void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
+    return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, server));
   };
 }

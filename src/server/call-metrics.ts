@@ -13,7 +13,7 @@ export type CallFigures = ReturnType<typeof countCalls>['figures'];
 /** Limits of callers, as named in answers with 429. */
 const limitNames = [
   ...Object.values(rateLimits).map(([name]) => name),
-  ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls', 'open_streams'],
+  ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls'],
 ];
 
 /** Status and cause of calls: each route has these series from the start. */

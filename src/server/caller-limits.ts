@@ -67,15 +67,14 @@ const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/** Open calls and streamed answers of a caller. A phone has a few open calls, a parallel script more. */
-const mostOpen = { calls: 64, streams: 8 };
-const mostWebPages = 4; // pages and diaries of a caller that are made at the same time; further ones wait for a slot
+const mostOpen = 64; // open calls of a caller; a phone has a few, a parallel script more
+const mostAnswers = 4; // pages and diaries of a caller that are made or sent at the same time; further ones wait
 
 class Caller {
-  readonly open = { calls: 0, streams: 0 };
-  /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
-  pages = 0;
-  readonly nextPages: (() => void)[] = [];
+  openCalls = 0;
+  /** Taken slots for pages and diaries. `waiting`: functions that start those that wait for a slot. */
+  slots = 0;
+  readonly waiting: (() => void)[] = [];
   /** Pending and rejected entries: the count of the store at `counted_ts` plus entries pushed since. */
   entries: number | null = null;
   counted_ts = Number.NEGATIVE_INFINITY;
@@ -116,29 +115,27 @@ export class CallerLimiter {
     this.#counts.callsPerDay.add(user.uuid);
   }
 
-  /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
-  openCall(userId: string, kind: keyof typeof mostOpen): () => void {
-    const { open } = this.#of(userId);
-    const most = mostOpen[kind];
-    if (open[kind] >= most) {
-      const what = kind === 'calls' ? 'calls' : 'streamed answers';
-      const detail = `expected at most ${most} ${what} open at once; end one of them first`;
-      throw tooManyCalls(detail, 5, { limit: `open_${kind}`, most });
+  /** Counts an open call until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
+  openCall(userId: string): () => void {
+    const caller = this.#of(userId);
+    if (caller.openCalls >= mostOpen) {
+      const detail = `expected at most ${mostOpen} calls open at once; end one of them first`;
+      throw tooManyCalls(detail, 5, { limit: 'open_calls', most: mostOpen });
     }
-    open[kind] += 1;
+    caller.openCalls += 1;
     return () => {
-      open[kind] -= 1;
+      caller.openCalls -= 1;
     };
   }
 
   /** Resolves when a page or diary of the caller may be made. The returned function releases the slot. */
   async waitForSlot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
-    if (caller.pages < mostWebPages) caller.pages += 1;
-    else await new Promise<void>((begin) => caller.nextPages.push(begin));
+    if (caller.slots < mostAnswers) caller.slots += 1;
+    else await new Promise<void>((begin) => caller.waiting.push(begin));
     return () => {
-      const begin = caller.nextPages.shift();
-      if (begin === undefined) caller.pages -= 1;
+      const begin = caller.waiting.shift();
+      if (begin === undefined) caller.slots -= 1;
       else begin();
     };
   }

@@ -1,19 +1,18 @@
 // Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
 import { type CallExample, examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, phoneTokens, type Route } from './routes/route.ts';
-import { type AnswerSchema, objectOf } from './schemas.ts';
+import { objectOf } from './schemas.ts';
 
 /** The JSON Schema of the answer to a failed call (RFC 9457). */
-export const problemSchema: AnswerSchema = objectOf(
+export const problemSchema = objectOf(
   {
     type: { type: 'string' },
     title: { type: 'string' },
-    detail: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    code: { type: 'string', pattern: '^MOBILITY_[A-Z_]+$' },
+    detail: { type: 'string' },
     request_id: { type: 'string' },
   },
-  ['type', 'title', 'status', 'detail', 'request_id'],
+  { code: { type: 'string', pattern: '^MOBILITY_[A-Z_]+$' } },
 );
 
 const problems: Readonly<Record<number, string>> = {
@@ -84,17 +83,17 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   const asked = Object.entries(inQuery).map(([name, description]) =>
     parameter('query', name, example.query?.[name], description),
   );
-  const { properties = {}, required } = route.body ?? {};
+  const { properties, required } = route.body ?? objectOf({});
   const token =
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
-  const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
+  const body = { type: 'object', ...(required.length > 0 && { required }), properties: { ...token, ...properties } };
   return {
     ...commonFields(route, dialect === undefined ? 'phones' : 'other apps', [...names, ...asked]),
     operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
     security: [{ bearer: [] }, { basic: [] }, {}],
     ...(method === 'post' && {
       requestBody: {
-        required: required !== undefined,
+        required: required.length > 0,
         content: json(body, example.body ?? { user: 'ada@example.org' }),
       },
     }),

@@ -1,88 +1,46 @@
-// JSON Schemas of the bodies of routes, and their check. `intake/check-entry.ts` checks the entries themselves.
+// JSON Schemas of the bodies and answers of routes. `intake/check-entry.ts` checks the entries themselves.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { localFrequencies, utcFrequencies } from '../figures/periods.ts';
 import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';
 
+export type AnswerSchema = Readonly<Record<string, unknown>>;
+
 export interface BodySchema {
   type: 'object';
-  required?: readonly string[];
+  required: readonly string[];
   properties: Readonly<Record<string, object>>;
 }
 
-export type AnswerSchema = Readonly<Record<string, unknown>>;
-
-/** The schema of an object. Default: all properties are required. */
-export const objectOf = (properties: Record<string, unknown>, required = Object.keys(properties)): AnswerSchema => ({
+/** The schema of an object. Further properties are allowed. */
+export const objectOf = (
+  required: BodySchema['properties'],
+  optional: BodySchema['properties'] = {},
+): BodySchema & AnswerSchema => ({
   type: 'object',
-  required,
-  properties,
+  required: Object.keys(required),
+  properties: { ...required, ...optional },
 });
 
 export const arrayOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
 
-/** Schemas of values that occur in several answers. */
+/** Schemas of values that occur in several bodies or answers. */
 export const values = {
+  number: { type: 'number' },
+  textOrNull: { type: ['string', 'null'] },
+  flagOrNull: { type: ['boolean', 'null'] },
+  names: { type: 'array', items: { type: 'string' }, maxItems: 1000 },
   time: { type: 'number', description: 'seconds since the epoch' },
   timeOrNull: { type: ['number', 'null'], description: 'seconds since the epoch' },
   uuid: objectOf({ $uuid: { type: 'string', pattern: '^[0-9a-f]{32}$' } }),
   oid: objectOf({ $oid: { type: 'string', pattern: '^[0-9a-f]{24}$' } }),
 } as const;
 
-const number = { type: 'number' };
-const textOrNull = { type: ['string', 'null'] };
-const flagOrNull = { type: ['boolean', 'null'] };
-const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 };
-const namesOrNull = { ...names, type: ['array', 'null'] };
-const metricFields = {
-  metric: textOrNull,
-  metric_list: { ...namesOrNull, maxItems: 100 },
-  is_return_aggregate: flagOrNull,
-};
-
-export function bodyOf(required: BodySchema['properties'], others: BodySchema['properties'] = {}): BodySchema {
-  const needed = Object.keys(required);
-  return { type: 'object', ...(needed.length > 0 && { required: needed }), properties: { ...required, ...others } };
-}
-
-/** The schemas of bodies with fields besides `user`. */
-export const schemas = {
-  put: bodyOf({ phone_to_server: { type: 'array', items: {} } }),
-  putOne: bodyOf({ the_entry: {} }),
-  updateProfile: bodyOf({}, { update_doc: { type: 'object' }, mpg_array: { type: 'array', items: number } }),
-  metricsByTimestamp: bodyOf({ freq: { enum: utcFrequencies }, start_time: number, end_time: number }, metricFields),
-  metricsByLocalDate: bodyOf(
-    { freq: { enum: localFrequencies }, start_time: { type: 'object' }, end_time: { type: 'object' } },
-    metricFields,
-  ),
-  metricsByDay: bodyOf(
-    {
-      start_time: { type: 'string' },
-      end_time: { type: 'string' },
-      metric_list: { type: 'object', additionalProperties: { ...names, maxItems: 20 } },
-    },
-    { aggregate: flagOrNull },
-  ),
-  findEntries: bodyOf(
-    {},
-    {
-      key_list: namesOrNull,
-      start_time: number,
-      end_time: number,
-      key_time: textOrNull,
-      max_entries: { type: ['integer', 'null'], minimum: 1 },
-      trunc_method: { enum: ['first', 'last', 'sample', null] },
-    },
-  ),
-};
-
-/** Does not validate the schemas themselves: that would take most of the start of a process. */
 const ajv = new Ajv({
   strict: true,
   allowUnionTypes: true,
   ownProperties: true,
   meta: false,
-  validateSchema: false,
+  validateSchema: false, // the check of the schemas themselves would take most of the start of a process
   verbose: true, // errors contain the value that was found
 });
 

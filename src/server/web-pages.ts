@@ -105,19 +105,14 @@ export function mountPages(app: Hono<ServerEnv>, server: Server): void {
         },
         origin: call.network,
       };
-      let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
-        leave = await limiter.waitForSlot(enterReader(call, caller, limiter));
+        call.cleanups.push(await limiter.waitForSlot(enterReader(call, caller, limiter)));
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
-      try {
-        const answer = await answerPage(route, pageCall, enter);
-        const headers = { ...languageHeader(c, isSecure), ...answer.headers };
-        const isGzipTaken = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(c.req.header('Accept-Encoding') ?? '');
-        return await respond(call, belowBase({ ...answer, headers }, c.get('base')), server, isGzipTaken);
-      } finally {
-        leave();
-      }
+      const answer = await answerPage(route, pageCall, enter);
+      const headers = { ...languageHeader(c, isSecure), ...answer.headers };
+      const isGzipTaken = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(c.req.header('Accept-Encoding') ?? '');
+      return respond(call, belowBase({ ...answer, headers }, c.get('base')), server, isGzipTaken);
     });
   }
   for (const path of new Set(webRoutes.map((route) => route.path))) {

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/all-routes.ts';
-import { schemas } from '../../src/server/schemas.ts';
 import { androidLocation, type Kit, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -14,7 +13,7 @@ beforeAll(async () => {
   await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1463502000.5)] });
 });
 
-const names = [...new Set(Object.values(schemas).flatMap(({ properties }) => Object.keys(properties)))];
+const names = [...new Set(routes.flatMap(({ body }) => Object.keys(body?.properties ?? {})))];
 const dateNames = ['start_time', 'end_time'];
 
 /** Values that are nearly right. */

@@ -2,7 +2,7 @@
 // 2025 offer them beside the labels of the study.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
-import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
+import { arrayOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const kinds = ['mode', 'purpose']; // fields of the profile
@@ -21,7 +21,7 @@ export const customLabelRoutes: readonly Route[] = [
     path: '/customlabel/get',
     summary: 'Returns custom labels by kind',
     answers: { type: 'object', additionalProperties: labels },
-    body: bodyOf({ keys: { type: 'array', items: key, maxItems: 10 } }),
+    body: objectOf({ keys: { type: 'array', items: key, maxItems: 10 } }),
     answer: async (call) => {
       const profile = await profileOf(call);
       return Object.fromEntries((call.body.keys as string[]).map((kind) => [kind, activeOf(rowsOf(profile, kind))]));
@@ -33,7 +33,7 @@ export const customLabelRoutes: readonly Route[] = [
   changeRoute(
     'update',
     'Replaces a custom label by another',
-    bodyOf({ key, old_label: { type: 'string' }, new_label: text }, { is_new_label_must_added: { type: 'boolean' } }),
+    objectOf({ key, old_label: { type: 'string' }, new_label: text }, { is_new_label_must_added: { type: 'boolean' } }),
     (rows, { old_label: old, new_label: label, is_new_label_must_added: must }, now) => {
       const before = rows.get(String(old));
       if (before !== undefined) rows.set(String(old), { ...before, frequency: Math.max(0, before.frequency - 1) });
@@ -58,7 +58,7 @@ function changeRoute(
     path: `/customlabel/${name}`,
     summary,
     answers: objectOf({ label: labels }),
-    body: bodyOf({ [field]: change }),
+    body: objectOf({ [field]: change }),
     answer: async (call) => {
       const asked = call.body[field] as JsonObject;
       const kind = asked.key as string;

@@ -8,7 +8,7 @@ import { entryId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
+import { arrayOf, objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const maxFoundEntries = 250_000; // entries in one answer
@@ -24,13 +24,25 @@ const found = objectOf({
   truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
 });
 
+const asked = objectOf(
+  {},
+  {
+    key_list: { ...values.names, type: ['array', 'null'] },
+    start_time: values.number,
+    end_time: values.number,
+    key_time: values.textOrNull,
+    max_entries: { type: ['integer', 'null'], minimum: 1 },
+    trunc_method: { enum: ['first', 'last', 'sample', null] },
+  },
+);
+
 export const datastreamRoutes: readonly Route[] = [
   {
     path: '/datastreams/find_entries/timestamp',
     summary: 'Returns entries of the caller by key and time',
     answers: found,
     fetches: true,
-    body: schemas.findEntries,
+    body: asked,
     answer: async (call) => answer(call, byTimestamp(call.body)),
   },
 ];

@@ -5,24 +5,33 @@ import { daysBetween } from '../../emission/local-dates.ts';
 import { figuresByDay } from '../../figures/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
-import { localPeriods, summarize, utcPeriods } from '../../figures/periods.ts';
+import { localFrequencies, localPeriods, summarize, utcFrequencies, utcPeriods } from '../../figures/periods.ts';
 import { readDayTrips } from '../../figures/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { isDay, justAfter } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { objectOf, schemas } from '../schemas.ts';
+import { objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const lists = { type: 'array', items: {}, description: 'one list of summaries for each metric, or one such list' };
-const answers = objectOf({ user_metrics: lists, aggregate_metrics: { type: 'array', items: {} } }, ['user_metrics']);
+const answers = objectOf({ user_metrics: lists }, { aggregate_metrics: { type: 'array', items: {} } });
+
+const { number, names, textOrNull, flagOrNull } = values;
+const asked = {
+  metric: textOrNull,
+  metric_list: { ...names, type: ['array', 'null'], maxItems: 100 },
+  is_return_aggregate: flagOrNull,
+};
+const date = { type: 'object' };
+const day = { type: 'string' };
 
 export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/timestamp',
     summary: 'Returns figures of the caller by UTC period',
     answers,
-    body: schemas.metricsByTimestamp,
+    body: objectOf({ freq: { enum: utcFrequencies }, start_time: number, end_time: number }, asked),
     answer: byTimestamp,
     // The e-mission app of 2017 also asks for the metrics of all users, without a token.
     answerWithoutToken: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
@@ -31,14 +40,21 @@ export const resultRoutes: readonly Route[] = [
     path: '/result/metrics/local_date',
     summary: 'Returns figures of the caller by period of the local calendar',
     answers,
-    body: schemas.metricsByLocalDate,
+    body: objectOf({ freq: { enum: localFrequencies }, start_time: date, end_time: date }, asked),
     answer: byLocalDate,
   },
   {
     path: '/result/metrics/yyyy_mm_dd',
     summary: 'Returns figures by day',
     answers: objectOf({}),
-    body: schemas.metricsByDay,
+    body: objectOf(
+      {
+        start_time: day,
+        end_time: day,
+        metric_list: { type: 'object', additionalProperties: { ...names, maxItems: 20 } },
+      },
+      { aggregate: flagOrNull },
+    ),
     answer: byDay,
   },
 ];

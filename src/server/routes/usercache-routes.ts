@@ -5,7 +5,7 @@ import { checkEntry } from '../../intake/check-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
-import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
+import { arrayOf, objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const count = { type: 'integer', minimum: 0 };
@@ -20,7 +20,7 @@ export const usercacheRoutes: readonly Route[] = [
     path: '/usercache/put',
     summary: 'Stores a batch of entries; 200 means that every entry is on disk',
     answers: objectOf(counts),
-    body: schemas.put,
+    body: objectOf({ phone_to_server: { type: 'array', items: {} } }),
     list: 'phone_to_server',
     answer: put,
   },
@@ -28,7 +28,7 @@ export const usercacheRoutes: readonly Route[] = [
     path: '/usercache/putone',
     summary: 'Stores one entry',
     answers: objectOf({ putone: { const: true }, ...counts }),
-    body: schemas.putOne,
+    body: objectOf({ the_entry: {} }),
     large: true,
     answer: putOne,
   },
