@@ -1,83 +1,58 @@
 // The table of derived keys. Their entries are not stored: the server makes them from trips on request.
 import type { Element } from './elements.ts';
-import {
-  cleanedPlace,
-  cleanedSection,
-  cleanedStop,
-  compositeTrip,
-  confirmedPlace,
-  confirmedTrip,
-  type DerivedEntry,
-  type EntryContext,
-  inferredSection,
-  plainTrip,
-  recreatedLocations,
-  untrackedTime,
-} from './entries.ts';
+import * as make from './entries.ts';
 
 export interface DerivedKey {
   key: string;
-  labels?: true; // true if it contains user inputs
-  suggests?: true; // true if it contains suggested labels
+  labels?: true; // it contains user inputs
+  suggests?: true; // it contains suggested labels
   /** Makes the entries of one element of the timeline, in order of time. */
-  make(element: Element, context: EntryContext): DerivedEntry[];
+  make(element: Element, context: make.EntryContext): make.DerivedEntry[];
 }
 
-type OfTrip = Element & { kind: 'trip' };
-
 const ofTrips =
-  (make: (element: OfTrip, context: EntryContext) => DerivedEntry[]): DerivedKey['make'] =>
+  (entriesOf: (element: make.OfTrip, context: make.EntryContext) => make.DerivedEntry[]): DerivedKey['make'] =>
   (element, context) =>
-    element.kind === 'trip' ? make(element, context) : [];
+    element.kind === 'trip' ? entriesOf(element, context) : [];
 
 const ofStays =
-  (make: (stay: Element['after'], context: EntryContext) => DerivedEntry): DerivedKey['make'] =>
+  (entryOf: (stay: Element['after'], context: make.EntryContext) => make.DerivedEntry): DerivedKey['make'] =>
   ({ first, before, after }, context) =>
-    (first ? [before, after] : before === after ? [] : [after]).map((stay) => make(stay, context));
+    (first ? [before, after] : before === after ? [] : [after]).map((stay) => entryOf(stay, context));
 
-const untracked = (key: string, labels?: true): DerivedKey => ({
-  key,
-  ...(labels && { labels }),
-  make: (element, context) => (element.kind === 'untracked' ? [untrackedTime(key, element, context)] : []),
-});
+const ofUntracked =
+  (key: string): DerivedKey['make'] =>
+  (element, context) =>
+    element.kind === 'untracked' ? [make.untrackedTime(key, element, context)] : [];
 
 const plain = (key: string): DerivedKey => ({
   key,
-  make: ofTrips((element, context) => [plainTrip(key, element, context)]),
+  make: ofTrips((element, context) => [make.plainTrip(key, element, context)]),
 });
 
 /** All derived keys, sorted. */
 export const derivedKeys: readonly DerivedKey[] = [
-  { key: 'analysis/cleaned_place', make: ofStays(cleanedPlace) },
-  {
-    key: 'analysis/cleaned_section',
-    make: ofTrips((element, context) => element.trip.sections.map((_, i) => cleanedSection(element, context, i))),
-  },
-  {
-    key: 'analysis/cleaned_stop',
-    make: ofTrips((element, context) => element.trip.stops.map((stop) => cleanedStop(element, context, stop))),
-  },
+  { key: 'analysis/cleaned_place', make: ofStays(make.cleanedPlace) },
+  { key: 'analysis/cleaned_section', make: ofTrips(make.cleanedSections) },
+  { key: 'analysis/cleaned_stop', make: ofTrips(make.cleanedStops) },
   plain('analysis/cleaned_trip'),
-  untracked('analysis/cleaned_untracked'),
+  { key: 'analysis/cleaned_untracked', make: ofUntracked('analysis/cleaned_untracked') },
   {
     key: 'analysis/composite_trip',
     labels: true,
     suggests: true,
-    make: (element, context) => [compositeTrip(element, context)],
+    make: (element, context) => [make.compositeTrip(element, context)],
   },
-  { key: 'analysis/confirmed_place', labels: true, make: ofStays(confirmedPlace) },
+  { key: 'analysis/confirmed_place', labels: true, make: ofStays(make.confirmedPlace) },
   {
     key: 'analysis/confirmed_trip',
     labels: true,
     suggests: true,
-    make: ofTrips((element, context) => [confirmedTrip(element, context)]),
+    make: ofTrips((element, context) => [make.confirmedTrip(element, context)]),
   },
-  untracked('analysis/confirmed_untracked', true),
-  {
-    key: 'analysis/inferred_section',
-    make: ofTrips((element, context) => element.trip.sections.map((_, i) => inferredSection(element, context, i))),
-  },
-  { key: 'analysis/recreated_location', make: ofTrips(recreatedLocations) },
+  { key: 'analysis/confirmed_untracked', labels: true, make: ofUntracked('analysis/confirmed_untracked') },
+  { key: 'analysis/inferred_section', make: ofTrips(make.inferredSections) },
+  { key: 'analysis/recreated_location', make: ofTrips(make.recreatedLocations) },
   plain('segmentation/raw_trip'),
 ];
 

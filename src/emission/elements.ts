@@ -35,14 +35,13 @@ export type Element = (
   first: boolean;
 };
 
-interface Around {
-  previous: TripLink | null;
+/** A trip with its neighbours. `links`: the links from the previous trip to this one, both included. */
+interface Around extends Record<'previous' | 'next', TripLink | null> {
   record: TripLink;
-  next: TripLink | null;
-  links: readonly TripRecord[]; // the links from the previous trip to this one, both included
+  links: readonly TripRecord[];
 }
 
-/** The elements of one trip: the untracked time before it, if any, and the trip itself. Pure. */
+/** The elements of one trip: the untracked time before it, if any, and the trip itself. */
 export function elementsOf({ previous, record, next, links }: Around, stated: StatedTime): Element[] {
   const { trip, untracked, chain_ts } = record;
   const before = stayBefore(previous, record);

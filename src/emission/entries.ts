@@ -9,7 +9,7 @@ import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { inferredMode, motionMode } from '../model/modes.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
-import type { Section, Stop, Trip } from '../model/trip.ts';
+import type { Section, Trip } from '../model/trip.ts';
 import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
@@ -28,7 +28,7 @@ export interface EntryContext {
   nested?: true;
 }
 
-type OfTrip = Element & { kind: 'trip' };
+export type OfTrip = Element & { kind: 'trip' };
 
 function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: string, origin?: string): Metadata {
   if (nested) return { key, write_ts: writtenTs };
@@ -43,7 +43,7 @@ function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: stri
   };
 }
 
-/** An entry within another one, in the form that the app reads. */
+/** An entry within another one, as the app reads it. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata: metadata as JsonObject, data };
 }
@@ -163,8 +163,10 @@ export function compositeTrip(element: Element, context: EntryContext): DerivedE
     metadata: metadataOf('analysis/composite_trip', context, zonesOf(element)[0], origin),
     data: {
       ...tripFields(element, context),
-      ...(isTrip ? confirmedFields(element, context) : untrackedFields(element, context)),
-      sections: isTrip ? element.trip.sections.map((_, i) => nested(inferredSection(element, within, i))) : [],
+      ...(isTrip
+        ? confirmedFields(element, context)
+        : { confirmed_untracked: oid(ids.untracked(userId, 'confirmed_untracked', element)), ...noInputs }),
+      sections: isTrip ? inferredSections(element, within).map(nested) : [],
       locations: isTrip ? thinned(element.trip.sections).map(lineLocation) : [],
       start_confirmed_place: nested(confirmedPlace(element.before, within)),
       end_confirmed_place: nested(confirmedPlace(element.after, within)),
@@ -172,13 +174,7 @@ export function compositeTrip(element: Element, context: EntryContext): DerivedE
   };
 }
 
-function untrackedFields(element: Element, { userId }: EntryContext): JsonObject {
-  return {
-    confirmed_untracked: oid(ids.untracked(userId, 'confirmed_untracked', element)),
-    user_input: {},
-    additions: [],
-  };
-}
+const noInputs = { user_input: {}, additions: [] };
 
 function lineLocation({ ts, position }: Vertex): JsonValue {
   return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
@@ -198,7 +194,7 @@ export function untrackedTime(
   element: Element & { kind: 'untracked' },
   context: EntryContext,
 ): DerivedEntry {
-  const inputs = key === 'analysis/confirmed_untracked' ? { user_input: {}, additions: [] } : {};
+  const inputs = key === 'analysis/confirmed_untracked' ? noInputs : {};
   return {
     id: ids.untracked(context.userId, key.slice(key.indexOf('/') + 1), element),
     metadata: metadataOf(key, context, element.zones[0]),
@@ -235,48 +231,50 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
   };
 }
 
-/** `analysis/inferred_section`: a section with the mode that the app draws. */
-export function inferredSection(element: OfTrip, context: EntryContext, index: number): DerivedEntry {
-  const section = element.trip.sections[index]!;
-  const { name, code } = inferredMode(section.sensed_mode);
-  return {
-    id: ids.inferred(context.userId, section),
-    metadata: metadataOf('analysis/inferred_section', context, element.trip.start_zone),
-    data: {
-      ...sectionFields(element, section, index),
-      cleaned_section: oid(section.id),
-      sensed_mode: code,
-      sensed_mode_str: name,
-      ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
-      ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
-      ble_sensed_mode: null,
-    },
-  };
+/** `analysis/inferred_section`: the sections with the modes that the app draws. */
+export function inferredSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
+  return element.trip.sections.map((section, index) => {
+    const { name, code } = inferredMode(section.sensed_mode);
+    return {
+      id: ids.inferred(context.userId, section),
+      metadata: metadataOf('analysis/inferred_section', context, element.trip.start_zone),
+      data: {
+        ...sectionFields(element, section, index),
+        cleaned_section: oid(section.id),
+        sensed_mode: code,
+        sensed_mode_str: name,
+        ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
+        ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
+        ble_sensed_mode: null,
+      },
+    };
+  });
 }
 
-/** `analysis/cleaned_section`: a section with the phone's motion type, and its speeds and distances by vertex. */
-export function cleanedSection(element: OfTrip, context: EntryContext, index: number): DerivedEntry {
-  const section = element.trip.sections[index]!;
-  const { name, code } = motionMode(section.sensed_mode);
-  return {
-    id: section.id,
-    metadata: metadataOf('analysis/cleaned_section', context, element.trip.start_zone),
-    data: {
-      ...sectionFields(element, section, index),
-      sensed_mode: code,
-      sensed_mode_str: name,
-      speeds: section.speeds,
-      distances: section.distances,
-    },
-  };
+/** `analysis/cleaned_section`: the sections with the phone's motion types, and speeds and distances by vertex. */
+export function cleanedSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
+  return element.trip.sections.map((section, index) => {
+    const { name, code } = motionMode(section.sensed_mode);
+    return {
+      id: section.id,
+      metadata: metadataOf('analysis/cleaned_section', context, element.trip.start_zone),
+      data: {
+        ...sectionFields(element, section, index),
+        sensed_mode: code,
+        sensed_mode_str: name,
+        speeds: section.speeds,
+        distances: section.distances,
+      },
+    };
+  });
 }
 
-export function cleanedStop({ trip }: OfTrip, context: EntryContext, stop: Stop): DerivedEntry {
-  return {
+export function cleanedStops({ trip }: OfTrip, context: EntryContext): DerivedEntry[] {
+  return trip.stops.map((stop) => ({
     id: stop.id,
     metadata: metadataOf('analysis/cleaned_stop', context, trip.start_zone),
     data: stopFields(stop, trip),
-  };
+  }));
 }
 
 export function recreatedLocations({ trip }: OfTrip, context: EntryContext): DerivedEntry[] {

@@ -20,7 +20,7 @@ export interface Selection {
   derived: { time: DerivedTime; from: number; to: number };
   suggestions: SuggestionSettings; // how labels are suggested in derived entries
   matches: (entry: Entry) => boolean;
-  max: number; // the maximum number of entries to return
+  max: number; // of entries to return
   keep: 'first' | 'last' | 'sample';
 }
 
@@ -30,7 +30,7 @@ export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boole
 /** Yields the selected entries, then whether some were left out. Memory is bounded. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
-  // To find the last or every n-th entry, count first: so memory does not grow with the entries that are left out.
+  // For the last or every n-th entry, the entries are counted first, so that memory does not grow with their number.
   let count = 0;
   if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;

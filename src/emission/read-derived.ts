@@ -5,7 +5,6 @@ import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { readStated } from '../diary/observed-time.ts';
-import type { JsonValue } from '../model/json.ts';
 import { allTime, day, justAfter, type TimeRange } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 import { readInParts } from '../util/parts-of.ts';
@@ -39,14 +38,8 @@ export async function* derivedEntries(
     const suggestions = (await suggestionsFor?.(trips, labels)) ?? null;
     for (const { element, writtenTs } of batch) {
       const made = keys.flatMap((key) => key.make(element, { userId, writtenTs, labels, suggestions }));
-      const found = made.map((entry) => ({ entry, at: timeOf(entry, time) }));
-      yield* found
-        .filter(
-          (one): one is { entry: DerivedEntry; at: number } =>
-            one.at !== null && one.at >= range.from && one.at <= range.to,
-        )
-        .sort((a, b) => a.at - b.at)
-        .map(({ entry }) => entry);
+      const found = made.filter((entry) => timeOf(entry, time) >= range.from && timeOf(entry, time) <= range.to);
+      yield* found.sort((a, b) => timeOf(a, time) - timeOf(b, time));
     }
   }
 }
@@ -56,9 +49,10 @@ interface Written {
   writtenTs: number;
 }
 
-function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | null {
-  const ts: JsonValue | undefined = time === 'write_ts' ? metadata.write_ts : data[time];
-  return typeof ts === 'number' ? ts : null;
+/** NaN: the entry does not have this time. */
+function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number {
+  const ts = time === 'write_ts' ? metadata.write_ts : data[time];
+  return typeof ts === 'number' ? ts : Number.NaN;
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {

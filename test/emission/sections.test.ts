@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
 import type { Element } from '../../src/emission/elements.ts';
-import { cleanedSection, inferredSection } from '../../src/emission/entries.ts';
+import { cleanedSections, inferredSections } from '../../src/emission/entries.ts';
 import type { TransitLine } from '../../src/model/trip.ts';
 import { moving } from '../support/phone.ts';
 
@@ -13,8 +13,8 @@ it('sections, also those in composite trips, have the transit line', () => {
   const transit = { agency: 'Town Transit', route_short_name: '1' } as TransitLine;
   const element = { kind: 'trip', trip: { ...trip!, sections: [{ ...trip!.sections[0]!, transit }] } };
   const context = { userId: 'u', writtenTs: 0, labels: { trips: new Map() }, suggestions: null };
-  for (const make of [inferredSection, cleanedSection]) {
-    const { data } = make(element as Element & { kind: 'trip' }, context as never, 0);
-    expect(data.transit).toEqual(transit);
+  for (const make of [inferredSections, cleanedSections]) {
+    const made = make(element as Element & { kind: 'trip' }, context as never);
+    expect(made.map(({ data }) => data.transit)).toEqual([transit]);
   }
 });
