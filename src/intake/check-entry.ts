@@ -37,6 +37,7 @@ type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type CheckedEntry = Entry | UnusableEntry;
 
+/** True if the check of a pushed value found a valid entry. */
 export function isEntry(checked: CheckedEntry): checked is Entry {
   return 'metadata' in checked;
 }

@@ -21,8 +21,7 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-/** ms. A scrub of the log waits longer than this for the lines of running calls. See `finish`. */
-const longCall = 200;
+const longCall = 200; // ms; a scrub of the log waits longer than this for the lines of running calls
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Builds the app without a port. `serve` binds it to one; tests call `app.request`. */
@@ -40,11 +39,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, server)), guard));
   mountPages(app, server);
   // At the path of another app and below it, so that the app also understands the answer to a mistyped path.
-  for (const { path, dialect } of routes.filter((route) => route.dialect !== undefined))
-    app.use(`${path}/*`, async (c, next) => {
-      c.get('call').refuse = dialect!.refuse;
-      await next();
-    });
+  for (const { path, dialect } of routes)
+    if (dialect !== undefined)
+      app.use(`${path}/*`, (c, next) => {
+        c.get('call').refuse = dialect.refuse;
+        return next();
+      });
   if (guard !== null) app.use(guard);
   get(app, '/openapi.json', fixedAnswer(JSON.stringify(openApi(routes, openRoutes)), 'application/json'));
   if (metrics !== undefined) {
@@ -60,15 +60,14 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     get(app, route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param())));
   for (const route of routes) {
     const answer = answerCaller(route, server);
+    const isOther = route.dialect !== undefined;
     // Users type the addresses for other apps by hand, sometimes with a slash at the end.
-    for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
-      app.post(path, answer);
-      // Some apps send a file with PUT, to a path below the address that the user typed.
-      if (route.dialect !== undefined)
-        for (const file of [path, `${path.replace(/\/$/, '')}/:file`]) app.put(file, answer);
-      if (route.inQuery !== undefined) app.get(path, onlyGetAndPost(answer));
-      app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
-    }
+    const paths = isOther ? [route.path, `${route.path}/`] : [route.path];
+    app.on('POST', paths, answer);
+    // Some apps send a file with PUT, to a path below the address that the user typed.
+    if (isOther) app.on('PUT', [...paths, `${route.path}/:file`], answer);
+    if (route.inQuery !== undefined) app.on('GET', paths, onlyGetAndPost(answer));
+    for (const path of paths) app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
   }
   app.all('*', (c) => {
     refuseAsPage(c);
@@ -187,7 +186,7 @@ function pathOf(url: string): string {
 
 const mergeSlashes = (path: string): string => path.replace(/\/{2,}/g, '/');
 
-/** The path of the public address, without a slash at its end: `/mobility` for `https://example.org/mobility/`. */
+/** The path of an address without a slash at its end: `/mobility` for `https://example.org/mobility/`. */
 const basePath = (address: string): string => (address === '' ? '' : new URL(address).pathname.replace(/\/+$/, ''));
 
 /** Removes the path of the public address if the proxy did not: `/mobility/healthz` becomes `/healthz`. */

@@ -51,7 +51,7 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
 
 /**
  * The text of every refusal of a token, so that it does not reveal which studies and subgroups exist. Only beyond the
- * hourly limit of a study the answer is another one, to make phones try again.
+ * hourly limit of a study the answer is a 429, so that phones try again.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

@@ -70,68 +70,63 @@ const tags = {
   open: 'Calls without a token; the answers contain nothing about users',
 };
 
-const operationId = (path: string): string =>
-  handlerOf(path)
-    .replace(/\/:\w+/g, '')
-    .replace(/\W+/g, '_') || 'root';
+interface CallParts {
+  tag: keyof typeof tags;
+  parameters: readonly object[];
+  suffix?: string; // of the operation id
+  security: readonly object[];
+  requestBody?: object;
+  failures: object;
+}
+
+function operation(route: Route | OpenRoute, { tag, parameters, suffix = '', failures, ...others }: CallParts): object {
+  const { summary, path, answers } = route;
+  const id = handlerOf(path).replace(/\/:\w+/g, '');
+  return {
+    summary,
+    description: `${summary.replace(/\.$/, '')}.`,
+    tags: [tag],
+    ...(parameters.length > 0 && { parameters }),
+    operationId: `${id.replace(/\W+/g, '_') || 'root'}${suffix}`,
+    ...others,
+    responses: { 200: { description: 'Done', content: json(answers, exampleOf(route).answer) }, ...failures },
+  };
+}
 
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
-  const { dialect, answers, inQuery = {} } = route;
+  const { dialect, inQuery = {}, body: asked = objectOf({}) } = route;
   const { tokenField } = dialect ?? phoneTokens;
   const example = exampleOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, example.path));
-  const asked = Object.entries(inQuery).map(([name, description]) =>
+  const queries = Object.entries(inQuery).map(([name, description]) =>
     parameter('query', name, example.query?.[name], description),
   );
-  const { properties, required } = route.body ?? objectOf({});
-  const token =
-    tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
-  const body = { type: 'object', ...(required.length > 0 && { required }), properties: { ...token, ...properties } };
-  return {
-    ...commonFields(route, dialect === undefined ? 'phones' : 'other apps', [...names, ...asked]),
-    operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
+  const token = tokenField && { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
+  const required = asked.required.length > 0;
+  const body = { type: 'object', ...(required && { required: asked.required }) };
+  const schema = { ...body, properties: { ...token, ...asked.properties } };
+  return operation(route, {
+    tag: dialect === undefined ? 'phones' : 'other apps',
+    parameters: [...names, ...queries],
+    suffix: method === 'get' ? '_by_query' : '',
     security: [{ bearer: [] }, { basic: [] }, {}],
     ...(method === 'post' && {
-      requestBody: {
-        required: required.length > 0,
-        content: json(body, example.body ?? { user: 'ada@example.org' }),
-      },
+      requestBody: { required, content: json(schema, example.body ?? { user: 'ada@example.org' }) },
     }),
-    responses: {
-      200: { description: 'Done', content: json(answers, example.answer) },
-      ...(dialect === undefined
+    failures:
+      dialect === undefined
         ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
-        : { 503: { description: 'Nothing was stored; the app keeps its data' } }),
-    },
-  };
+        : { 503: { description: 'Nothing was stored; the app keeps its data' } },
+  });
 }
 
 function openCallOf(route: OpenRoute): object {
-  const example = exampleOf(route);
   const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) =>
-    parameter('path', name, example.path, description),
+    parameter('path', name, exampleOf(route).path, description),
   );
-  return {
-    ...commonFields(route, 'open', parameters),
-    operationId: operationId(route.path),
-    security: [],
-    responses: {
-      200: { description: 'Done', content: json(route.answers, example.answer) },
-      ...(parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503)),
-    },
-  };
+  const failures = parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503);
+  return operation(route, { tag: 'open', parameters, security: [], failures });
 }
-
-const commonFields = (
-  { summary }: Route | OpenRoute,
-  tag: keyof typeof tags,
-  parameters: readonly object[],
-): object => ({
-  summary,
-  description: `${summary.replace(/\.$/, '')}.`,
-  tags: [tag],
-  ...(parameters.length > 0 && { parameters }),
-});
 
 const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({
   name,

@@ -48,12 +48,11 @@ const protect = secureHeaders({
   strictTransportSecurity: false,
 });
 
-/** Adds the protecting headers to every answer of a page, also to failures. */
+/** Adds the protecting headers to every page, also to failures. */
 export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
-  const isPage =
-    c.get('call').handler.startsWith('web.') || /^text\/(html|css)/.test(c.res.headers.get('Content-Type') ?? '');
-  if (isPage) await protect(c, async () => {});
+  const isText = /^text\/(html|css)/.test(c.res.headers.get('Content-Type') ?? '');
+  if (isText || c.get('call').handler.startsWith('web.')) await protect(c, async () => {});
 };
 
 /** Adds the pages to the app. Must be called before the steps for phones are added. */
@@ -142,9 +141,7 @@ function languagesOf(c: Context<ServerEnv>): string[] {
   return [...new Set([...chosen.map(({ language }) => language), ...accepted])];
 }
 
-/**
- * Answers a failed GET of a browser with a page, unless the path belongs to another app with its own form of failures.
- */
+/** Answers a failed GET of a browser with a page, except at the paths of other apps. */
 export function refuseAsPage(c: Context<ServerEnv>): void {
   const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
   if (isLooking && c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
@@ -162,7 +159,7 @@ const asPage =
 
 /**
  * Counts the call of a page against the limits of its caller: a participant, together with their phones, or a manager,
- * who is given by name. Returns the id under which the call is counted.
+ * given by name. Returns the id of the counts.
  */
 function enterReader(call: Call, reader: UserRecord | string, limiter: CallerLimiter): string {
   call.log.write('INFO', line.called(call.handler));
@@ -234,7 +231,7 @@ async function formBody(
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
-  // A browser sends one of both headers, or both, with a form. Programs without them must still know its secret.
+  // A browser sends one or both headers with a form. Programs without them must still know the form's secret.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });

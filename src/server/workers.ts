@@ -31,19 +31,17 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
 
   const fork = (number: number): void => {
     const born = performance.now();
-    let worker: Worker;
     try {
-      worker = cluster.fork({ [numberVariable]: String(number) });
+      const worker = cluster.fork({ [numberVariable]: String(number) });
+      living.set(number, worker);
+      onEnd(worker, (reason) => {
+        living.delete(number);
+        if (isReplacing) replace(number, reason, born);
+      });
     } catch (error) {
       if (!isReplacing) throw new MobilityError('MOBILITY_CONFIG', `cannot start a worker: ${errorText(error)}`);
       replace(number, errorText(error), born);
-      return;
     }
-    living.set(number, worker);
-    onEnd(worker, (reason) => {
-      living.delete(number);
-      if (isReplacing) replace(number, reason, born);
-    });
   };
   const replace = (number: number, reason: string | number, born: number): void => {
     deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;

@@ -98,7 +98,7 @@ it('a page is not made for a browser that has disconnected, and its slot is rele
   const session = { hash: tokenHash('secret'), user_id: uuid, created_ts: 1, expires_ts: now + 60 } as const;
   await kit.store.tokens.add({ ...session, kind: 'session' });
   const headers = { Cookie: 'mobility-days=secret' };
-  const outgoing = Object.assign(new EventEmitter(), { destroyed: true });
+  const outgoing = Object.assign(new EventEmitter(), { destroyed: true, closed: true });
   for (let i = 0; i < 6; i += 1) {
     const left = await kit.app.request('/me', { headers }, { outgoing } as never);
     expect(left.status).toBe(400);

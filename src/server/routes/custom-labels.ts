@@ -1,9 +1,9 @@
-// Labels for modes and purposes that a user made up. They are stored in the profile. The e-mission apps of 2024 and
-// 2025 offer them beside the labels of the study.
+// Labels for modes and purposes that a user made up, stored in the profile. The e-mission apps of 2024 and 2025 offer
+// them beside the labels of the study.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf } from '../schemas.ts';
-import type { Route, RouteCall } from './route.ts';
+import type { Route } from './route.ts';
 
 const kinds = ['mode', 'purpose']; // fields of the profile
 
@@ -22,9 +22,9 @@ export const customLabelRoutes: readonly Route[] = [
     summary: 'Returns custom labels by kind',
     answers: { type: 'object', additionalProperties: labels },
     body: objectOf({ keys: { type: 'array', items: key, maxItems: 10 } }),
-    answer: async (call) => {
-      const profile = await profileOf(call);
-      return Object.fromEntries((call.body.keys as string[]).map((kind) => [kind, activeOf(rowsOf(profile, kind))]));
+    answer: async ({ body, caller, store }) => {
+      const profile = (await store.profiles.get(caller.uuid)) ?? {};
+      return Object.fromEntries((body.keys as string[]).map((kind) => [kind, activeOf(rowsOf(profile, kind))]));
     },
   },
   changeRoute('insert', 'Adds a custom label', objectOf({ key, label: text }), (rows, { label }, now) =>
@@ -59,22 +59,17 @@ function changeRoute(
     summary,
     answers: objectOf({ label: labels }),
     body: objectOf({ [field]: change }),
-    answer: async (call) => {
-      const asked = call.body[field] as JsonObject;
+    answer: async ({ body, caller, store, now }) => {
+      const asked = body[field] as JsonObject;
       const kind = asked.key as string;
-      const now = call.now();
-      const profile = await call.store.profiles.merge(call.caller.uuid, (before) => {
+      const profile = await store.profiles.merge(caller.uuid, (before) => {
         const rows = rowsOf(before, kind);
-        apply(rows, asked, now);
+        apply(rows, asked, now());
         return { [kind]: Object.fromEntries(rows) };
       });
       return { label: activeOf(rowsOf(profile, kind)) };
     },
   };
-}
-
-async function profileOf({ caller, store }: RouteCall): Promise<JsonObject> {
-  return (await store.profiles.get(caller.uuid)) ?? {};
 }
 
 /** The labels of a kind. Other values in the profile are ignored. */
