@@ -2,7 +2,7 @@
 import { asObject, type JsonObject, type JsonValue } from './json.ts';
 import { type ModeName, modeOfLabel } from './modes.ts';
 
-interface LabelOption {
+export interface LabelOption {
   value: string;
   /** Its text in the requested language, or in English, or the value itself. */
   words: string;
