@@ -151,11 +151,7 @@ export function exportTables({ store, people, days, ...files }: StreamedTables):
  * The people, sorted by their pseudonyms if they have any. The store lists them by UUID. In that order, their positions
  * in the list would identify them to a reader who has the UUIDs, or an export under another key.
  */
-export async function* inShownOrder(
-  { users }: Pick<Store, 'users'>,
-  people: AsyncIterable<UserRecord>,
-  pseudonymKey: string | undefined,
-): AsyncGenerator<UserRecord> {
+export async function* inShownOrder({ users }: Store, people: AsyncIterable<UserRecord>, pseudonymKey?: string) {
   if (pseudonymKey === undefined) return yield* people;
   const uuids = new Map<string, string>();
   for await (const { uuid } of people) uuids.set(keyedPseudonym(uuid, pseudonymKey), uuid);

@@ -11,6 +11,8 @@ import { entryRows } from './entry-rows.ts';
 import { labelsAtOnce, type Source } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
 
+type TripIds = Map<number, string | null>;
+
 export async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
   for await (const entry of entryRows(store, person.uuid, days, keys)) {
     const { metadata, data } = interpretEntry(entry);
@@ -26,10 +28,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
 }
 
 /** Labels, each with the trip that it was matched to. `tripIds`: known ids of trips by `chain_ts`; others are added. */
-export async function* labelRows(
-  { store, person, days }: Source,
-  tripIds: Map<number, string | null>,
-): AsyncGenerator<Row> {
+export async function* labelRows({ store, person, days }: Source, tripIds: TripIds): AsyncGenerator<Row> {
   let batch: Entry[] = [];
   for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
     batch.push(interpretEntry(entry));
@@ -40,12 +39,7 @@ export async function* labelRows(
   yield* await rowsOfLabels(store, person.uuid, batch, tripIds);
 }
 
-async function rowsOfLabels(
-  store: Store,
-  userId: string,
-  entries: readonly Entry[],
-  ids: Map<number, string | null>,
-): Promise<Row[]> {
+async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[], ids: TripIds): Promise<Row[]> {
   const inputs = entries.map((entry) => aboutTrip(inputOf(entry)));
   const ofTrips = inputs.filter((input) => input !== null);
   if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));

@@ -1,6 +1,7 @@
 import { isForPages, type TokenRecord } from '../model/user.ts';
 
 export const memberships = ['before_joining', 'member', 'after_leaving'] as const;
+type Membership = (typeof memberships)[number];
 
 /** When the last token of a person's phones was revoked, seconds since the epoch; null while one is valid. */
 export function leftOf(tokens: readonly TokenRecord[]): number | null {
@@ -10,10 +11,7 @@ export function leftOf(tokens: readonly TokenRecord[]): number | null {
 }
 
 /** The membership on a local day. `joined` and `left` are local days; null: none. */
-export function membershipOn(
-  day: string,
-  { joined, left }: { joined: string | null; left: string | null },
-): (typeof memberships)[number] {
+export function membershipOn(day: string, { joined, left }: Record<'joined' | 'left', string | null>): Membership {
   if (joined !== null && day < joined) return 'before_joining';
   return left !== null && day > left ? 'after_leaving' : 'member';
 }

@@ -9,6 +9,7 @@ import { buildIndex, type FeedNotes } from '../transit/build-index.ts';
 import { type FeedIndex, formatIndex, type TransitKind } from '../transit/feed-index.ts';
 import { cellsOfFeed } from '../transit/network.ts';
 import { openGtfs } from './gtfs.ts';
+import type { Bytes } from './read/bytes.ts';
 
 /** The facts about a feed that `mobility transit` shows. */
 export type FeedFacts = ReturnType<typeof factsOf> & {
@@ -47,7 +48,7 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
   return { id, facts, index: text };
 }
 
-export const readZip = (path: string): AsyncIterable<Uint8Array> => createReadStream(path);
+export const readZip = (path: string): Bytes => createReadStream(path);
 
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');

@@ -4,6 +4,7 @@ import { parse } from 'csv-parse';
 import type { Entry } from 'yauzl';
 import { errorText, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
+import type { Bytes } from './read/bytes.ts';
 import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { zipEntries } from './zip.ts';
@@ -51,7 +52,7 @@ export async function openGtfs(path: string): Promise<GtfsTables> {
   };
 }
 
-async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* decoded(chunks: Bytes): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for await (const bytes of chunks) yield decoder.decode(bytes, { stream: true });
   yield decoder.decode();

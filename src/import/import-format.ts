@@ -2,6 +2,7 @@
 import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
+import type { OnBytes } from './read/bytes.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
 import { SourceBroken, type SourceProblem } from './source-error.ts';
 
@@ -42,10 +43,7 @@ export interface FileReading {
   columns?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface SourceReadOptions extends FileReading {
-  /** Gets the number of bytes that were read from disk since the last call. */
-  onBytes(count: number): void;
-}
+export type SourceReadOptions = FileReading & { onBytes: OnBytes };
 
 /** How a source identifies the owners of its entries: by names and UUIDs (`people`), by UUIDs only, or not at all. */
 export type Naming = 'people' | 'uuids' | 'none';

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
 import { errorText, usageError } from '../model/mobility-error.ts';
-import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
+import { type Bytes, chunkBytes, fileBytes, type OnBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 import { type ZipPlace, zipBytes } from './zip.ts';
@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly size: number;
   readonly head: Buffer; // the beginning of the file, unpacked
   /** `onBytes` gets the bytes read from disk, and 0 for each unpacked chunk; it may throw. Throws `SourceBroken`. */
-  bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
+  bytes(onBytes?: OnBytes): Bytes;
 }
 
 export interface SourceFolder {
@@ -67,15 +67,11 @@ export const textFile = (text: string): Promise<SourceFile> =>
     yield Buffer.from(text);
   });
 
-async function sourceFile(
-  path: string,
-  size: number,
-  read: (onBytes: (count: number) => void) => AsyncIterable<Uint8Array>,
-): Promise<SourceFile> {
+async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) => Bytes): Promise<SourceFile> {
   const first = await headOf(read(() => {}));
   const isGzip = first[0] === 0x1f && first[1] === 0x8b;
   const encoding = path.endsWith('.bson') || isGzip ? null : encodingOf(first);
-  const bytes = async function* (onBytes: (count: number) => void = () => {}): AsyncGenerator<Uint8Array> {
+  const bytes = async function* (onBytes: OnBytes = () => {}): Bytes {
     try {
       const packed = read(onBytes);
       const whole = isGzip ? unpacked(packed, createGunzip({ chunkSize: chunkBytes })) : packed;
@@ -104,13 +100,13 @@ function encodingOf(first: Buffer): string | null {
   return isUtf8(lines) || first.includes(0) ? null : 'windows-1252';
 }
 
-async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array> {
+async function* recoded(chunks: Bytes, encoding: string): Bytes {
   const decoder = new TextDecoder(encoding);
   for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
 /** The beginning of a file. Of a damaged file, the part that can be unpacked. */
-async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function headOf(chunks: Bytes): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
   try {

@@ -5,7 +5,7 @@ import { openSync, read, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { chunkBytes } from './read/bytes.ts';
+import { type Bytes, chunkBytes, type OnBytes } from './read/bytes.ts';
 import { refuseBeyond } from './source-error.ts';
 
 const readAt = promisify(read);
@@ -27,7 +27,7 @@ export class Spool {
   }
 
   /** Appends bytes and returns the new part. Throws `SourceBroken` if the file would exceed its maximum size. */
-  async append(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
+  async append(chunks: Bytes): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);
       this.#file = openSync(path, 'wx+', 0o600);
@@ -44,10 +44,7 @@ export class Spool {
 }
 
 /** The bytes of a part. A stream of Node would close the file if its reader stops early. */
-export async function* partBytes(
-  { file, start, size }: FilePart,
-  onBytes: (count: number) => void = () => {},
-): AsyncGenerator<Uint8Array> {
+export async function* partBytes({ file, start, size }: FilePart, onBytes: OnBytes = () => {}): Bytes {
   for (let at = 0; at < size; ) {
     const length = Math.min(chunkBytes, size - at);
     const { bytesRead, buffer } = await readAt(file, Buffer.allocUnsafe(length), 0, length, start + at);

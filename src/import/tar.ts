@@ -2,16 +2,14 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
+import type { Bytes } from './read/bytes.ts';
 import { refuseBeyond, SourceBroken } from './source-error.ts';
 import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
 /** `size`: bytes on disk. Each file must be read before the next. Throws `SourceBroken`, also beyond a limit. */
-export async function* tarEntries(
-  chunks: AsyncIterable<Uint8Array>,
-  size: number,
-): AsyncGenerator<{ name: string; bytes: AsyncIterable<Uint8Array> }> {
+export async function* tarEntries(chunks: Bytes, size: number): AsyncGenerator<{ name: string; bytes: Bytes }> {
   const decoder = createTarDecoder({ strict: true });
   const stream = Readable.toWeb(Readable.from(limited(chunks, size))) as ReadableStream<Uint8Array>;
   const entries = stream.pipeThrough(decoder as never) as AsyncIterable<ParsedTarEntry>;
@@ -29,7 +27,7 @@ export async function* tarEntries(
   }
 }
 
-async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+async function* limited(chunks: Bytes, size: number): Bytes {
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader, validateFileName } from 'yauzl';
-import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
+import { type Bytes, chunkBytes, countBytes, type OnBytes, unpacked } from './read/bytes.ts';
 import { refuseBeyond, SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 
@@ -54,11 +54,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
 }
 
 /** The unpacked bytes, verified by size and checksum. `onBytes` gets bytes of the archive. Throws `SourceBroken`. */
-export async function* zipBytes(
-  place: ZipPlace,
-  entry: Entry,
-  onBytes: (count: number) => void,
-): AsyncGenerator<Uint8Array> {
+export async function* zipBytes(place: ZipPlace, entry: Entry, onBytes: OnBytes): Bytes {
   const zip = await openZip(place);
   const { compressedSize: packed, uncompressedSize: size } = entry;
   let [length, sum] = [0, 0];

@@ -18,7 +18,7 @@ import { dayPath, modeField, readChoices, statedModeOf } from './me-forms.ts';
 import { dayItems, labelTexts, type ShownDay, zoneOfDay } from './pages/day-items.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
-import type { PersonCall, WebAnswer } from './web.ts';
+import type { FormFields, PersonCall, WebAnswer } from './web.ts';
 import { banner, faultPage, formButton, formOf, isShownDay, redirect } from './web.ts';
 
 const origin = { program: 'my days' };
@@ -96,10 +96,9 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 }
 
 /** The correction in a form. `outside`, `length`: a time or the length is out of bounds; null: the form is invalid. */
-export async function readStatement(
-  { store, user, now }: PersonCall,
-  form: Readonly<Record<string, string>>,
-): Promise<Correction | 'outside' | 'length' | null> {
+type Statement = Correction | 'outside' | 'length' | null;
+
+export async function readStatement({ store, user, now }: PersonCall, form: FormFields): Promise<Statement> {
   const { kind } = form;
   const [ts, start_ts, end_ts] = [parseTime(form.ts), parseTime(form.start_ts), parseTime(form.end_ts)];
   const mode = statedModes.find((one) => one === form.mode);

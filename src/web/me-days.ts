@@ -26,16 +26,13 @@ import { answerOf, banner, faultPage, formButton, isShownDay } from './web.ts';
 
 const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
 
-export async function mePage(
-  call: PersonCall,
-  title: string,
-  current: keyof typeof mePages,
-  body: MarkupValue,
-): Promise<WebAnswer> {
+type MePage = keyof typeof mePages;
+
+export async function mePage(call: PersonCall, title: string, current: MePage, body: MarkupValue): Promise<WebAnswer> {
   const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
   const links = Object.entries(mePages).map(([name, href]) => {
-    return { href, words: t.me[name as typeof current], isCurrent: name === current };
+    return { href, words: t.me[name as MePage], isCurrent: name === current };
   });
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const brand = study === null ? t.service : studyTexts(study, call.preferred).name;

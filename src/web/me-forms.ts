@@ -50,14 +50,9 @@ export const tripWhy = (trip: Trip, t: Texts): Markup =>
   markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
 
 /** The question how the person travelled. The present answer is checked. `given`: the label, if the trip has one. */
-function modeQuestion(
-  { t }: PersonCall,
-  name: string,
-  question: string,
-  { sensed_mode }: Section,
-  { modes, modeOf }: Pick<Choices, 'modes' | 'modeOf'>,
-  given?: string,
-): Markup {
+function modeQuestion(t: Texts, name: string, legend: string, ride: Section, choices: Choices, given?: string): Markup {
+  const { sensed_mode } = ride;
+  const { modes, modeOf } = choices;
   const present = plainMode(sensed_mode);
   const same = modes.filter(({ value }) => modeOf(value) === present);
   const chosen = same.length === 1 ? same[0] : same.find(({ words }) => words === t.me.section(sensed_mode));
@@ -69,21 +64,16 @@ function modeQuestion(
     const look = value === '' ? sensed_mode : (modeOf(value) ?? '');
     return markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && CHECKED}>${icon(styleOf(look).name)}<span>${words}</span></label>`;
   });
-  return markup`<fieldset><legend>${question}</legend><div class="tiles">${tiles}</div></fieldset>`;
+  return markup`<fieldset><legend>${legend}</legend><div class="tiles">${tiles}</div></fieldset>`;
 }
 
 export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
 
 /** The forms of a trip. `before`: the trip before it if the two can be joined, else null. */
-export function tripForms(
-  call: PersonCall,
-  trip: Trip,
-  before: Trip | null,
-  { observed: { day }, labels }: ShownDay,
-  choices: Choices,
-): Markup {
+export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, shown: ShownDay, choices: Choices) {
   const { t, query } = call;
-  const { mode_confirm: mode, purpose_confirm: purpose } = labels.ofTrip(trip.start_ts).user_input;
+  const { day } = shown.observed;
+  const { mode_confirm: mode, purpose_confirm: purpose } = shown.labels.ofTrip(trip.start_ts).user_input;
   const rides = ridesOf(trip.sections);
   const isOne = rides.length === 1;
   // With several rides, the answer becomes a correction, which needs a mode.
@@ -92,7 +82,7 @@ export function tripForms(
     const times = [t.clock(ride.start_ts, trip.start_zone), t.clock(ride.end_ts, trip.start_zone)] as const;
     const given = isOne && typeof mode === 'string' ? mode : undefined;
     const question = isOne ? t.me.how : t.me.howBetween(...times);
-    return modeQuestion(call, modeField(rides, i), question, ride, { ...choices, modes }, given);
+    return modeQuestion(t, modeField(rides, i), question, ride, { ...choices, modes }, given);
   });
   const purposes = choices.purposes.map(
     ({ value, words }) => markup`<option value="${value}"${value === purpose && SELECTED}>${words}</option>`,

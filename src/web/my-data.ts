@@ -165,11 +165,8 @@ async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
   yield text;
 }
 
-async function revoke(
-  { store, user, now }: PersonCall,
-  why: 'stopped' | 'revoked',
-  isRevoked: (token: TokenRecord) => boolean,
-): Promise<void> {
+async function revoke(call: PersonCall, why: 'stopped' | 'revoked', isRevoked: (token: TokenRecord) => boolean) {
+  const { store, user, now } = call;
   for (const token of await store.tokens.list(user.uuid))
     if (isRevoked(token)) await store.tokens.revoke(user.uuid, token.hash, { ts: now, why });
 }

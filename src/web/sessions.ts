@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import type { ManagerCall, PersonCall, WebCall } from './web.ts';
+import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
 
 /** Seconds for which a browser stays signed in: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
@@ -21,7 +21,7 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 /** The secret in the forms of a session. Only a holder of the cookie can compute it. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
-export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string): boolean {
+export function isOwnForm(form: FormFields, csrf: string): boolean {
   const [given, expected] = [Buffer.from(form.csrf ?? ''), Buffer.from(csrf)];
   return given.length === expected.length && timingSafeEqual(given, expected);
 }

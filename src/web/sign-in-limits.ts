@@ -43,11 +43,8 @@ export class SignInLimits {
    * Counts a checked password. A right password resets the count of its account for this network. A wrong password for
    * a locked account does not count for the network as a whole.
    */
-  countTry(
-    origin: string | null,
-    account: string,
-    { isRight, isLocked }: { isRight: boolean; isLocked: boolean },
-  ): void {
+  countTry(origin: string | null, account: string, tried: { isRight: boolean; isLocked: boolean }): void {
+    const { isRight, isLocked } = tried;
     const name = `${origin} ${account}`;
     this.#ofAccount.add(name, isRight ? -this.#ofAccount.of(name) : 1);
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);

@@ -6,7 +6,7 @@ import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
 import { readPeople, type StudyPerson } from './study-people.ts';
-import type { StudyCall, WebAnswer } from './web.ts';
+import type { FormFields, StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
 const mostPersonDays = 2000; // one process makes them in a few minutes
@@ -17,7 +17,7 @@ const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 type Asked = { from: string; to: string; coarse: number | null; hasNames: boolean };
 
 /** Reads the export from a form or an address; null: a field is not valid. */
-function askedIn(fields: Readonly<Record<string, string>>, { study, now }: StudyCall): Asked | null {
+function askedIn(fields: FormFields, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
   if (!isShownDay(from) || !isShownDay(to) || from > to) return null;

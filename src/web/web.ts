@@ -18,16 +18,15 @@ import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import type { FigureCache } from './study-people.ts';
 
-export interface Upload {
-  form: Readonly<Record<string, string>>;
-  file: { name: string; bytes: Uint8Array } | null;
-}
+export type FormFields = Readonly<Record<string, string>>;
+
+export type Upload = { form: FormFields; file: { name: string; bytes: Uint8Array } | null };
 
 export interface WebCall {
   /** Parts of the path, the query, and the fields of a form. If a name occurs twice, the first value counts. */
-  params: Readonly<Record<string, string>>;
-  query: Readonly<Record<string, string>>;
-  form: Readonly<Record<string, string>>;
+  params: FormFields;
+  query: FormFields;
+  form: FormFields;
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
@@ -62,16 +61,14 @@ export interface WebCall {
   checks: () => Promise<Check[]>;
 }
 
-interface HasFormSecret {
-  csrf: string;
-}
+type FormSecret = { csrf: string };
 
-export interface PersonCall extends WebCall, HasFormSecret {
+export interface PersonCall extends WebCall, FormSecret {
   user: UserRecord;
   session: TokenRecord;
 }
 
-export interface ManagerCall extends WebCall, HasFormSecret {
+export interface ManagerCall extends WebCall, FormSecret {
   manager: ManagerRecord;
   note: (action: string, people: readonly { figures: Pick<PersonFigures, 'audit_key'> }[]) => Promise<void>;
 }
@@ -125,27 +122,25 @@ export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: str
 /** True for a day that pages can show: its week must be in the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
+type Hidden = Readonly<Record<string, string | number>>;
+
 /** A form with the secret of the session. `fields` become hidden inputs. */
 export function formOf(
-  { csrf }: HasFormSecret,
+  call: FormSecret,
   action: string,
-  fields: Readonly<Record<string, string | number>>,
+  fields: Hidden,
   content: MarkupValue,
   hasFile = false,
 ): Markup {
-  const hidden = Object.entries({ csrf, ...fields }).map(
+  const hidden = Object.entries({ csrf: call.csrf, ...fields }).map(
     ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
   );
   const type = hasFile && new Markup(' enctype="multipart/form-data"');
   return markup`<form method="post" action="${action}"${type}>${hidden}${content}</form>`;
 }
 
-export const formButton = (
-  call: HasFormSecret,
-  action: string,
-  words: string,
-  fields: Readonly<Record<string, string | number>> = {},
-): Markup => formOf(call, action, fields, markup`<button>${words}</button>`);
+export const formButton = (call: FormSecret, action: string, words: string, fields: Hidden = {}): Markup =>
+  formOf(call, action, fields, markup`<button>${words}</button>`);
 
 export const banner = (words: string | undefined, kind: 'quiet' | 'bad' = 'quiet'): MarkupValue =>
   words !== undefined && markup`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${words}</p>`;

@@ -7,6 +7,7 @@ import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 export type EmissionDocument = Record<string, unknown>;
 
 export type Unreadable = string;
+export type EmissionDocuments = AsyncIterable<EmissionDocument | Unreadable>;
 
 /** The collections that are read, in this order. The pipeline derives the others again. */
 export const collectionNames = [
@@ -23,7 +24,7 @@ export const isCollectionName = (name: string): name is CollectionName =>
 
 /** Rejected entries are put again, so that they are checked. Of an entry that occurs twice, the last one counts. */
 export async function* readDatabase(
-  open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
+  open: (collection: CollectionName) => EmissionDocuments | null,
 ): AsyncGenerator<Found> {
   const people = new Map<string, SourcePerson>();
   for (const collection of collectionNames) {

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { BSON } from 'mongodb';
 import { isJsonObject } from '../../model/json.ts';
 import type { FolderFormat, Found, SourceReadOptions } from '../import-format.ts';
+import type { OnBytes } from '../read/bytes.ts';
 import { maxElementBytes } from '../read/json-elements.ts';
 import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
-import type { CollectionName, EmissionDocument, Unreadable } from './database.ts';
+import type { CollectionName, EmissionDocument, EmissionDocuments, Unreadable } from './database.ts';
 import { isCollectionName, readDatabase } from './database.ts';
 
 export const emissionDump: FolderFormat = {
@@ -39,11 +40,7 @@ async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions)
 }
 
 /** The documents of one file. If the file is truncated, the other files are still read. */
-async function* documentsOf(
-  path: string,
-  onBytes: (count: number) => void,
-  problems: string[],
-): AsyncGenerator<EmissionDocument | Unreadable> {
+async function* documentsOf(path: string, onBytes: OnBytes, problems: string[]): EmissionDocuments {
   try {
     const file = await openSourceFile(path);
     yield* file.name.endsWith('.bson') ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
@@ -56,10 +53,7 @@ async function* documentsOf(
 const maxDocumentBytes = 17 * 1024 * 1024; // MongoDB itself allows 16 MiB
 
 /** Skips documents longer than `maxElementBytes`. Throws `SourceBroken` if the file is truncated or not BSON. */
-export async function* bsonDocuments(
-  file: SourceFile,
-  onBytes: (count: number) => void,
-): AsyncGenerator<EmissionDocument | Unreadable> {
+export async function* bsonDocuments(file: SourceFile, onBytes: OnBytes): EmissionDocuments {
   let rest = Buffer.alloc(0);
   let position = 0; // the byte of the file where `rest` begins
   let skipped = 0; // bytes still to skip of a document that is too long
@@ -96,10 +90,7 @@ function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
 const broken = (expected: string, at: number, found: string): SourceBroken =>
   new SourceBroken(`expected ${expected} at byte ${at}, found ${found}: everything before it was read`);
 
-async function* jsonDocuments(
-  file: SourceFile,
-  onBytes: (count: number) => void,
-): AsyncGenerator<EmissionDocument | Unreadable> {
+async function* jsonDocuments(file: SourceFile, onBytes: OnBytes): EmissionDocuments {
   for await (const record of isJsonList(file) ? jsonRecords(file, onBytes) : jsonLines(file, onBytes)) {
     if ('unread' in record) yield record.unread;
     else if (isJsonObject(record.value)) yield record.value;

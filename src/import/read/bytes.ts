@@ -4,26 +4,24 @@ import { pipeline } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import type { Gunzip, InflateRaw } from 'node:zlib';
 
+/** Gets the number of bytes that were read since its last call. */
+export type OnBytes = (count: number) => void;
+export type Bytes = AsyncIterable<Uint8Array>;
+
 export const chunkBytes = 256 * 1024;
 
-export const fileBytes = (path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> =>
+export const fileBytes = (path: string, onBytes: OnBytes): Bytes =>
   countBytes(createReadStream(path, { highWaterMark: chunkBytes }), onBytes);
 
 /** Passes chunks on; `onBytes` gets the size of each. */
-export async function* countBytes(
-  chunks: AsyncIterable<Uint8Array>,
-  onBytes: (count: number) => void,
-): AsyncGenerator<Uint8Array> {
+export async function* countBytes(chunks: Bytes, onBytes: OnBytes): Bytes {
   for await (const chunk of chunks) {
     onBytes(chunk.length);
     yield chunk;
   }
 }
 
-export async function* unpacked(
-  chunks: AsyncIterable<Uint8Array>,
-  unpack: Gunzip | InflateRaw,
-): AsyncGenerator<Uint8Array> {
+export async function* unpacked(chunks: Bytes, unpack: Gunzip | InflateRaw): Bytes {
   void pipeline(chunks, unpack).catch(() => {}); // errors reach the reader of the output
   try {
     for await (const chunk of unpack) yield chunk as Uint8Array;
@@ -36,7 +34,7 @@ export async function* unpacked(
 const maxLineLength = 1024 * 1024;
 
 /** The lines of a UTF-8 text, also empty ones, with their numbers from 1. Invalid bytes become U+FFFD. */
-export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<{ number: number; text: string }> {
+export async function* fileLines(chunks: Bytes): AsyncGenerator<{ number: number; text: string }> {
   const decoder = new StringDecoder('utf8');
   let number = 1;
   let rest = '';

@@ -1,5 +1,6 @@
 // Cuts JSON of any size into the members and list elements of its outermost value, as text.
 import { SourceBroken } from '../source-error.ts';
+import type { Bytes } from './bytes.ts';
 
 export interface JsonElement {
   /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
@@ -24,7 +25,7 @@ const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
 /** Does not parse the elements, so that invalid JSON affects only one. Throws `SourceBroken` if the file ends early. */
-export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
+export async function* jsonElements(chunks: Bytes): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let member: string | null = null;
   let isList = false; // true if the outermost value is a list

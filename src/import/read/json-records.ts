@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
 import { refuseBeyond } from '../source-error.ts';
-import { fileLines } from './bytes.ts';
+import { fileLines, type OnBytes } from './bytes.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 
 /** A record, or the reason why a part of the file cannot be read. */
@@ -16,7 +16,10 @@ export type JsonRecord =
     }
   | { unread: string };
 
+type Records = AsyncGenerator<JsonRecord>;
+
 const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
+const never = (_: JsonObject): boolean => false;
 
 /**
  * The records of a file. `isRecord`: true for an object that is a record, on one line or over several lines; any other
@@ -26,12 +29,7 @@ const textOfLine = (line: string): string | null => (line.trim() === '' ? null :
  *     {"points":[{"t":1},{"t":2}]}     ->  {"t":1}, {"t":2}            member `points`
  *     [{"t":1},{"t":2}]                ->  {"t":1}, {"t":2}            member null
  */
-export async function* jsonRecords(
-  file: SourceFile,
-  onBytes: (count: number) => void,
-  isRecord: (value: JsonObject) => boolean = () => false,
-  textOf = textOfLine,
-): AsyncGenerator<JsonRecord> {
+export async function* jsonRecords(file: SourceFile, onBytes: OnBytes, isRecord = never, textOf = textOfLine): Records {
   const lines = file.head
     .toString('utf8')
     .replace(/^\ufeff/, '')
@@ -53,11 +51,7 @@ export async function* jsonRecords(
   if (isRecord(single)) yield { value: single, length, member: null, where: 'byte 0' };
 }
 
-export async function* jsonLines(
-  file: SourceFile,
-  onBytes: (count: number) => void,
-  textOf = textOfLine,
-): AsyncGenerator<JsonRecord> {
+export async function* jsonLines(file: SourceFile, onBytes: OnBytes, textOf = textOfLine): Records {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     const line = textOf(text);
     if (line !== null) yield recordIn(line, null, `line ${number}`);

@@ -1,6 +1,7 @@
 // Reads XML of any size as events: elements that open and close. Builds no tree.
 import sax from 'sax';
 import { SourceBroken } from '../source-error.ts';
+import type { Bytes } from './bytes.ts';
 
 /** The start or end of an element. `text`: its text after the last element inside it. Names have no prefixes. */
 export type XmlEvent =
@@ -18,7 +19,7 @@ const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
  * Nothing is downloaded. A text is cut off at `maxTextLength`. `long`: the name of elements whose text may have
  * `maxLongTextLength`. Throws `SourceBroken` with the line if the file is truncated or is not XML.
  */
-export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
+export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });
   let [text, maxLength] = ['', maxTextLength];
   let events: XmlEvent[] = [];

@@ -2,6 +2,7 @@
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { type FileFormat, type FileReading, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
+import type { Bytes } from '../read/bytes.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 import { type Fields, fieldsIn, hasLocation, locate, personChecker } from './fields.ts';
@@ -54,7 +55,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
 }
 
 /** The records of a table. If the CSV is invalid, yields the records before the error, then throws. */
-async function* recordsOf(chunks: AsyncIterable<Uint8Array>, { line, delimiter }: { line: number; delimiter: string }) {
+async function* recordsOf(chunks: Bytes, { line, delimiter }: { line: number; delimiter: string }) {
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
     bom: true,

@@ -1,6 +1,7 @@
 // Reads the points of recorded tracks from GPX and TCX. Routes and waypoints are skipped, since they are plans.
 import type { Origin } from '../../model/entry.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import type { OnBytes } from '../read/bytes.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, locate } from './fields.ts';
@@ -49,7 +50,7 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
  */
 async function* pointsIn(
   file: SourceFile,
-  onBytes: (count: number) => void,
+  onBytes: OnBytes,
   elements: readonly string[],
 ): AsyncGenerator<{ element: string; point: Record<string, string>; where: string; creator: string | undefined }> {
   let point: Record<string, string> | null = null;

@@ -170,7 +170,7 @@ function drawRings(
   around: MapPlace | undefined,
   { length }: MapWords,
   { taken, points }: { taken: readonly LabelBox[]; points: readonly Point[] },
-): { circles: string; labels: string } {
+) {
   if (around === undefined) return { circles: '', labels: '' };
   const [x, y] = project(around.position);
   const farthest = Math.max(...[0, width].flatMap((cx) => [0, height].map((cy) => Math.hypot(cx - x, cy - y))));
@@ -205,11 +205,7 @@ type LabelBox = Record<'x' | 'y' | 'w', number>;
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 
 /** Places with their labels, each on the side where it hides least. `taken`: the boxes of all labels. */
-function drawPlaces(
-  places: readonly MapPlace[],
-  points: readonly Point[],
-  { project, height }: View,
-): { drawn: string; taken: LabelBox[] } {
+function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { project, height }: View) {
   // The scale bar, the north arrow and the places themselves.
   const taken: LabelBox[] = [
     { x: 8, y: 6, w: 130 },

@@ -38,12 +38,8 @@ export function invitationSheets(shared: Invitations, t: Texts): string {
   return document(t, `${words.title} – ${shared.study.name}`, sheetStyle, sheets).text;
 }
 
-function sheet(
-  { study, app, isScannedInApp, page, until, people }: Invitations,
-  person: Invitation,
-  number: number,
-  t: Texts,
-): Markup {
+function sheet(shared: Invitations, person: Invitation, number: number, t: Texts): Markup {
+  const { study, app, isScannedInApp, page, until, people } = shared;
   const words = t.invite;
   const scanText = isScannedInApp ? words.scanInApp : words.scanText;
   return markup`<main class="sheet"><header><b>${study.name}</b><span>${study.partner}</span></header>
