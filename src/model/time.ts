@@ -40,9 +40,6 @@ export const day = secondsOfDay;
 /** s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt counts as wrong. */
 export const believedAhead = day;
 
-const firstDay = -719_162; // 0001-01-01
-const lastDay = 2_932_896; // 9999-12-31
-
 // ---------------------------------------------------------------- zones
 
 const bucketSeconds = 900; // nearly every offset changes on a quarter of an hour
@@ -131,59 +128,44 @@ function exactOffset({ formatter }: Zone, second: number): number {
   const fields: Record<string, string> = {};
   for (const { type, value } of formatter.formatToParts(second * 1000)) fields[type] = value;
   const year = fields.era === 'BC' ? 1 - Number(fields.year) : Number(fields.year);
-  const days = daysFromCivil({ year, month: Number(fields.month), day: Number(fields.day) });
+  const days = daysFromCivil(year, Number(fields.month), Number(fields.day));
   const local = days * secondsOfDay + Number(fields.hour) * 3600 + Number(fields.minute) * 60 + Number(fields.second);
   return local - second;
 }
 
 // ---------------------------------------------------------------- calendar
 
-type CivilDate = Pick<LocalDateTime, 'year' | 'month' | 'day'>;
-
-/** The date (proleptic Gregorian calendar) that is `days` days after 1970-01-01. */
-function civilFromDays(days: number): CivilDate {
-  const date = new Date(days * secondsOfDay * 1000);
-  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
-}
-
 /**
- * Days from 1970-01-01 to a date. A month or day beyond the end continues in the next year or month: month 13 is
- * January, 32 April is 2 May.
+ * Days from 1970-01-01 to a date of the proleptic Gregorian calendar. A month or day beyond the end continues in the
+ * next year or month: month 13 is January, 32 April is 2 May.
  */
-function daysFromCivil({ year, month, day }: CivilDate): number {
+function daysFromCivil(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getTime() / (secondsOfDay * 1000);
 }
 
-const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7;
+const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7; // 0: Monday
 
-const two = (n: number): string => (n < 10 ? `0${n}` : String(n));
-
-function dayText({ year, month, day }: CivilDate): string {
-  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`;
+/** A time of the years 1 to 9999, whose ISO texts have four digits of the year. Throws a `RangeError`. */
+function checkedDate(ts: number): Date {
+  if (ts >= minTime && ts < maxTime + 1) return new Date(ts * 1000);
+  throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
 }
 
-function checkedDay(days: number): number {
-  if (!(days >= firstDay && days <= lastDay)) throw new RangeError('expected a day of the years 1 to 9999');
-  return days;
-}
+const dayText = (date: Date): string => date.toISOString().slice(0, 10);
 
 /** True for a text `YYYY-MM-DD` that names a day of the calendar. */
 export function isDay(text: unknown): text is string {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text) || text < '0001') return false;
-  return dayText(civilFromDays(daysOf(text))) === text;
+  return new Date(daysOf(text) * secondsOfDay * 1000).toISOString().startsWith(text);
 }
 
-function daysOf(text: string): number {
-  const [year, month, day] = text.split('-').map(Number) as [number, number, number];
-  return daysFromCivil({ year, month, day });
-}
+const daysOf = (text: string): number => daysFromCivil(...(text.split('-').map(Number) as [number, number, number]));
 
 /** The day `count` days after `day` (before, if negative). Throws a `RangeError` beyond the years 1 to 9999. */
-export function addDays(day: string, count: number): string {
-  return dayText(civilFromDays(checkedDay(daysOf(day) + count)));
-}
+export const addDays = (day: string, count: number): string =>
+  dayText(checkedDate((daysOf(day) + count) * secondsOfDay));
 
 /** The month `YYYY-MM` before (`days` -1) or after (`days` 31) `month`. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
@@ -201,25 +183,12 @@ export function daysOfWeek(day: string): { from: string; to: string } {
 
 // ---------------------------------------------------------------- instants
 
-interface LocalInstant {
-  /** Local day, counted from 1970-01-01. */
-  days: number;
-  /** Second of the local day. */
-  second: number;
-  /** Fraction of the second in microseconds, never rounded up to a whole second. */
-  micros: number;
-  /** s ahead of UTC */
-  offset: number;
-}
-
-function localInstant(ts: number, zone: string): LocalInstant {
-  if (!(ts >= minTime && ts < maxTime + 1))
-    throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
+/** The local time as if it were UTC, whole seconds, and the seconds by which it is ahead of UTC. */
+function localTime(ts: number, zone: string): { local: Date; offset: number } {
   const whole = Math.floor(ts);
+  checkedDate(whole);
   const offset = zoneOffset(zone, whole);
-  const days = checkedDay(Math.floor((whole + offset) / secondsOfDay));
-  const second = whole + offset - days * secondsOfDay;
-  return { days, second, micros: Math.min(Math.round((ts - whole) * 1_000_000), 999_999), offset };
+  return { local: checkedDate(whole + offset), offset };
 }
 
 /**
@@ -227,16 +196,15 @@ function localInstant(ts: number, zone: string): LocalInstant {
  * to 9999 in UTC or in the zone.
  */
 export function localDateTime(ts: number, zone: string): LocalDateTime {
-  const { days, second } = localInstant(ts, zone);
-  const { year, month, day } = civilFromDays(days);
+  const { local } = localTime(ts, zone);
   return {
-    year,
-    month,
-    day,
-    hour: Math.floor(second / 3600),
-    minute: Math.floor((second % 3600) / 60),
-    second: second % 60,
-    weekday: weekdayOf(days),
+    year: local.getUTCFullYear(),
+    month: local.getUTCMonth() + 1,
+    day: local.getUTCDate(),
+    hour: local.getUTCHours(),
+    minute: local.getUTCMinutes(),
+    second: local.getUTCSeconds(),
+    weekday: (local.getUTCDay() + 6) % 7,
     timezone: zone,
   };
 }
@@ -246,21 +214,16 @@ export function localDateTime(ts: number, zone: string): LocalDateTime {
  * `2016-05-17T09:19:59.800000-07:00`. Throws like `localDateTime`.
  */
 export function formatTime(ts: number, zone: string): string {
-  const { days, second, micros, offset } = localInstant(ts, zone);
+  const { local, offset } = localTime(ts, zone);
+  const micros = Math.min(Math.round((ts - Math.floor(ts)) * 1_000_000), 999_999); // never up to a whole second
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`;
-  const ahead = Math.abs(offset);
-  const seconds = ahead % 60 === 0 ? '' : `:${two(ahead % 60)}`; // offsets had seconds long ago
-  const shift = `${offset < 0 ? '-' : '+'}${clock(ahead)}${seconds}`;
-  return `${dayText(civilFromDays(days))}T${clock(second)}:${two(second % 60)}${fraction}${shift}`;
+  const ahead = new Date(Math.abs(offset) * 1000).toISOString();
+  const shift = ahead.slice(11, Math.abs(offset) % 60 === 0 ? 16 : 19); // offsets had seconds long ago
+  return `${local.toISOString().slice(0, 19)}${fraction}${offset < 0 ? '-' : '+'}${shift}`;
 }
-
-const clock = (seconds: number): string =>
-  `${two(Math.floor(seconds / 3600))}:${two(Math.floor((seconds % 3600) / 60))}`;
 
 /** The local day of `ts` in `zone`, `YYYY-MM-DD`. Throws like `localDateTime`. */
-export function localDay(ts: number, zone: string): string {
-  return dayText(civilFromDays(localInstant(ts, zone).days));
-}
+export const localDay = (ts: number, zone: string): string => dayText(localTime(ts, zone).local);
 
 /**
  * The time when clocks in `zone` show `local`, a local time counted as if it were UTC. If clocks show it twice, the
@@ -315,24 +278,24 @@ type Unit = 'day' | 'week' | 'month' | 'year';
 
 /** Moves `ts` by `count` units of the UTC calendar, for report periods. If a month is too short, to its last day. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
-  const days = dayOf(ts);
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
-  const { year, month, day } = civilFromDays(days);
-  const months = month + count * (unit === 'year' ? 12 : 1);
-  const first = daysFromCivil({ year, month: months, day: 1 });
-  const length = daysFromCivil({ year, month: months + 1, day: 1 }) - first;
-  return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
+  const days = dayOf(ts);
+  const date = new Date(days * secondsOfDay * 1000);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + 1 + count * (unit === 'year' ? 12 : 1)];
+  const first = daysFromCivil(year, month, 1);
+  const length = daysFromCivil(year, month + 1, 1) - first;
+  return (first + Math.min(date.getUTCDate(), length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
 /** The start of the UTC period around `ts`, and the start of its last day. Weeks begin on Monday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
   const days = dayOf(ts);
-  const { year, month } = civilFromDays(days);
+  const date = new Date(days * secondsOfDay * 1000);
   const firstDays = {
     day: days,
     week: days - weekdayOf(days),
-    month: daysFromCivil({ year, month, day: 1 }),
-    year: daysFromCivil({ year, month: 1, day: 1 }),
+    month: days - date.getUTCDate() + 1,
+    year: daysFromCivil(date.getUTCFullYear(), 1, 1),
   };
   const start = firstDays[unit] * secondsOfDay;
   return { start, lastDay: addUtc(start, 1, unit) - secondsOfDay };
