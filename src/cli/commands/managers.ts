@@ -15,24 +15,16 @@ export function command(context: CommandContext) {
   mobility managers add mira --study sunny
   mobility managers list`)
     .addCommand(addFlags().action(context.run(add)))
+    .addCommand(new DocumentedCommand('list', 'list the accounts', 'managers list --json').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand('list')
-        .description('list the accounts')
-        .examples('  mobility managers list --json')
-        .action(context.run(list)),
-    )
-    .addCommand(
-      new DocumentedCommand('remove')
-        .description('remove an account, and end its sessions')
-        .examples('  mobility managers remove mira')
+      new DocumentedCommand('remove', 'remove an account, and end its sessions', 'managers remove mira')
         .argument('<name>', 'name of the account')
         .action(context.run(remove)),
     );
 }
 
 const addFlags = () =>
-  new DocumentedCommand('add')
-    .description('create an account, or give an existing one new studies and a new password')
+  new DocumentedCommand('add', 'create an account, or give an existing one new studies and a new password')
     .examples(`
   mobility managers add mira --study sunny
   mobility managers add mira --study sunny --study windy --password-stdin < password.txt

@@ -14,8 +14,7 @@ export function command(context: CommandContext) {
 }
 
 function initCommand(context: CommandContext) {
-  return new DocumentedCommand('init')
-    .description('create the store or its missing parts')
+  return new DocumentedCommand('init', 'create the store or its missing parts')
     .examples(`
   mobility store init
   mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
@@ -34,8 +33,7 @@ async function init(context: CommandContext): Promise<Outcome> {
 }
 
 function checkCommand(context: CommandContext) {
-  return new DocumentedCommand('check')
-    .description('compare all rows of the store with their checksums')
+  return new DocumentedCommand('check', 'compare all rows of the store with their checksums')
     .examples(`
   mobility store check
   mobility store check --store /var/backups/mobility/2026-11-21

@@ -31,12 +31,7 @@ export function command(context: CommandContext) {
   mobility study config sunny --server https://mobility.example.org --out .
   mobility study link sunny --subgroup west --qr`)
     .addCommand(createFlags().action(context.run(create)))
-    .addCommand(
-      new DocumentedCommand('list')
-        .description('list the studies')
-        .examples('  mobility study list --json')
-        .action(context.run(list)),
-    )
+    .addCommand(new DocumentedCommand('list', 'list the studies', 'study list --json').action(context.run(list)))
     .addCommand(
       new DocumentedCommand('show')
         .description('show a study, its members by subgroup, and who joined in the last hour')
@@ -252,8 +247,7 @@ async function configure(context: CommandContext, name: string, options: Options
 }
 
 const removeCommand = (context: CommandContext) =>
-  new DocumentedCommand('remove')
-    .description('remove a study without members, and its list of erased tokens')
+  new DocumentedCommand('remove', 'remove a study without members, and its list of erased tokens')
     .examples(`
   mobility erase --study sunny
   mobility study remove sunny`)

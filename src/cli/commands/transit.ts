@@ -14,8 +14,7 @@ export function command(context: CommandContext) {
   mobility transit add muni.zip bart.zip
   mobility transit list`)
     .addCommand(
-      new DocumentedCommand('add')
-        .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
+      new DocumentedCommand('add', 'read GTFS feeds of agencies and keep them as evidence for the analysis')
         .examples(`
   mobility transit add muni.zip bart.zip
   mobility transit add muni.zip --dry-run --json
@@ -25,19 +24,13 @@ The next pipeline run derives again the days of people who were near the stops o
         .option('--dry-run', 'read and report, store nothing')
         .action(context.run(add)),
     )
+    .addCommand(new DocumentedCommand('list', 'list the feeds', 'transit list --json').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand('list')
-        .description('list the feeds')
-        .examples('  mobility transit list --json')
-        .action(context.run(list)),
-    )
-    .addCommand(
-      new DocumentedCommand('check')
-        .description(
-          'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
-        )
-        .examples('  mobility transit check')
-        .action(context.run(check)),
+      new DocumentedCommand(
+        'check',
+        'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
+        'transit check',
+      ).action(context.run(check)),
     )
     .addCommand(
       new DocumentedCommand('remove')
@@ -47,9 +40,7 @@ The next pipeline run derives again the days of people who were near the stops o
         .action(context.run(remove)),
     )
     .addCommand(
-      new DocumentedCommand('save')
-        .description('write the zip of a feed to a file')
-        .examples('  mobility transit save 3fa90c12 muni.zip')
+      new DocumentedCommand('save', 'write the zip of a feed to a file', 'transit save 3fa90c12 muni.zip')
         .argument('<id>', 'beginning of an id, see `mobility transit list`')
         .argument('<file>', 'file to create')
         .action(context.run(save)),

@@ -19,8 +19,7 @@ const usualDays = 365; // days for which a token of a person or script is valid
 export const tokenCommand = (context: CommandContext) => tokenFlags().action(context.run(createToken));
 
 const tokenFlags = () =>
-  new DocumentedCommand('token')
-    .description('create a token for a user and print it once')
+  new DocumentedCommand('token', 'create a token for a user and print it once')
     .examples(`
   mobility users token ada --expires 30
   mobility users token ada --replace --overlap 7
@@ -188,9 +187,7 @@ function tokensText(tokens: readonly TokenRecord[], sources: Sources, { now, zon
 }
 
 export const revokeCommand = (context: CommandContext) =>
-  new DocumentedCommand('revoke')
-    .description('revoke one token')
-    .examples('  mobility users revoke ada 1f6c02ab')
+  new DocumentedCommand('revoke', 'revoke one token', 'users revoke ada 1f6c02ab')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .action(context.run(revokeToken));

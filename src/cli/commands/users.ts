@@ -22,8 +22,7 @@ export function command(context: CommandContext) {
   mobility users add ada@example.org
   mobility users import people.csv`)
     .addCommand(
-      new DocumentedCommand('add')
-        .description('register one user; a registered user keeps their UUID')
+      new DocumentedCommand('add', 'register one user; a registered user keeps their UUID')
         .examples(`
   mobility users add ada@example.org
   mobility users add ada --uuid 6a0d…`)
@@ -32,8 +31,7 @@ export function command(context: CommandContext) {
         .action(context.run(add)),
     )
     .addCommand(
-      new DocumentedCommand('import')
-        .description('register the people of a CSV file')
+      new DocumentedCommand('import', 'register the people of a CSV file')
         .examples(`
   mobility users import people.csv
   cut -d, -f1 list.csv | mobility users import -
@@ -77,8 +75,7 @@ async function importFile(context: CommandContext, file: string): Promise<Outcom
 const stateNames = Object.keys(personStates) as PersonState[];
 
 const listFlags = (context: CommandContext) =>
-  new DocumentedCommand('list')
-    .description('list the registered users with their state; users who need attention come first')
+  new DocumentedCommand('list', 'list the registered users with their state; users who need attention come first')
     .examples(`
   mobility users list --counts
   mobility users list --silent 7 --json`)
@@ -142,8 +139,7 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
 }
 
 const removeFlags = (context: CommandContext) =>
-  new DocumentedCommand('remove')
-    .description('remove a registered user without data, or members of a study who never sent any')
+  new DocumentedCommand('remove', 'remove a registered user without data, or members of a study who never sent any')
     .examples(`
   mobility users remove ada
   mobility users remove --study sunny --joined-since 10:00 --never-pushed
