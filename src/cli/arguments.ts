@@ -5,7 +5,9 @@ import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, 
 import type { CommandContext } from './context.ts';
 
 export class DocumentedCommand extends Command {
-  /** `example`: a command line without `mobility`. `main.ts` describes the commands that are not part of another one. */
+  /**
+   * `example`: a command line without `mobility`. `main.ts` describes the commands that are not part of another one.
+   */
   constructor(name: string, description = '', example?: string) {
     super(name);
     this.description(description);
@@ -86,7 +88,6 @@ export function clockArgument(text: string): string {
   throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
 }
 
-/** s in each unit of durations and ages */
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function durationArgument(text: string): number {

@@ -66,7 +66,6 @@ export class CommandContext {
     return this.#abort.signal;
   }
 
-  /** Writes text unchanged. */
   writeOut: Sink['write'] = (text, done) => this.#options.stdout.write(text, done);
   writeErr = (text: string): void => void this.#options.stderr.write(text);
 

@@ -28,7 +28,6 @@ export interface DiaryDay extends WordedDay {
   /** Data time up to which the diary is final; null: no part is final. */
   completeUntil: number | null;
   places: Pick<Places, 'labelOf'>;
-  /** Shows the id of each trip. */
   ids?: boolean;
 }
 

@@ -151,7 +151,6 @@ async function loadCommand(name: string, context: CommandContext): Promise<Comma
   return file.command(context);
 }
 
-/** Writes an error, and returns the exit code. */
 function report(
   error: unknown,
   stderr: Sink,

@@ -200,7 +200,6 @@ export function workTimeText(seconds: number): string {
 /** Adds the zone of its times to a text that is not empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
-/** Says that a run derives days again because the analysis changed. */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
   const before = run === 'this' ? '' : '; preview: `mobility rebuild --all --dry-run`';

@@ -67,7 +67,6 @@ export function nameError(expected: string, found: string): Error {
 export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
   subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 
-/** Throws `MOBILITY_USAGE` if the study or subgroup does not exist. */
 export async function refuseUnknownStudy(
   context: CommandContext,
   { study: name, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>,

@@ -43,7 +43,6 @@ function countsText(counts: PutCounts | null): string {
   return stored.map(([name, count]) => `${count} ${name}`).join(', ');
 }
 
-/** A put over several lines: first the call, then each step and whether the log has it. */
 function putText(call: LoggedCall, time: string): string {
   const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
   const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');

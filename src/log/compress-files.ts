@@ -19,7 +19,7 @@ interface ArchiveOptions {
 
 /**
  * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
- * Losing no line if it is killed. After an error, continues with the other files, then throws the first error.
+ * A kill loses no line. After an error, continues with the other files, then throws the first error.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;

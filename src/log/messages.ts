@@ -26,7 +26,6 @@ export const line = {
     `Server started with workers = ${workers} on ${word(address)}`,
   serverStopped: (): string => 'Server stopped',
   startCall: (method: string, path: string): string => `START ${word(method)} ${pathWord(path)}`,
-  /** For example `Called userCache.put` or `Called timeline.getTrips/2016-05-17`. */
   called: (handler: string): string => `Called ${pathWord(handler)}`,
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,

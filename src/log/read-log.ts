@@ -29,7 +29,6 @@ export interface ReadStats {
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
-  /** Searches of all files for new lines. */
   polls: number;
 }
 

@@ -15,11 +15,8 @@ const queueTime = 500; // ms that a process may take to write its queued lines
 
 export interface ScrubReceipt {
   folder: string;
-  /** Files that were searched. */
   files: number;
-  /** Files with changed lines. */
   rewritten: number;
-  /** Changed lines. */
   lines: number;
   /** Files that may still contain a name or UUID, for example because they could not be read. */
   left: { file: string; reason: string }[];

@@ -61,7 +61,6 @@ export async function checkOutside(target: string, folder: string, what: string)
   );
 }
 
-/** Resolves the symbolic links of a path. The path need not exist. */
 async function resolveLinks(path: string): Promise<string> {
   const whole = resolve(path);
   const above = dirname(whole);

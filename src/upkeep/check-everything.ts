@@ -45,7 +45,6 @@ export async function countBeyondBounds({ timeseries }: Store, userId: string): 
   return count;
 }
 
-/** `found`: how many such corrections each user has. */
 function checkCorrections(found: ReadonlyMap<string, number>): Check {
   const name = 'stated';
   if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };

@@ -100,7 +100,6 @@ export async function leaveOut(address: string, userId: string): Promise<Finding
   });
 }
 
-/** True for tables with rows of users, except the accounts, without which a user's other rows are unusable. */
 const canBeLeftOut = ({ user, name }: AnyTable): boolean => user !== null && name !== accounts.name;
 
 function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
@@ -134,7 +133,6 @@ async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnl
   }
 }
 
-/** Throws if the content of a row cannot be unpacked. */
 function decode(table: string, row: AnyRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });

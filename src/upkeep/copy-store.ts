@@ -86,7 +86,6 @@ export async function copyPerson(from: string, to: string, userId: string): Prom
   );
 }
 
-/** An engine without rows, for a dry run whose target does not exist. */
 function emptyEngine(address: string): Engine {
   const read: Engine['read'] = (work) => work({ find: async () => [], total: async () => 0 });
   return { address, read } as Engine;
@@ -185,7 +184,6 @@ async function copyUser(
   return result;
 }
 
-/** Registers the person in the target with the stage `arriving`, so that no other process writes their rows. */
 async function beginArrival(to: Engine, person: PersonRow, account: AccountRow | null): Promise<void> {
   const { uuid, update_ts } = person;
   const arriving: AccountRow =

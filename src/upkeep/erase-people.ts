@@ -17,7 +17,6 @@ export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 export type Receipt = Awaited<ReturnType<typeof erasePeople>>;
 
 interface ErasePeopleOptions {
-  /** Seconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
   openLog: () => Promise<Log>;
@@ -81,7 +80,6 @@ const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as
 const kept =
   'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
 
-/** Places that may still contain names of the users. */
 function notReached({ address }: Store): readonly string[] {
   const isMongo = address.startsWith('mongodb');
   return [

@@ -4,7 +4,6 @@ import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-/** Selects rejected entries. */
 export interface ErrorFilter {
   key?: string;
   reason?: string;
@@ -26,7 +25,6 @@ export interface ErrorGroup {
   /** When the first and the last entry of the group failed, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
-  /** Message and id of one of the errors. */
   message: string;
   id: string;
 }

@@ -14,7 +14,6 @@ const mostListed = 20;
 export interface MissingOptions {
   merge?: boolean;
   eraseMissing?: boolean;
-  /** Replaces people whose data in the target differ. */
   overwrite?: boolean;
   dryRun?: boolean;
 }

@@ -20,7 +20,6 @@ export type StoreStatus = Awaited<ReturnType<typeof emptyStatus>>;
 interface StatusHost {
   /** Seconds since the epoch. */
   now: number;
-  /** The time zone of times in texts. */
   zone: string;
   silentDays: number;
   logDir: string;
@@ -59,9 +58,7 @@ async function emptyStatus(store: Store) {
     },
     run: {
       last_ts: null as Time,
-      /** People for whom the next run has work. */
       with_work: 0,
-      /** Pending entries. */
       waiting: 0,
       /** People with trips of another analysis version, and their days with such trips. */
       outdated: 0,

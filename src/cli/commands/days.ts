@@ -56,7 +56,6 @@ function jsonOf({ uuid, user_email }: UserRecord, one: Day) {
   return { ...who, ...dayFigures(one), moving_s, staying_s, not_observed_s: reasons, flags, flagged: places };
 }
 
-/** A line for each day and for each of its flags. */
 function daysText({ user_email }: UserRecord, days: readonly Day[]): string {
   const zones = [...new Set(days.map(({ observed }) => observed.zone))];
   const rows = days.map((one) => {

@@ -20,8 +20,7 @@ const flags = () =>
   mobility erase --user ada@example.org
   mobility erase --study sunny --yes --json > receipt.json
 
-In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
-An erasure can be repeated: a name or UUID that is not registered is not an error, and is removed from log files.
+The receipt lists the places that the command cannot reach. An erasure can be repeated.
 Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`),
   )
     .option('--file <file>', 'every user of this file, one name or UUID a line')
@@ -93,7 +92,6 @@ async function membersOf(context: CommandContext, store: Store, whom: UserChoice
   return [];
 }
 
-/** Asks for the name of a single user, or for the number of users. */
 async function confirm(context: CommandContext, store: Store, people: readonly PersonToErase[]): Promise<void> {
   const { stdin, output, writeErr } = context;
   if (stdin.isTTY !== true) throw usageError('erase needs a typed confirmation: use a terminal, or add --yes');

@@ -50,7 +50,6 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   return groups.some(({ fault }) => fault) ? { exitCode: 3 } : {};
 }
 
-/** Without flags that choose users, all users. */
 function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
   const isAll = all ?? (user === undefined && study === undefined && subgroup === undefined);
   return selectUsers(context, isAll ? { all: true } : { user, study, subgroup });

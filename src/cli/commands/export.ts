@@ -60,12 +60,9 @@ const flags = () =>
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
-With --format the folder gets one file per kind, and datapackage.json, which describes every column.
-The kind locations has a guess at the home of each person: it is written only if --kind names it.
-The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
-With --format the same command continues after an interruption: users that it read more than a day ago are read again.
-Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
-entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
+With --format the folder gets one file per kind, and datapackage.json, which describes every column. After an
+interruption the same command continues: users that it read more than a day ago are read again.
+Without --format the folder is an archive that \`mobility import\` reads. With several users, each gets a folder.
 Exit code 3: some of several users are left out, because their rows are damaged.`),
   )
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
@@ -121,9 +118,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     return {};
   }
   const { all, out, entries, trips, format } = options;
-  if (out === undefined && !entries && !trips) {
+  if (out === undefined && !entries && !trips)
     throw usageError('expected --out FOLDER, --entries or --trips, found none of them');
-  }
   const days = (user: UserRecord) => daysOf(context, user, options);
   const store = await context.store();
   const { store: address } = context.config();
@@ -323,7 +319,6 @@ function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Out
   return { exitCode: leftOut.length === 0 ? 0 : 3 }; // complete, even if a signal came after the last file
 }
 
-/** The requested kinds, or all possible kinds except entries. */
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
   if (names !== undefined && format !== 'csv' && format !== 'parquet')
     throw usageError(`expected --format csv or parquet with --names, found ${format}`);
@@ -348,21 +343,17 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
     throw usageError(`expected one kind for each file, found two for the file of ${twice}: leave one out`);
   const exact = chosen.find(isExact);
   if (exact !== undefined)
-    throw usageError(
-      `--kind ${exact} shows exact places, times or texts: leave out --pseudonyms and --coarse, or this kind`,
-    );
+    throw usageError(`--kind ${exact} shows exact data: leave out --pseudonyms and --coarse, or this kind`);
   return chosen;
 }
 
-/** Characters; a shorter key can be guessed. */
-const shortestKey = 16;
+const shortestKey = 16; // characters; a shorter key can be guessed
 
 async function pseudonymKeyIn(path: string): Promise<string> {
   const key = existsSync(path) ? (await fileText(path)).trim() : '';
   if (key.length >= shortestKey) return key;
-  throw usageError(
-    `expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: make one with \`openssl rand -hex 32\``,
-  );
+  const next = 'make one with `openssl rand -hex 32`';
+  throw usageError(`expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: ${next}`);
 }
 
 async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {

@@ -11,7 +11,7 @@ import { DocumentedCommand, type OptionsOf, zoneArgument } from '../arguments.ts
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
 
-/** Names of `importFormats`, which is loaded later. test/import/import.test.ts compares them. */
+/** The same as `formatNames`, which is loaded later. */
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
@@ -23,12 +23,10 @@ const flags = () =>
   mobility import ada                                   (a folder that export wrote)
   mobility import mongodb://127.0.0.1/Stage_database --dry-run
   mobility import dump/Stage_database --user ada@example.org
-  mobility import Timeline.json tracks/ --user ada@example.org
-  mobility import takeout.zip --user ada@example.org --create
+  mobility import takeout.zip tracks/ --user ada@example.org --create
   mobility import points.csv --user ada@example.org --columns time=when,lat=y,lon=x --zone Europe/Berlin
 
-The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
-import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
+The format is recognised by the content. An interrupted import can be repeated. All formats: docs/import.md.
 Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`)
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
     .option(

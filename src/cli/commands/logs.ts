@@ -72,7 +72,6 @@ interface Reader {
   /** Runs once for each HTTP call: at its END line, or after the last line if it has none. */
   onCall: (call: LoggedCall) => Promise<void>;
   onLine?: (line: LogLine, call: LoggedCall | undefined) => Promise<void> | undefined;
-  /** Makes the note at the end. */
   summary: () => string;
 }
 

@@ -28,7 +28,7 @@ const flags = () =>
   mobility pipeline --all --json
   mobility pipeline --all --every 5m
 
-With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in progress and ends with 0.
+With --every, each round writes one line to standard error; SIGTERM or Ctrl-C finishes the users in progress.
 With --user and --debug, the lines of the log also go to standard error.
 Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`)
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))

@@ -44,7 +44,6 @@ const flags = () =>
   mobility rebuild --all --zone America/Vancouver       (after an update of Node changed the rules of this zone)
 
 After an upgrade all days are derived again, also those before --from.
---sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
 Exit code 3: some users could not be processed; the others are done.`),
   )
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
@@ -137,7 +136,6 @@ async function deriveAll(
   }
 }
 
-/** When the first trip of a user in a zone begins; null if there is none. */
 async function firstIn(zone: string, store: Store, { uuid }: UserRecord): Promise<number | null> {
   for await (const { chain_ts, trip } of everyLink(store, uuid))
     if (trip !== null && [trip.start_zone, trip.end_zone].includes(zone)) return chain_ts;

@@ -39,10 +39,7 @@ const flags = () =>
   mobility report --study sunny --from 2024-01 --to 2024-03 --html modes.html
   mobility report --from 2024-01 --to 2024-03 --exact --weights people.csv --pseudonyms key.txt
 
-Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
-people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
-by the same; trips are then rounded to the least number, kilometres and minutes to two digits.
-With --exact nothing is hidden: figures of few people reveal them. Intervals are made by resampling people.`)
+docs/cli.md says how the report protects people. With --exact nothing is hidden: figures of few people reveal them.`)
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first month', monthArgument)
     .option('--study <name>', 'only members of this study, as its page shows; default: all users')

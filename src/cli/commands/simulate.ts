@@ -25,7 +25,6 @@ const flags = () =>
   mobility simulate --users 10 --days 7
   mobility simulate --study sunny --users 20 --days 30
   mobility simulate --study sunny --feed town.zip
-  mobility simulate --users 3 --from 2024-03-11
 
 People are named sim-<seed>-1@example.org and so on.`)
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)

@@ -19,7 +19,7 @@ function initCommand(context: CommandContext) {
   mobility store init
   mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
 
-In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists, so it can be repeated.
+In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists.
 Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`)
     .action(context.run(init));
 }

@@ -16,8 +16,7 @@ export function command(context: CommandContext) {
     .addCommand(
       new DocumentedCommand('add', 'read GTFS feeds of agencies and keep them as evidence for the analysis')
         .examples(`
-  mobility transit add muni.zip bart.zip
-  mobility transit add muni.zip --dry-run --json
+  mobility transit add muni.zip bart.zip --dry-run
 
 The next pipeline run derives again the days of people who were near the stops of a feed.`)
         .argument('<zip...>', 'GTFS files')
