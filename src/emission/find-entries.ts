@@ -4,22 +4,19 @@ import { present } from '../intake/converters/convert.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { compareTexts } from '../model/text-order.ts';
 import { justAfter } from '../model/time.ts';
-import { entryPages, everyEntry } from '../store/paging.ts';
+import { type EntrySelection, entryPages, everyEntry } from '../store/paging.ts';
 import type { EntryCursor, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { selectDerivedKeys } from './derived-keys.ts';
-import { type DerivedTime, derivedEntries } from './read-derived.ts';
+import { type DerivedTime, derivedEntries, timeIn } from './read-derived.ts';
 
 /** Which entries to find, their order, and how many. */
 export interface Selection {
   keys?: readonly string[]; // default: all keys
-  time: 'write_ts' | 'ts'; // the time that orders them
-  from?: number; // Half-open range of `time`. A missing bound is open.
-  to?: number;
-  /** The time by which derived entries are found and sorted, and its range, both ends included. */
-  derived: { time: DerivedTime; from: number; to: number };
+  time: DerivedTime; // the time by which entries are found and ordered
+  from: number; // bounds of this time, both included
+  to: number;
   suggestions: SuggestionSettings; // how labels are suggested in derived entries
-  matches: (entry: Entry) => boolean;
   max: number; // of entries to return
   keep: 'first' | 'last' | 'sample';
 }
@@ -47,42 +44,44 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
 }
 
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
-  const { derived, time } = selection;
-  const made = selectDerivedKeys(selection.keys);
-  const keys = selection.keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
+  const { keys, time, from, to, suggestions } = selection;
+  const made = selectDerivedKeys(keys);
+  const others = keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
+  // The store searches by `write_ts` and `ts` only: for other times, all entries of the keys are read.
+  const range = time === 'write_ts' || time === 'ts' ? { from, to: justAfter(to) } : {};
+  const query: Query = { time: time === 'write_ts' ? time : 'ts', ...range, ...(others && { keys: others }) };
+  const pushed = pushedEntries(store, userId, query);
+  const fromTrips = derivedEntries(store, userId, made, { time, from, to }, suggestions);
   const positionOf = (entry: Entry): number => {
-    const place = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
-    return typeof place === 'number' ? place : timeOf(entry, time);
+    const place = timeIn(entry, time);
+    return Number.isNaN(place) ? timeOf(entry, query.time) : place;
   };
-  const pushed = pushedEntries(store, userId, { ...selection, ...(keys && { keys }) });
-  const fromTrips = derivedEntries(store, userId, made, derived, selection.suggestions);
   const slices = startSlices();
   let [a, b] = [await pushed.next(), await fromTrips.next()];
   while (!a.done || !b.done) {
     const isPushed = b.done || (!a.done && positionOf(a.value) <= positionOf(b.value));
     const entry: Entry = isPushed ? a.value! : b.value!;
-    if (selection.matches(entry)) yield entry;
+    const ts = timeIn(entry, time);
+    if (ts >= from && ts <= to) yield entry;
     if (slices.isOver()) await slices.next();
     if (isPushed) a = await pushed.next();
     else b = await fromTrips.next();
   }
 }
 
-type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
+type Query = Omit<EntrySelection, 'after'>;
 
 /**
  * The pushed entries by time, key and `write_ts`. Of two with the same identity and time, the pending one counts, as it
  * is newer. A run may move entries from the usercache to the timeseries meanwhile. So a part of the usercache is read
  * first, then the timeseries up to the end of that part: an entry moved in between is in the timeseries.
  */
-async function* pushedEntries(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
-  const { keys, time, from, to } = selection;
-  if (keys?.length === 0) return;
-  const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+async function* pushedEntries(store: Store, userId: string, query: Query): AsyncGenerator<Entry, undefined> {
+  if (query.keys?.length === 0) return;
   let reached: EntryCursor | null = null;
   for await (const pending of entryPages(store.usercache, userId, query)) {
     const stored = storedWithin(store, userId, query, reached, pending.next);
-    yield* inOrder(stored, pending.entries, time);
+    yield* inOrder(stored, pending.entries, query.time);
     reached = pending.next;
   }
 }
@@ -107,7 +106,7 @@ async function* storedWithin(
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   pending: readonly Entry[],
-  time: Selection['time'],
+  time: Query['time'],
 ): AsyncGenerator<Entry, undefined> {
   let i = 0;
   for await (const old of stored) {
@@ -117,7 +116,7 @@ async function* inOrder(
   yield* pending.slice(i);
 }
 
-function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
+function compare(a: Entry, b: Entry, time: Query['time']): number {
   return timeOf(a, time) - timeOf(b, time) || compareIdentities(a.metadata, b.metadata);
 }
 
@@ -125,6 +124,6 @@ function compareIdentities(a: Identity, b: Identity): number {
   return compareTexts(a.key, b.key) || a.write_ts - b.write_ts;
 }
 
-function timeOf({ metadata, data }: Entry, time: 'write_ts' | 'ts'): number {
+function timeOf({ metadata, data }: Entry, time: Query['time']): number {
   return time === 'write_ts' ? metadata.write_ts : (dataTime(data) ?? 0);
 }

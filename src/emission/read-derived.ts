@@ -5,6 +5,7 @@ import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { readStated } from '../diary/observed-time.ts';
+import type { Entry } from '../model/entry.ts';
 import { allTime, day, justAfter, type TimeRange } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 import { readInParts } from '../util/parts-of.ts';
@@ -38,8 +39,8 @@ export async function* derivedEntries(
     const suggestions = (await suggestionsFor?.(trips, labels)) ?? null;
     for (const { element, writtenTs } of batch) {
       const made = keys.flatMap((key) => key.make(element, { userId, writtenTs, labels, suggestions }));
-      const found = made.filter((entry) => timeOf(entry, time) >= range.from && timeOf(entry, time) <= range.to);
-      yield* found.sort((a, b) => timeOf(a, time) - timeOf(b, time));
+      const found = made.filter((entry) => timeIn(entry, time) >= range.from && timeIn(entry, time) <= range.to);
+      yield* found.sort((a, b) => timeIn(a, time) - timeIn(b, time));
     }
   }
 }
@@ -49,8 +50,8 @@ interface Written {
   writtenTs: number;
 }
 
-/** NaN: the entry does not have this time. */
-function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number {
+/** The value of a time field; NaN: the entry does not have it. */
+export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
   const ts = time === 'write_ts' ? metadata.write_ts : data[time];
   return typeof ts === 'number' ? ts : Number.NaN;
 }

@@ -1,12 +1,8 @@
 // The caller's entries by key and time, as pushed or as converted.
 import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
-import type { DerivedTime } from '../../emission/read-derived.ts';
-import type { Entry } from '../../model/entry.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { justAfter } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -24,31 +20,26 @@ const found = objectOf({
   truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
 });
 
-const asked = objectOf(
-  {},
-  {
-    key_list: { ...values.names, type: ['array', 'null'] },
-    start_time: values.number,
-    end_time: values.number,
-    key_time: values.textOrNull,
-    max_entries: { type: ['integer', 'null'], minimum: 1 },
-    trunc_method: { enum: ['first', 'last', 'sample', null] },
-  },
-);
-
 export const datastreamRoutes: readonly Route[] = [
   {
     path: '/datastreams/find_entries/timestamp',
     summary: 'Returns entries of the caller by key and time',
     answers: found,
     fetches: true,
-    body: asked,
-    answer: async (call) => answer(call, byTimestamp(call.body)),
+    body: objectOf(
+      {},
+      {
+        key_list: { ...values.names, type: ['array', 'null'] },
+        start_time: values.number,
+        end_time: values.number,
+        key_time: values.textOrNull,
+        max_entries: { type: ['integer', 'null'], minimum: 1 },
+        trunc_method: { enum: ['first', 'last', 'sample', null] },
+      },
+    ),
+    answer,
   },
 ];
-
-/** The fields of a selection that concern time. */
-type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
 const timeNames = [
   'metadata.write_ts',
@@ -56,36 +47,21 @@ const timeNames = [
   ...['start_ts', 'end_ts', 'enter_ts', 'exit_ts'].map((name) => `data.${name}`),
 ];
 
-/**
- * Selects entries whose field `key_time` is between `start_time` and `end_time`, both included. The store searches by
- * `write_ts` and `ts` only: for other times, all entries of the keys are read.
- */
-function byTimestamp({ start_time: from, end_time: to, key_time: asked }: JsonObject): TimeSelection {
+/** Finds entries whose field `key_time` is between `start_time` and `end_time`, both included. */
+async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable<string>> {
+  const { start_time: from, end_time: to, key_time: time, key_list: keys, max_entries: max } = body;
   if (typeof from !== 'number' || typeof to !== 'number')
     throw badRequest('expected "start_time" and "end_time" as numbers');
-  const field = String(asked ?? 'metadata.write_ts');
+  const field = String(time ?? 'metadata.write_ts');
   if (!timeNames.includes(field)) throw badRequest(`expected "key_time" to be one of ${timeNames.join(', ')}`);
-  const [part, name] = field.split('.') as ['metadata' | 'data', string];
-  const matches = (entry: Entry): boolean => {
-    const ts = entry[part][name];
-    return typeof ts === 'number' && ts >= from && ts <= to;
-  };
-  return {
-    time: part === 'metadata' ? 'write_ts' : 'ts',
-    derived: { time: name as DerivedTime, from, to },
-    ...((name === 'write_ts' || name === 'ts') && { from, to: justAfter(to) }),
-    matches,
-  };
-}
-
-function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
-  const asked = body.max_entries as number | null | undefined;
   const entries = findEntries(store, caller.uuid, {
-    ...time,
+    time: field.replace(/.*\./, '') as Selection['time'],
+    from,
+    to,
     suggestions: suggestionSettings,
-    ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
-    max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
-    keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),
+    ...(Array.isArray(keys) && { keys: keys as string[] }),
+    max: Math.min((max as number | null | undefined) ?? maxFoundEntries, maxFoundEntries),
+    keep: max == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),
   });
   return phoneData(caller.uuid, entries);
 }

@@ -1,14 +1,13 @@
 // The caller's own metrics: distance, duration, speed and number of sections, by period and mode.
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
-import { daysBetween } from '../../emission/local-dates.ts';
 import { figuresByDay } from '../../figures/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
 import { localFrequencies, localPeriods, summarize, utcFrequencies, utcPeriods } from '../../figures/periods.ts';
 import { readDayTrips } from '../../figures/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
-import type { JsonObject } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isDay, justAfter } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { objectOf, values } from '../schemas.ts';
@@ -66,9 +65,29 @@ async function byTimestamp({ caller, body, store }: RouteCall): Promise<object> 
 }
 
 async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> {
-  const days = daysBetween(body.start_time, body.end_time, ['start_time', 'end_time']);
-  const sections: SectionFigures[] = await readSectionsOfDays(correctedTrips(store), caller.uuid, days);
+  const sections: SectionFigures[] = await readSectionsOfDays(correctedTrips(store), caller.uuid, daysOf(body));
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
+}
+
+/**
+ * The days (`YYYY-MM-DD`) from `start_time` to `end_time`, dates such as `{year, month, day}`. Without a day, a date
+ * means the whole month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
+ */
+function daysOf({ start_time: start, end_time: end }: JsonObject): { from: string; to: string } {
+  return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
+}
+
+/** The day of a date. If month or day is missing: `month`, and the first of `days` that exists in the month. */
+function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
+  const parts = isJsonObject(date) ? date : {};
+  const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;
+  const texts = (parts.day == null ? days : [parts.day]).map((day) => {
+    const numbers = [year, parts.month ?? month, day];
+    return numbers.every(Number.isInteger) ? numbers.map((part) => String(part).padStart(2, '0')).join('-') : '';
+  });
+  const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);
+  if (found !== undefined) return found;
+  throw badRequest(`expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}`);
 }
 
 /** Metrics by day and label. Never returns metrics of all users, since those with few people reveal each person. */
