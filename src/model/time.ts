@@ -150,7 +150,7 @@ const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7; // 0: Mo
 /** A time of the years 1 to 9999, whose ISO texts have four digits of the year. Throws a `RangeError`. */
 function checkedDate(ts: number): Date {
   if (ts >= minTime && ts < maxTime + 1) return new Date(ts * 1000);
-  throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
+  throw new RangeError(`expected a time of the years 1 to 9999, found ${ts} s since 1970`);
 }
 
 const dayText = (date: Date): string => date.toISOString().slice(0, 10);

@@ -49,20 +49,15 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-export const userOf = (row: tables.PersonRow): UserRecord =>
-  addPresent({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, optionalOfPerson);
+export const userOf = (row: tables.PersonRow): UserRecord => addPresent({} as UserRecord, row);
 
 function personOf(user: UserRecord): tables.PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
-const optionalOfPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
-const optionalOfToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
-
 /** Adds columns that are not null to the record itself, since copies would be slow for thousands of people. */
-function addPresent<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
-  const fields = record as Record<string, unknown>;
-  for (const name of names) if (row[name] !== null) fields[name] = row[name];
+function addPresent<T extends object, Row extends object>(record: T, row: Row): T {
+  for (const name in row) if (row[name] !== null) (record as Record<string, unknown>)[name] = row[name];
   return record;
 }
 
@@ -114,9 +109,8 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   return row === undefined ? null : tokenRecordOf(row);
 }
 
-export function tokenRecordOf(row: tables.TokenRow): TokenRecord {
-  const { hash, user, created_ts, expires_ts } = row;
-  return addPresent({ hash, user_id: user, created_ts, expires_ts }, row, optionalOfToken);
+export function tokenRecordOf({ hash, user, created_ts, expires_ts, ...rest }: tables.TokenRow): TokenRecord {
+  return addPresent({ hash, user_id: user, created_ts, expires_ts }, rest);
 }
 
 function rowOf({ user_id: user, ...token }: TokenRecord): tables.TokenRow {

@@ -78,7 +78,7 @@ function meaningOf(extended: number): Meaning | null {
   }
   if (code === noMemory || extended === ioNoMemory) {
     const remedy = 'raise the memory limit of the process, or end other programs';
-    return as('MOBILITY_STORE_UNAVAILABLE', 'more memory', remedy);
+    return as('MOBILITY_STORE_UNAVAILABLE', 'enough memory', remedy);
   }
   if (code === cannotOpen) {
     const remedy = 'check rights and the limit of open files';
