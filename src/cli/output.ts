@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { durationText } from '../diary/number-text.ts';
 import { counted, oneLine, printable, quoted } from '../log/text.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { writeNewFile } from '../util/file-access.ts';
@@ -196,6 +197,10 @@ export function errorKeyText(key: string | null): string {
 export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
+
+/** When `done` of `all` equal parts took `seconds`: `, about 2 h 5 min left`. Empty if there is no such estimate. */
+export const leftText = (seconds: number, done: number, all: number): string =>
+  done > 0 && done < all ? `, about ${durationText((seconds * (all - done)) / done)} left` : '';
 
 /** Adds the zone of its times to a text that is not empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);

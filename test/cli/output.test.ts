@@ -1,6 +1,6 @@
 // The output of commands: results, notes, progress and errors.
 import { expect, it } from 'vitest';
-import { counted, createOutput, OutputClosed, type Sink, table } from '../../src/cli/output.ts';
+import { counted, createOutput, leftText, OutputClosed, type Sink, table } from '../../src/cli/output.ts';
 
 function sink(isTTY = false, failing?: string): Sink & { text: string } {
   const one = {
@@ -41,6 +41,12 @@ it('a result is text for people and JSON for programs, and ends with one line br
   const programs = output({ json: true });
   await programs.out.result({ a: 1 }, () => 'one');
   expect(programs.stdout.text).toBe('{\n  "a": 1\n}\n');
+});
+
+it('estimates the time left in the unit that fits, once a part is done', () => {
+  expect([leftText(30, 0, 60), leftText(30, 60, 60)]).toEqual(['', '']);
+  expect([leftText(30, 30, 60), leftText(60, 15, 60)]).toEqual([', about 30 s left', ', about 3 min left']);
+  expect(leftText(7200, 100, 10_000)).toBe(', about 8 d 6 h left');
 });
 
 it('notes go to standard error', () => {

@@ -8,7 +8,7 @@ import { type AllOptions, type AllReport, runAll } from '../../pipeline/run-all.
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { counted, outdatedText } from '../output.ts';
+import { counted, leftText, outdatedText } from '../output.ts';
 import {
   type PipelinePool,
   pipelineOptions,
@@ -131,9 +131,8 @@ async function findOutdated(context: CommandContext, userId?: string): Promise<{
 function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
   const started = now();
   return (done) => {
-    if (done <= 0 || done >= people) return '';
-    const hours = ((now() - started) * (people - done)) / done / 3600;
-    return `; new analysis: ${done} of ${counted(people, 'person', 'people')}, about ${hours.toFixed(1)} h left`;
+    const left = leftText(now() - started, done, people);
+    return left === '' ? '' : `; new analysis: ${done} of ${counted(people, 'person', 'people')}${left}`;
   };
 }
 

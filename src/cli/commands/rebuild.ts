@@ -20,7 +20,7 @@ import {
 import { allOrNone, type Files } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { counted, table, workTimeText } from '../output.ts';
+import { counted, leftText, table, workTimeText } from '../output.ts';
 import { type PipelinePool, pipelineOptions, pipelinePool, releaseWhenStopped } from '../pipeline-runs.ts';
 import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
@@ -98,9 +98,13 @@ async function deriveAll(
   const preview: ChangesOf = ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
   const changesOf = dryRun ? preview : await rebuilder(context, pool);
   const progress = context.output.progress('looking for users');
-  let begun = 0;
+  let chosen = 0;
+  for await (const _ of selectUsers(context, whom)) chosen += 1;
+  const started = context.now();
+  let [begun, ended] = [0, 0];
   const derive = async (user: UserRecord): Promise<void> => {
-    progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
+    const left = leftText(context.now() - started, ended, Math.min(chosen, sample));
+    progress.update(`${user.user_email}: ${counted(report.users, 'user')} done${left}`);
     try {
       const first = zone === undefined ? -Infinity : await firstIn(zone, store, user);
       if (first === null) begun -= 1;
@@ -127,6 +131,7 @@ async function deriveAll(
       if (next.done) return;
       if (signal.aborted) report.interrupted = true;
       else await derive(next.value);
+      ended += 1;
     }
   };
   try {
