@@ -20,17 +20,22 @@ const daysAtOnce = 31;
 /** An entry as pushed, and when the service first received it, seconds since the epoch. */
 export type ExportedEntry = Entry & { received_ts: number };
 
+/** The rows of `entryLists`, one by one. */
+export async function* entryRows(...which: Parameters<typeof entryLists>): AsyncGenerator<ExportedEntry> {
+  for await (const rows of entryLists(...which)) yield* rows;
+}
+
 /**
  * Reads entries as pushed, each identity once: first the entries of the timeseries by `write_ts`, then the entries that
  * were pending at the start. If a run moves a pending entry meanwhile, or a phone pushes it again, the newest content
  * is exported. Holds the identities of pending entries in memory.
  */
-export async function* entryRows(
+export async function* entryLists(
   store: Store,
   userId: string,
   days: Days,
   only?: readonly string[],
-): AsyncGenerator<ExportedEntry> {
+): AsyncGenerator<ExportedEntry[]> {
   const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
   const pending = await pendingIdentities(store, userId, query);
   const isUnbounded = days.from === undefined && days.to === undefined;
@@ -39,17 +44,19 @@ export async function* entryRows(
     const day = dayOf(row);
     return day !== null && isAmong(day, days);
   };
-  for await (const row of entriesOf(store.timeseries, userId, query)) {
-    if (!pending.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
-  }
+  const isPending = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.has(write_ts) === true;
+  for await (const rows of entriesOf(store.timeseries, userId, query))
+    yield rows.filter((row) => !isPending(row) && isAsked(row));
   const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
-  for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
+  for await (const rows of entriesOf(store.usercache, userId, query))
+    yield rows.filter((row) => isDue(row) && isAsked(row));
   // The remaining entries were moved to the timeseries meanwhile.
   for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();
     const moved = { ...query, keys: [key], from: times[0]!, to: justAfter(times.at(-1)!) };
-    for await (const row of entriesOf(store.timeseries, userId, moved)) if (isDue(row) && isAsked(row)) yield row;
+    for await (const rows of entriesOf(store.timeseries, userId, moved))
+      yield rows.filter((row) => isDue(row) && isAsked(row));
   }
 }
 
@@ -67,10 +74,9 @@ async function pendingIdentities(
   return found;
 }
 
-async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry> {
-  for await (const { entries, received_ts } of entryPages(part, userId, query)) {
-    for (const [i, { metadata, data }] of entries.entries()) yield { metadata, data, received_ts: received_ts[i]! };
-  }
+async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry[]> {
+  for await (const { entries, received_ts } of entryPages(part, userId, query))
+    yield entries.map(({ metadata, data }, i) => ({ metadata, data, received_ts: received_ts[i]! }));
 }
 
 /** The local day in the phone's time zone, or in UTC if it has none; null: the time is outside the calendar. */

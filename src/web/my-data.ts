@@ -2,7 +2,7 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
-import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
+import { entryLists, tripsGeoJson } from '../export/entry-rows.ts';
 import { type ExportFile, exportTables } from '../export/export-tables.ts';
 import type { Writer } from '../export/formats/export-format.ts';
 import { streamOf } from '../export/zip-stream.ts';
@@ -152,15 +152,17 @@ function eraseForm(call: PersonCall): MarkupValue {
 }
 
 export const sendRecords = async ({ store, user }: PersonCall): Promise<WebAnswer> =>
-  fileAnswer(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson');
+  fileAnswer(lines(entryLists(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson');
 
-async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
+async function* lines(lists: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
   let text = '';
-  for await (const row of rows) {
-    text += `${jsonText(row as JsonValue)}\n`;
-    if (text.length < 64 * 1024) continue;
-    yield text;
-    text = '';
+  for await (const rows of lists) {
+    for (const row of rows) {
+      text += `${jsonText(row as JsonValue)}\n`;
+      if (text.length < 64 * 1024) continue;
+      yield text;
+      text = '';
+    }
   }
   yield text;
 }
