@@ -14,7 +14,7 @@ export interface Days {
   to?: string;
 }
 
-const pageSize = 2000;
+const pageSize = 4000;
 const daysAtOnce = 31;
 
 /** An entry as pushed, and when the service first received it, seconds since the epoch. */

@@ -23,9 +23,14 @@ export class ChunkCache {
 
   /**
    * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
-   * `EntryQuery.fields`. A chunk of which only these fields were read is not cached.
+   * `EntryQuery.fields`. A chunk of which only these fields were read is not cached. `isBulk`: caches no chunk.
    */
-  async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
+  async open(
+    rows: Rows,
+    heads: readonly ChunkHead[],
+    fields?: readonly string[],
+    isBulk = false,
+  ): Promise<StoredEntries[]> {
     // All are looked up before any is cached, since caching one may drop another.
     const found = heads.map((head) => this.#kept.get(nameOf(head))?.entries);
     const missing = heads.filter((_, i) => found[i] === undefined);
@@ -39,7 +44,7 @@ export class ChunkCache {
     }
     return heads.map((head, i) => {
       const entries = found[i] ?? read.get(`${head.first} ${head.key}`)!;
-      if (fields === undefined || found[i] !== undefined) this.keep(head, entries);
+      if ((fields === undefined && !isBulk) || found[i] !== undefined) this.keep(head, entries);
       return entries;
     });
   }

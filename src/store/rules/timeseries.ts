@@ -63,6 +63,8 @@ async function* chunkParts(
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
+  // Whole histories are read once. In the cache, they would replace the chunks of phones.
+  const isBulk = query.from === undefined && query.to === undefined;
   for await (const heads of headPages(rows, user, query, which)) {
     const wanted = heads.filter(
       (head) => within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to),
@@ -72,7 +74,7 @@ async function* chunkParts(
       let opened: Promise<StoredEntries[]> | null = null;
       for (const [n, head] of group.entries()) {
         const load = async (): Promise<StoredEntries> => {
-          opened ??= cache.open(rows, group, query.fields);
+          opened ??= cache.open(rows, group, query.fields, isBulk);
           return (await opened)[n]!;
         };
         yield { from: head[low]!, to: head[high]!, load };
