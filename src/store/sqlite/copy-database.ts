@@ -1,4 +1,4 @@
-import { connect } from './driver.ts';
+import { onConnection } from './driver.ts';
 import { databaseIn, makeEmpty, openFolder, syncFile } from './folder.ts';
 import { storeError } from './sqlite-errors.ts';
 import { retryWhileBusy, setUp } from './sqlite-transactions.ts';
@@ -12,22 +12,14 @@ export async function copyDatabase(folder: string, target: string, signal?: Abor
   const path = await openFolder(folder, { make: false });
   const copy = databaseIn(target);
   await makeEmpty(copy);
-  const source = connect(path);
-  try {
+  await onConnection(path, async (source) => {
     await retryWhileBusy(() => setUp(source));
     // The transaction's snapshot begins with its first read.
     await retryWhileBusy(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     await source.copyTo(copy, signal);
-  } catch (error) {
+  }).catch((error) => {
     throw storeError(error, path);
-  } finally {
-    source.close();
-  }
-  const connection = connect(copy);
-  try {
-    connection.exec('PRAGMA journal_mode = DELETE');
-  } finally {
-    connection.close();
-  }
+  });
+  await onConnection(copy, (connection) => connection.exec('PRAGMA journal_mode = DELETE'));
   await syncFile(copy);
 }

@@ -37,6 +37,16 @@ export function connect(path: string) {
   };
 }
 
+/** Opens an existing file for `work`, and closes it. */
+export async function onConnection<T>(path: string, work: (connection: Connection) => T | Promise<T>): Promise<T> {
+  const connection = connect(path);
+  try {
+    return await work(connection);
+  } finally {
+    connection.close();
+  }
+}
+
 /** On a read-only file system, SQLite reads a file without a write-ahead log only if the address says `immutable=1`. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;

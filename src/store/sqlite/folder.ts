@@ -1,12 +1,12 @@
 // The folder of a store with its database file. The file is created once and checked at every opening.
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { access, constants, link, open, rm } from 'node:fs/promises';
+import { access, constants, link, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NoStore } from '../../model/store-errors.ts';
 import { makeFolders } from '../../util/make-folders.ts';
 import { storeFormat } from '../rows/tables.ts';
-import { type Connection, connect } from './driver.ts';
+import { type Connection, onConnection } from './driver.ts';
 import { applicationId, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
 import { damagedFile, storeError } from './sqlite-errors.ts';
@@ -47,12 +47,7 @@ async function makeDatabase(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await makeEmpty(temporary);
   try {
-    const connection = connect(temporary);
-    try {
-      writeSchema(connection);
-    } finally {
-      connection.close();
-    }
+    await onConnection(temporary, writeSchema);
     await syncFile(temporary);
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error; // another process created it meanwhile
@@ -71,9 +66,7 @@ function writeSchema(connection: Connection): void {
 }
 
 /** Creates a file that only its owner can read and write. */
-export async function makeEmpty(path: string): Promise<void> {
-  await (await open(path, 'wx', 0o600)).close();
-}
+export const makeEmpty = (path: string): Promise<void> => writeFile(path, '', { flag: 'wx', mode: 0o600 });
 
 export async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');

@@ -2,7 +2,7 @@
 // `secure_delete`.
 import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Connection, connect } from './driver.ts';
+import { type Connection, onConnection } from './driver.ts';
 import { busyError, storeError } from './sqlite-errors.ts';
 import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqlite-transactions.ts';
 
@@ -14,7 +14,7 @@ import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqli
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
   while (await file.execute(vacuumSome)) await pause(longWritePause);
   await file.execute(emptyLog);
-  await wipeGaps(path, handle).catch((error) => {
+  await onConnection(path, (connection) => wipeGaps(connection, path, handle)).catch((error) => {
     throw storeError(error, path);
   });
   await file.execute(emptyLog);
@@ -28,23 +28,18 @@ function vacuumSome(connection: Connection): boolean {
   return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
 }
 
-async function wipeGaps(path: string, file: number): Promise<void> {
-  const connection = connect(path);
-  try {
-    await retryWhileBusy(() => setUp(connection));
-    const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-    // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each. The first group
-    // begins at page 2: https://sqlite.org/fileformat2.html
-    const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
-    for (let start = size; ; start += group.length) {
-      const length = readSync(file, group, 0, group.length, start);
-      if (length === 0) return;
-      if (findGaps(group.subarray(0, length), size).length === 0) continue;
-      await retryWhileBusy(() => wipeGroup(connection, path, file, { group, start, size }));
-      await pause(longWritePause);
-    }
-  } finally {
-    connection.close();
+async function wipeGaps(connection: Connection, path: string, file: number): Promise<void> {
+  await retryWhileBusy(() => setUp(connection));
+  const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
+  // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each. The first group
+  // begins at page 2: https://sqlite.org/fileformat2.html
+  const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
+  for (let start = size; ; start += group.length) {
+    const length = readSync(file, group, 0, group.length, start);
+    if (length === 0) return;
+    if (findGaps(group.subarray(0, length), size).length === 0) continue;
+    await retryWhileBusy(() => wipeGroup(connection, path, file, { group, start, size }));
+    await pause(longWritePause);
   }
 }
 
