@@ -24,8 +24,7 @@ export interface EntryContext {
   writtenTs: number; // when the trip was last written, seconds since the epoch
   labels: Labels;
   suggestions: Suggestions | null; // suggested labels; null: none are suggested
-  /** True for an entry within another entry, whose metadata contain the time of writing. */
-  nested?: true;
+  nested?: true; // true for an entry within another entry, whose metadata contain the time of writing
 }
 
 export type OfTrip = Element & { kind: 'trip' };

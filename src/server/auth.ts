@@ -130,10 +130,8 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
   }
 
   const self = {
-    /** The accepted token; null: none was accepted yet. */
-    token: null as string | null,
-    /** Why `admitIfKnown` refused a token; null: it refused none. */
-    refusal: null as Problem | null,
+    token: null as string | null, // the accepted token; null: none was accepted yet
+    refusal: null as Problem | null, // why `admitIfKnown` refused a token; null: it refused none
 
     /**
      * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a second, different

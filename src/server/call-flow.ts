@@ -2,7 +2,6 @@
 import { constants } from 'node:buffer';
 import type { Context } from 'hono';
 import { line } from '../log/messages.ts';
-import type { JsonObject } from '../model/json.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
 import { authenticator, headerTokens, type Server, tokenOf } from './auth.ts';
@@ -13,7 +12,7 @@ import { forbidden, problemOf } from './problem.ts';
 import { largeLimits, listLimits, smallLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { handlerOf, phoneTokens, type Route, type RouteCall } from './routes/route.ts';
-import { bodyCheck } from './schemas.ts';
+import { bodyCheck, objectOf } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -25,20 +24,9 @@ export function answerCaller(route: Route, server: Server) {
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
-  const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
+  const { check: checkBody, isValid } = bodyCheck(route.body ?? objectOf({}));
   const { tokenField, tokenPlace, tokenParameters = [] } = route.dialect ?? phoneTokens;
   const takesAnything = route.dialect !== undefined;
-
-  /** True if the body is valid for the route and contains no token. */
-  function isCallWithoutToken(body: JsonObject): boolean {
-    if (tokenField !== null && (body[tokenField] ?? null) !== null) return false;
-    try {
-      checkBody(body);
-      return true;
-    } catch {
-      return false;
-    }
-  }
 
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
@@ -69,14 +57,14 @@ export function answerCaller(route: Route, server: Server) {
     if (note !== null) call.log.write('WARNING', note);
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
-    const { answerWithoutToken } = route;
-    if (answerWithoutToken !== undefined && call.caller === null && isCallWithoutToken(body)) {
-      return jsonAnswer(call, answerWithoutToken(body));
-    }
     const { token: known, refusal } = sender;
     // Apps whose every body is accepted may use the token's field for something else.
     const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
-    if (token === null) throw refusal ?? forbidden(`expected a token, ${tokenPlace}`);
+    if (token === null) {
+      if (route.answerWithoutToken !== undefined && isValid(body))
+        return jsonAnswer(call, route.answerWithoutToken(body));
+      throw refusal ?? forbidden(`expected a token, ${tokenPlace}`);
+    }
     const caller = await sender.admit(token);
     limiter.countBytes(caller, size);
 

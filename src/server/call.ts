@@ -14,12 +14,9 @@ export interface Call {
   readonly method: string;
   /** The path as it was sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
-  /** The network of the caller, such as `203.0.113.0/24`; null: unknown. */
-  readonly network: string | null;
-  /** The handler of the route; empty: no route matched. */
-  handler: string;
-  /** The caller; null before authentication. */
-  readonly caller: UserRecord | null;
+  readonly network: string | null; // the network of the caller, such as `203.0.113.0/24`; null: unknown
+  handler: string; // the handler of the route; empty: no route matched
+  readonly caller: UserRecord | null; // the caller; null before authentication
   /** Sets the caller. From then on, the log has all lines of the call, see `mostUnauthenticated`. */
   authenticated(caller: UserRecord): void;
   /** Of a failed call: the code of its error, who has to act, and why it was refused, as a sentence. Else null. */

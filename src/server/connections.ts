@@ -18,8 +18,7 @@ export class Connections {
    * the number of calls sent ahead since the connection was last without a call.
    */
   readonly #busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
-  /** Connections without a call, the oldest first. */
-  readonly #idle = new Set<Socket>();
+  readonly #idle = new Set<Socket>(); // connections without a call, the oldest first
   readonly #perAddress = new Map<string, number>();
   readonly #server: Server;
   readonly #most: number;

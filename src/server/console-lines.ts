@@ -8,10 +8,8 @@ export type Write = (text: string, done?: (error?: Error | null) => void) => unk
 
 interface ConsoleOptions {
   write: Write;
-  /** Gets a line with the number of lost lines when writing works again. */
-  log: Log;
-  /** Called when the first line is lost. */
-  warn: (text: string) => void;
+  log: Log; // gets a line with the number of lost lines when writing works again
+  warn: (text: string) => void; // called when the first line is lost
   now: () => number;
 }
 

@@ -79,8 +79,7 @@ async function readObject(text: string, { list: name, json }: RequestRules) {
 const jsonType = /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;
 const formType = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-/** A form that some programs send as plain text: `id=1&lat=2`. */
-const looksLikeForm = /^\w+=[^\s<{]*$/;
+const looksLikeForm = /^\w+=[^\s<{]*$/; // a form that some programs send as plain text: `id=1&lat=2`
 
 /** The fields of a form. null: the text is JSON, which some programs send with the content type of a form. */
 function readForm(text: string): JsonObject | null {

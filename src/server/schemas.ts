@@ -44,13 +44,17 @@ const ajv = new Ajv({
   verbose: true, // errors contain the value that was found
 });
 
-/** Returns a function that checks a body. It throws a 400 `Problem` that names the wrong field. */
-export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
+/** Returns functions for bodies. `check` throws a 400 `Problem` that names the wrong field. */
+export function bodyCheck(schema: BodySchema) {
   let validate: ValidateFunction | null = null;
-  return (body) => {
+  const isValid = (body: JsonObject): boolean => {
     validate ??= ajv.compile(schema); // not earlier, so that the process starts sooner
-    if (!validate(body)) throw badRequest(explain(validate.errors![0]!));
+    return validate(body);
   };
+  const check = (body: JsonObject): void => {
+    if (!isValid(body)) throw badRequest(explain(validate!.errors![0]!));
+  };
+  return { isValid, check };
 }
 
 /** The text of an error. It names only the kind of the value: values are the caller's data, and the text is logged. */

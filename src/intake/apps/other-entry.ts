@@ -22,10 +22,8 @@ export type FormatReason = keyof typeof formatReasons;
 /** The result for a message of another program. Each part becomes an entry, is unusable or is skipped. */
 export interface Mapped {
   entries: Entry[];
-  /** Each value exactly as it was sent, with the reason. */
-  unusable: UnusableEntry[];
-  /** The number of parts without information about travel, such as a friend's picture. */
-  skipped: number;
+  unusable: UnusableEntry[]; // each value exactly as it was sent, with the reason
+  skipped: number; // the number of parts without information about travel, such as a friend's picture
 }
 
 export const newMapped = (parts: Partial<Mapped> = {}): Mapped => ({ entries: [], unusable: [], skipped: 0, ...parts });

@@ -49,8 +49,7 @@ export interface Converter {
 }
 
 export interface Conversion {
-  /** The `dataTime` of the converted payload. */
-  ts: number | null;
+  ts: number | null; // the `dataTime` of the converted payload
   /** Makes the payload, which may share parts with the entry. Only made on request: most entries are only stored. */
   data(): JsonObject;
 }

@@ -83,13 +83,11 @@ export const handlerOf = (path: string): string => path.slice(1).replace('/', '.
 
 /** A GET without a body or a token. */
 export interface OpenRoute extends Pick<Route, 'path' | 'summary' | 'answers'> {
-  /** A description of each `:name` in the path. */
-  parameters?: Readonly<Record<string, string>>;
+  parameters?: Readonly<Record<string, string>>; // a description of each `:name` in the path
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 
 interface OpenParts {
-  /** Rejects if the store or its disk cannot take entries. */
-  checkReady: () => Promise<void>;
+  checkReady: () => Promise<void>; // rejects if the store or its disk cannot take entries
   studies: Store['studies'];
 }
