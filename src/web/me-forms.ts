@@ -3,7 +3,7 @@
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';
-import { labelModes, studyLabels } from '../model/study-labels.ts';
+import { type LabelOption, labelModes, studyLabels } from '../model/study-labels.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -27,7 +27,8 @@ const middle = (from: number, to: number): number => Math.round((from + to) / 2)
 /** The labels that a person can choose: of their study, else the usual ones. `modeOf`: the mode that a label states. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts) {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
-  const usual = (words: Record<string, string>) => Object.entries(words).map(([value, words]) => ({ value, words }));
+  const usual = (words: Record<string, string>): LabelOption[] =>
+    Object.entries(words).map(([value, words]) => ({ value, words }));
   const { modes = usual(t.labelModes), purposes = usual(t.labelPurposes) } = studyLabels(config, t.language) ?? {};
   return { modes, purposes, modeOf: labelModes(config) };
 }
