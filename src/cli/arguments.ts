@@ -126,16 +126,11 @@ export function zoneArgument(text: string): string {
 /** The address of the server for phones, without a slash at its end. */
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
-  if (text === '') {
-    throw usageError(
-      'expected the address of the server for phones, found none: give --server https://… or set MOBILITY_PUBLIC_URL',
-    );
-  }
+  if (text === '')
+    throw usageError('expected the address of the server for phones: --server https://… or MOBILITY_PUBLIC_URL');
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw usageError(
-      `expected an address such as https://mobility.example.org, without ? and #, found ${JSON.stringify(text)}`,
-    );
+    throw usageError(`expected an address such as https://example.org, without ? and #, found ${JSON.stringify(text)}`);
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
@@ -152,9 +147,7 @@ export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>
     const [, day, offset] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
     const time = isDay(day) ? Date.parse(offset === undefined ? `${text}Z` : text) / 1000 : Number.NaN;
     if (Number.isNaN(time))
-      throw new InvalidArgumentError(
-        'Expected a time: 2h (ago), 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
-      );
+      throw new InvalidArgumentError('Expected a time: 2h (ago), 10:00, yesterday, 2026-11-21 or 2026-11-21T09:30.');
     return offset === undefined ? timeOnClocks(time, zone) : time;
   };
 }

@@ -153,11 +153,10 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const shown: UserRecord[] = [];
   for await (const one of everyUser(store)) if (pseudonymOf(one) === nameOrUuid) shown.push(one);
   if (shown.length === 1) return shown[0]!;
-  throw new MobilityError(
-    'MOBILITY_USER_UNKNOWN',
-    `no user ${JSON.stringify(nameOrUuid)} in ${store.address}${await didYouMean(nameOrUuid, namesIn(store))}; expected a registered name or UUID: ` +
-      'see `mobility users list`, or register with `mobility users add NAME`',
-  );
+  const near = await didYouMean(nameOrUuid, namesIn(store));
+  const next = 'see `mobility users list`, or register with `mobility users add NAME`';
+  const text = `no user ${JSON.stringify(nameOrUuid)} in ${store.address}${near}; expected a registered name or UUID`;
+  throw new MobilityError('MOBILITY_USER_UNKNOWN', `${text}: ${next}`);
 }
 
 async function* namesIn(store: Store): AsyncGenerator<string> {

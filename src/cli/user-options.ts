@@ -19,20 +19,16 @@ export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
     .addOption(new Option('--study <name>', 'every user who joined this study').conflicts('user'))
-    .addOption(
-      new Option('--subgroup <name>', 'with --study: only users of this subgroup').conflicts(['user', 'all', 'file']),
-    );
+    .addOption(new Option('--subgroup <name>', 'with --study: only this subgroup').conflicts(['user', 'all', 'file']));
 }
 
 /** Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does not exist or has no members. */
 export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
-  if (names.length === 0 && !all && study === undefined) {
+  if (names.length === 0 && !all && study === undefined)
     throw usageError('expected --user NAME, --study NAME or --all');
-  }
-  if (subgroup !== undefined && study === undefined) {
+  if (subgroup !== undefined && study === undefined)
     throw usageError('expected --study with --subgroup, found --subgroup alone');
-  }
   for (const name of new Set(names)) yield await context.findUser(name);
   if (!all && study === undefined) return;
   let found = false;
@@ -98,10 +94,7 @@ export async function noteInterrupted(
 }
 
 /** Counts a user as done when the next user is requested. */
-export async function* countedOff(
-  users: AsyncIterable<UserRecord>,
-  count: { done: number },
-): AsyncGenerator<UserRecord, undefined> {
+export async function* countedOff(users: AsyncIterable<UserRecord>, count: { done: number }) {
   for await (const user of users) {
     yield user;
     count.done += 1;

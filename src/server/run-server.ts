@@ -11,7 +11,7 @@ import { line } from '../log/messages.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import { isLoopback } from '../model/networks.ts';
 import type { Store } from '../store/store.ts';
-import { checkEverything } from '../upkeep/check-everything.ts';
+import { checkEverything } from '../upkeep/check-installation.ts';
 import { openTiles } from '../web/pmtiles.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCalls } from './call-metrics.ts';

@@ -47,9 +47,8 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
 export async function checkRows(engine: Engine, options: CheckOptions = {}) {
   const report = { findings: [] as Finding[], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal, onProgress } = options;
-  if (userId === undefined && !sumsOnly) {
+  if (userId === undefined && !sumsOnly)
     for (const problem of await engine.check().catch(damageOf)) report.findings.push(findingAbout('', problem));
-  }
   const slices = startSlices();
   for (const table of tables) {
     const problems = await checkTable(table).catch(damageOf);

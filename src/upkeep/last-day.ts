@@ -24,9 +24,8 @@ export async function findLastDay(store: Store, userId: string, now: number): Pr
 /** Explains why a day may be empty, and what to do. */
 export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
   const pending = await store.usercache.count(uuid);
-  if (pending > 0) {
+  if (pending > 0)
     return `${counted(pending, 'entry', 'entries')} pending: run \`mobility pipeline --user ${user_email}\``;
-  }
   const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
   const located = await findLastLocationDay(store, uuid);
   if (start_ts === null || end_ts === null) {

@@ -4,7 +4,7 @@ import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { day, maxTime } from '../../src/model/time.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { countBeyondBounds } from '../../src/upkeep/check-everything.ts';
+import { countBeyondBounds } from '../../src/upkeep/check-installation.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
 import { correction } from '../support/corrections.ts';
 import { androidLocation, type Kit, noLimits, now, openKit } from './kit.ts';

@@ -1,6 +1,6 @@
 // The checks of a whole store.
 import { expect, it } from 'vitest';
-import { checkEverything } from '../../src/upkeep/check-everything.ts';
+import { checkEverything } from '../../src/upkeep/check-installation.ts';
 import { config } from '../server/kit.ts';
 import { useStore } from '../support/store.ts';
 

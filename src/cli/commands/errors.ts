@@ -44,8 +44,7 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   const texts = groups.map((one) => groupText(one, context.zone));
   await context.output.result({ errors: groups }, withZone(texts.join('\n'), context.zone));
   const total = groups.reduce((sum, { entries }) => sum + entries, 0);
-  const next =
-    'to see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
+  const next = 'to see one: mobility errors show ID; after an update: mobility recover-errors, with the same flags';
   context.output.note(total === 0 ? noErrorsText(options) : `${counted(total, 'entry', 'entries')}; ${next}`);
   return groups.some(({ fault }) => fault) ? { exitCode: 3 } : {};
 }

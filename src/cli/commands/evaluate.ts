@@ -22,9 +22,7 @@ const flags = () =>
 
 docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`),
   )
-    .addOption(
-      new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
-    )
+    .addOption(new Option('--cases <folder>', 'folder with CASE.put.json.gz and CASE.truth.json').conflicts('labels'))
     .option('--labels', 'compare the modes of the diary with the modes that users confirmed')
     .option('--model <file>', 'with --cases: analyse with this model instead of the one in the package')
     .option('--only <text>', 'with --cases: only cases whose name contains this text; may be repeated', repeated);

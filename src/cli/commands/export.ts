@@ -78,9 +78,7 @@ Exit code 3: some of several users are left out, because their rows are damaged.
         `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries, fixes and locations`,
       ).argParser(kindArgument),
     )
-    .addOption(
-      new Option('--names <names>', 'with --format csv or parquet: column names of this library').choices(nameSets),
-    )
+    .addOption(new Option('--names <names>', 'with csv or parquet: column names of this library').choices(nameSets))
     .option(
       '--pseudonyms <file>',
       'with --format: replace names, UUIDs and ids by pseudonyms, keyed by the secret in this file',

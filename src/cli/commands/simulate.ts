@@ -31,9 +31,7 @@ People are named sim-<seed>-1@example.org and so on.`)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
     .option('--seed <text>', 'text that decides who is simulated: the same seed gives the same people and days', 'demo')
-    .addOption(
-      new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
-    )
+    .addOption(new Option('--platform <name>', 'kind of phones').choices(['android', 'ios', 'both']).default('both'))
     .option(
       '--study <name>',
       'as members of a study, in one town, with labels, answers and corrections; creates the study if there is none. ' +

@@ -1,9 +1,8 @@
-import { writeFile } from 'node:fs/promises';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
-import type { Feeds } from '../../store/store.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
+import { allOrNone } from '../../util/file-access.ts';
 import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, listing, table } from '../output.ts';
@@ -94,25 +93,19 @@ async function remove(context: CommandContext, ids: string[]): Promise<void> {
 async function save(context: CommandContext, start: string, file: string): Promise<void> {
   const { feeds } = await context.store();
   const { id } = chooseFeed(await listFeeds(context), start);
-  await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EEXIST' ? usageError(`expected a new file, found ${file}: name another one`) : error;
-  });
+  await allOrNone(({ write }) =>
+    write(file, async (zip) => {
+      let part = await feeds.part(id, 1);
+      for (let number = 2; part !== null; part = await feeds.part(id, number++)) await zip.write(part);
+    }),
+  );
   await context.output.result({ id, file }, file);
-}
-
-async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {
-  for (let number = 1; ; number += 1) {
-    const part = await feeds.part(id, number);
-    if (part === null) return;
-    yield part;
-  }
 }
 
 function chooseFeed(feeds: readonly ListedFeed[], start: string): ListedFeed {
   const found = feeds.filter(({ id }) => id.startsWith(start));
   if (found.length === 1) return found[0]!;
-  const count = found.length === 0 ? 'none' : `${found.length}`;
-  throw usageError(`expected one feed whose id begins with ${start}, found ${count}: see \`mobility transit list\``);
+  throw usageError(`expected one feed whose id begins with ${start}, found ${found.length}: \`mobility transit list\``);
 }
 
 async function listFeeds(context: CommandContext): Promise<ListedFeed[]> {
