@@ -144,7 +144,6 @@ const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefine
 
 const span = (a: Position, b: Position): number => rounded(distance(latLon(a), latLon(b)));
 
-/** m or m/s, with two decimals */
-const rounded = (value: number): number => Math.round(value * 100) / 100;
+const rounded = (value: number): number => Math.round(value * 100) / 100; // m or m/s, with two decimals
 
 const latLon = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });

@@ -41,17 +41,15 @@ export type Row = Record<string, Value | undefined>;
 export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const column = (name: string, type: ColumnType, meaning: string, unit?: string): Column => ({
-  name,
-  type,
-  meaning,
-  ...(unit !== undefined && { unit }),
-});
+const column = (name: string, type: ColumnType, meaning: string, unit?: string): Column =>
+  unit === undefined ? { name, type, meaning } : { name, type, meaning, unit };
 
-const choice = (name: string, meaning: string, values: readonly string[]): Column => ({
-  ...column(name, 'text', meaning),
-  values,
-});
+const seconds = (name: string, meaning: string): Column => column(name, 'number', meaning, 's');
+const metres = (name: string, meaning: string): Column => column(name, 'number', meaning, 'm');
+
+const choice = (name: string, meaning: string, values: readonly string[]): Column => {
+  return { ...column(name, 'text', meaning), values };
+};
 
 const modeNames = travelModes.map(({ name }) => name);
 const mode = (name: string, meaning: string): Column => choice(name, meaning, modeNames);
@@ -72,9 +70,9 @@ const times = (begun: string, ended: string): Column[] => [
 ];
 
 const figures: Column[] = [
-  column('duration_s', 'number', 'seconds from start to end', 's'),
-  column('distance_m', 'number', 'length of the path; sections and stops sum to their trip', 'm'),
-  column('estimated_m', 'number', 'part of `distance_m` that no location shows', 'm'),
+  seconds('duration_s', 'seconds from start to end'),
+  metres('distance_m', 'length of the path; sections and stops sum to their trip'),
+  metres('estimated_m', 'part of `distance_m` that no location shows'),
 ];
 
 const flagList = Object.keys(flagMeanings).join(', ');
@@ -97,18 +95,16 @@ export const tables: Record<Kind, readonly Column[]> = {
     weekday,
     ...times('departure', 'arrival'),
     column('start_rule', 'text', 'rule for the departure; `location`: from the distance to the first location'),
-    column(
+    seconds(
       'start_inferred_s',
-      'number',
       'seconds to the first location; 0 for `start_rule` `location` or empty; empty if removed',
-      's',
     ),
     ...figures,
     mode('mode', `mode with the greatest distance in the trip, in plain words; ${labelNote}`),
     mode('analysed_mode', 'the same without labels'),
     mode('main_mode', 'main mode by rank: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
-    column('access_m', 'number', 'metres in any mode before the first public transport; empty without it', 'm'),
-    column('egress_m', 'number', 'metres in any mode after the last public transport; empty without it', 'm'),
+    metres('access_m', 'metres in any mode before the first public transport; empty without it'),
+    metres('egress_m', 'metres in any mode after the last public transport; empty without it'),
     column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
     column('purpose_confirmed', 'text', 'purpose that the participant confirmed; empty if there is none'),
     column('origin_purpose', 'text', 'confirmed purpose of the trip before, which ended at the place'),
@@ -148,8 +144,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('trip_id', 'text', 'trip to which the stop belongs'),
     column('number', 'integer', 'number of the section before the stop'),
     ...times('end of the section before', 'start of the section after'),
-    column('duration_s', 'number', 'seconds between the sections', 's'),
-    column('distance_m', 'number', 'metres between the sections in a straight line', 'm'),
+    seconds('duration_s', 'seconds between the sections'),
+    metres('distance_m', 'metres between the sections in a straight line'),
     column('ending_section_id', 'text', 'section before the stop'),
     column('starting_section_id', 'text', 'section after the stop'),
     mode('mode_before', 'mode of the section before'),
@@ -162,8 +158,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('place_id', 'text', 'id of this stay; for the place itself see location_id'),
     column('location_id', 'text', 'location of the stay: the same for all stays at one spot'),
     ...times('arrival; empty for the first place', 'departure; empty while the person is there'),
-    column('duration_s', 'number', 'seconds from arrival to departure', 's'),
-    column('observed_s', 'number', 'part of `duration_s` in which the stay was observed', 's'),
+    seconds('duration_s', 'seconds from arrival to departure'),
+    seconds('observed_s', 'part of `duration_s` in which the stay was observed'),
     column('ending_trip_id', 'text', 'trip that ends at the place'),
     column('starting_trip_id', 'text', 'trip that begins at the place'),
     flags,
@@ -187,7 +183,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('time_zone', 'text', 'IANA zone at the point'),
     column('longitude', 'number', 'longitude, WGS84', 'degree'),
     column('latitude', 'number', 'latitude, WGS84', 'degree'),
-    column('altitude_m', 'number', 'height above sea level; empty if the phone did not report it', 'm'),
+    metres('altitude_m', 'height above sea level; empty if the phone did not report it'),
     column('speed_ms', 'number', 'average speed since the previous point', 'm/s'),
     mode('mode', 'mode of the section in plain words'),
     column('geometry', 'geometry', 'position of the point'),
@@ -199,8 +195,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('time_zone', 'text', 'IANA zone of the phone'),
     column('longitude', 'number', 'longitude, WGS84', 'degree'),
     column('latitude', 'number', 'latitude, WGS84', 'degree'),
-    column('altitude_m', 'number', 'height above sea level', 'm'),
-    column('accuracy_m', 'number', 'radius that contains the true position with 68 % probability', 'm'),
+    metres('altitude_m', 'height above sea level'),
+    metres('accuracy_m', 'radius that contains the true position with 68 % probability'),
     column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
@@ -219,7 +215,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('last_day', 'day', 'last local day with data'),
     column('observed_days', 'integer', 'days with observed time (person-days)'),
     column('complete_days', 'integer', 'days with at least 20 hours of observed time'),
-    column('observed_s', 'number', 'seconds observed', 's'),
+    seconds('observed_s', 'seconds observed'),
     column('trips', 'integer', 'trips'),
     column('labelled_share', 'number', 'share of the trips with a label or a survey, 0 to 1'),
   ],
@@ -250,21 +246,16 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('time_zone', 'text', 'IANA zone at the start of the day'),
     column('trips', 'integer', 'trips that begin on the day'),
     ...figures,
-    column('walking_m', 'number', 'metres on foot', 'm'),
-    column('bicycling_m', 'number', 'metres by bicycle or scooter', 'm'),
-    column('car_m', 'number', 'metres by car', 'm'),
-    column('public_transport_m', 'number', 'metres by bus, tram, train or subway', 'm'),
-    column('other_m', 'number', 'metres by any other or an unknown mode', 'm'),
-    column('observed_s', 'number', 'seconds in which the person is known to move or to stay', 's'),
-    column('silent_s', 'number', 'seconds not observed although the phone was on: it sent no location', 's'),
-    column('off_s', 'number', 'seconds with tracking, its permission or the phone off, or that were excluded', 's'),
-    column('inferred_stay_s', 'number', 'seconds of observed_s inferred from two locations at one place', 's'),
-    column(
-      'moved_unobserved_m',
-      'number',
-      'straight-line metres across gaps in which the person moved, in no trip or mode',
-      'm',
-    ),
+    metres('walking_m', 'metres on foot'),
+    metres('bicycling_m', 'metres by bicycle or scooter'),
+    metres('car_m', 'metres by car'),
+    metres('public_transport_m', 'metres by bus, tram, train or subway'),
+    metres('other_m', 'metres by any other or an unknown mode'),
+    seconds('observed_s', 'seconds in which the person is known to move or to stay'),
+    seconds('silent_s', 'seconds not observed although the phone was on: it sent no location'),
+    seconds('off_s', 'seconds with tracking, its permission or the phone off, or that were excluded'),
+    seconds('inferred_stay_s', 'seconds of observed_s inferred from two locations at one place'),
+    metres('moved_unobserved_m', 'straight-line metres across gaps in which the person moved, in no trip or mode'),
     column('draft', 'boolean', 'true if a trip of the day has not ended: later data may change it'),
     flags,
   ],

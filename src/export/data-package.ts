@@ -14,11 +14,7 @@ export interface WrittenTable {
 }
 
 /** What an export hides, as the manifest says it. `coarse`: m, size of the cells; null: places are exact. */
-export interface Treatment {
-  pseudonyms: boolean;
-  coarse: number | null;
-  names: string | null;
-}
+export type Treatment = { pseudonyms: boolean; coarse: number | null; names: string | null };
 
 /** What a reader of the export cannot find out, and what a reader can. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {

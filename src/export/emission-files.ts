@@ -38,11 +38,7 @@ const fileOf = (collection: Collection): string => `${collection}.json`;
 
 export const emissionFiles = emissionCollections.map(fileOf);
 
-export interface EmissionPart {
-  collection: Collection;
-  documents: number;
-  text: string;
-}
+export type EmissionPart = { collection: Collection; documents: number; text: string };
 
 const documentsAtOnce = 500;
 

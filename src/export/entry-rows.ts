@@ -9,10 +9,7 @@ import type { ErrorRow, Store } from '../store/store.ts';
 import { toFlatGeoJson } from './trips-geojson.ts';
 
 /** Local days, both ends included. A missing bound is open. */
-export interface Days {
-  from?: string;
-  to?: string;
-}
+export type Days = { from?: string; to?: string };
 
 const pageSize = 4000;
 const daysAtOnce = 31;

@@ -61,10 +61,7 @@ export async function withFiles(
   await file(name, (writer) => withFiles(file, names, work, [...open, writer]));
 }
 
-interface TableFiles extends TableChoice {
-  format: FormatName;
-  file: ExportFile;
-}
+type TableFiles = TableChoice & { format: FormatName; file: ExportFile };
 
 /** Returns the written tables. `groups`: kinds written at one time. `partsOf`: the parts of each person of a group. */
 export async function writeTables(
@@ -131,11 +128,7 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
   };
 }
 
-interface StreamedTables extends TableFiles {
-  store: Store;
-  people: () => AsyncIterable<UserRecord>;
-  days: Days;
-}
+type StreamedTables = TableFiles & { store: Store; people: () => AsyncIterable<UserRecord>; days: Days };
 
 /** Writes tables one after another to a stream. Keeps no rows, so it reads each person again for each table. */
 export function exportTables({ store, people, days, ...files }: StreamedTables): Promise<WrittenTable[]> {
@@ -172,7 +165,7 @@ export async function* personParts(
   days: Days,
   choice: TableChoice,
   kinds = choice.kinds,
-): AsyncGenerator<PersonPart> {
+) {
   const { keys, names, coarse, pseudonymKey, now, idKey = keyOfIds(choice) } = choice;
   const { analysis_version: latest, retained } = await store.pipeline.get(user.uuid);
   const retainedVersions = (retained?.versions ?? []).map(({ version }) => version);

@@ -54,12 +54,9 @@ export async function* tripBatches(source: Source, hasFlags: boolean): AsyncGene
 }
 
 /** `before`: the trip before them, after which a stay may have begun. */
-async function readBatch(
-  { store, person: { uuid }, days, coarse }: Source,
-  records: readonly KeptTrip[],
-  hasFlags: boolean,
-  before: KeptTrip | undefined,
-): Promise<TripBatch> {
+async function readBatch(source: Source, records: readonly KeptTrip[], hasFlags: boolean, before?: KeptTrip) {
+  const { store, days, coarse } = source;
+  const { uuid } = source.person;
   const requested = records.filter(({ day }) => isAmong(day, days));
   const [first, last] = [requested[0], requested.at(-1)];
   const labels = first && last ? await readLabels(store, uuid, { from: first.start_ts, to: last.end_ts }) : noLabels;

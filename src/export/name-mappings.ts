@@ -21,10 +21,8 @@ const pointId = made('text', 'id of the point', ({ section_id, number }) => `${s
 const fixId = made('text', 'id of the location', (row) => `${row.user_id}-${row.source}-${row.tracked_at}`);
 const csvSource = made('text', 'kind of source', () => 'CSV');
 const battery = made('number', 'charge of the battery, always empty', () => null);
-const kmh: Made = {
-  ...made('number', 'speed', ({ speed_ms }) => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null)),
-  unit: 'km/h',
-};
+const inKmh = ({ speed_ms }: Row): Value => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null);
+const kmh: Made = { ...made('number', 'speed', inKmh), unit: 'km/h' };
 const utc = (meaning: string, part: (iso: string) => string): Made =>
   made('text', meaning, ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''));
 /** The first 52 bits of an id: trackintel needs numbers. Of a million trips, two are equal in 1 of 10,000 exports. */
@@ -35,25 +33,16 @@ const ends = made('geometry', 'start and end of the trip', ({ geometry }) => {
   const { coordinates } = geometry as { coordinates: readonly Position[] };
   return { type: 'MultiPoint', coordinates: [coordinates[0]!, coordinates.at(-1)!] };
 });
-const isActivity = made(
-  'boolean',
-  'true for a stay of at least 15 minutes, or of unknown length',
-  ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
-);
+const isLong = ({ duration_s }: Row): boolean => typeof duration_s !== 'number' || duration_s >= activitySeconds;
+const isActivity = made('boolean', 'true for a stay of at least 15 minutes, or of unknown length', isLong);
 
 /** A table with other names. `where`: the rows to keep; default: all. */
-interface NamedTable {
-  file: string;
-  columns: Renaming;
-  where?: (row: Row) => boolean;
-}
+type NamedTable = { file: string; columns: Renaming; where?: (row: Row) => boolean };
 
 /** A table for programs that read points: the locations of one person that the analysis can use. */
-const usedFixes = (columns: Renaming, file = 'locations'): NamedTable => ({
-  file,
-  columns,
-  where: ({ used }) => used === true,
-});
+const usedFixes = (columns: Renaming, file = 'locations'): NamedTable => {
+  return { file, columns, where: ({ used }) => used === true };
+};
 
 const span = same('user_id', 'started_at', 'finished_at');
 const point = same('user_id', 'tracked_at', 'latitude', 'longitude');

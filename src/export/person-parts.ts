@@ -20,16 +20,12 @@ export const partsFolder = (out: string): string => join(out, '.parts');
 const keptFor = 86_400; // s; older files are made again, so that the rows of people are at most a day apart
 
 /** The path of a person's file. Its name is a hash of everything that the rows depend on, except the data. */
-export async function partsPath(
-  { address, pipeline, studies }: Pick<Store, 'address' | 'pipeline' | 'studies'>,
-  folder: string,
-  { uuid, user_email, study, subgroup, joined_ts }: UserRecord,
-  choice: object,
-): Promise<string> {
-  const { retained } = await pipeline.get(uuid);
-  const config = study === undefined ? null : (await studies.byName(study))?.config; // has the modes of labels
-  const store = isMongoAddress(address) ? address : resolve(folderIn(address));
-  const basis = [packageVersion(), process.versions.v8, store, config, retained?.raw_before, retained?.days_before];
+export async function partsPath(store: Store, folder: string, user: UserRecord, choice: object): Promise<string> {
+  const { uuid, user_email, study, subgroup, joined_ts } = user;
+  const { retained } = await store.pipeline.get(uuid);
+  const config = study === undefined ? null : (await store.studies.byName(study))?.config; // has the modes of labels
+  const address = isMongoAddress(store.address) ? store.address : resolve(folderIn(store.address));
+  const basis = [packageVersion(), process.versions.v8, address, config, retained?.raw_before, retained?.days_before];
   const name = JSON.stringify([...basis, uuid, user_email, study, subgroup, joined_ts, choice]);
   return join(folder, createHash('sha256').update(name).digest('hex').slice(0, 32));
 }

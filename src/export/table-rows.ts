@@ -35,7 +35,11 @@ async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerato
   const stays = wants('places', 'locations') ? new Stays(source) : null;
   const days = wants('days') ? await collectDays(source) : null;
   const own = wants('people') ? collectPerson(source) : null;
-  const tripTables = await tripTablesIn(kinds, source);
+  const made: Partial<Record<Kind, TripRows>> = { sections: sectionRows, stops: stopRows, points: pointRows };
+  if (wants('trips')) made.trips = await tripRows(source);
+  const tripTables = kinds.flatMap((kind): [Kind, TripRows][] =>
+    made[kind] === undefined ? [] : [[kind, made[kind]]],
+  );
   const tripIds = new Map<number, string>();
   if (stays !== null || days !== null || tripTables.length > 0) {
     const slices = startSlices();
@@ -62,12 +66,6 @@ async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerato
   for (const row of days?.rows() ?? []) yield ['days', row];
   if (own !== null) yield ['people', await own.row()];
   for (const kind of kinds) for await (const row of entryTables[kind]?.(source, tripIds) ?? []) yield [kind, row];
-}
-
-async function tripTablesIn(kinds: readonly Kind[], source: Source): Promise<[Kind, TripRows][]> {
-  const all: Partial<Record<Kind, TripRows>> = { sections: sectionRows, stops: stopRows, points: pointRows };
-  if (kinds.includes('trips')) all.trips = await tripRows(source);
-  return kinds.flatMap((kind): [Kind, TripRows][] => (all[kind] === undefined ? [] : [[kind, all[kind]]]));
 }
 
 /** `tripIds`: ids of known trips by `chain_ts`. */

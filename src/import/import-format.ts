@@ -20,21 +20,15 @@ export type Owner = SourcePerson | null;
 export type Found =
   /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
   | { owner: Owner; entry: Pushed; received_ts?: number }
-  /** A value that could not become an entry, with the reason. */
-  | { owner: Owner; unusable: UnusableEntry }
-  /** An entry that another service rejected, with its history. */
-  | { owner: Owner; error: ErrorRow }
-  /** A person, to be registered even without entries. */
-  | { owner: SourcePerson; person: true }
-  /** A profile. A user who has one already keeps it. */
-  | { owner: Owner; profile: JsonObject }
+  | { owner: Owner; unusable: UnusableEntry } // a value that could not become an entry, with the reason
+  | { owner: Owner; error: ErrorRow } // an entry that another service rejected, with its history
+  | { owner: SourcePerson; person: true } // a person, to be registered even without entries
+  | { owner: Owner; profile: JsonObject } // a user who has a profile already keeps it
   | { owner: Owner; document: Document }
   /** A part that is not imported: the pipeline derives it again, or it says nothing about travel. Value: its kind. */
   | { skipped: string }
-  /** A part that cannot be read, or an entry whose owner is unknown. Value: the reason. */
-  | { unread: string }
-  /** A doubt about the whole source, for the user of the command. */
-  | { warning: string; kind: SourceProblem };
+  | { unread: string } // the reason why a part cannot be read, or an entry has no owner
+  | { warning: string; kind: SourceProblem }; // a doubt about the whole source, for the user of the command
 
 /** How to read files that do not state zone or columns. */
 export interface FileReading {

@@ -48,10 +48,7 @@ const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
 /** The parts of the sources of an import. `skipped`: the other files in folders and archives, with a description. */
-export interface FoundParts {
-  parts: Part[];
-  skipped: { path: string; found: string }[];
-}
+export type FoundParts = { parts: Part[]; skipped: { path: string; found: string }[] };
 
 /**
  * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
@@ -178,15 +175,12 @@ function reportBroken(path: string, error: unknown, { found }: Search): void {
   found.parts.push(brokenPart(path, error));
 }
 
-const brokenPart = (name: string, error: SourceBroken): Part => ({
-  name,
-  format: 'archive',
-  size: 0,
-  names: 'none',
-  read: () => {
+const brokenPart = (name: string, error: SourceBroken): Part => {
+  const read = (): never => {
     throw error;
-  },
-});
+  };
+  return { name, format: 'archive', size: 0, names: 'none', read };
+};
 
 async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, search: Search): Promise<void> {
   const { format, reading, found } = search;

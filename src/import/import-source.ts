@@ -42,16 +42,11 @@ export interface ImportReport extends ImportCounts {
 }
 
 /** `name`: name or UUID. `user`: null if not registered; `create`: then registers the person with their first entry. */
-export interface ImportedFor {
-  name: string;
-  user: UserRecord | null;
-  create?: boolean;
-}
+export type ImportedFor = { name: string; user: UserRecord | null; create?: boolean };
 
 export interface ImportOptions {
   store: Store;
-  /** Seconds since the epoch. */
-  now: () => number;
+  now: () => number; // seconds since the epoch
   log?: Log;
   /**
    * The person to import for. Of a source that names people, only the data of this person are imported. All data of

@@ -72,12 +72,10 @@ function rowsOf(csv: string, report: UsersReport): Row[] {
     throw usageError(`expected a header user_email,uuid,token (the last two optional), found ${found}`);
   }
   const filled = records.filter(({ record }) => record.some((cell) => cell !== ''));
-  return filled.map(({ record, info }) => ({
-    line: info.lines,
-    email: record[email!] ?? '',
-    uuid: (record[uuid!] ?? '').toLowerCase(),
-    token: record[token!] ?? '',
-  }));
+  return filled.map(({ record, info }) => {
+    const [name = '', id = '', secret = ''] = [record[email!], record[uuid!], record[token!]];
+    return { line: info.lines, email: name, uuid: id.toLowerCase(), token: secret };
+  });
 }
 
 async function registerRow(store: Store, row: Row, now: number, report: UsersReport): Promise<void> {

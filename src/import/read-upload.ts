@@ -6,10 +6,7 @@ import { textFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 
 /** Some entries of a file. `unread`: the number of points that have no time or no coordinates. */
-export interface UploadPart {
-  entries: Pushed[];
-  unread: number;
-}
+export type UploadPart = { entries: Pushed[]; unread: number };
 
 const partEntries = 5000;
 

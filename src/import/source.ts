@@ -19,10 +19,7 @@ export interface SourceFile {
   bytes(onBytes?: OnBytes): Bytes;
 }
 
-export interface SourceFolder {
-  readonly path: string;
-  readonly names: readonly string[];
-}
+export type SourceFolder = { readonly path: string; readonly names: readonly string[] };
 
 const headBytes = 64 * 1024; // bytes at the beginning of a file, by which its format is recognised
 

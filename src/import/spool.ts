@@ -10,11 +10,7 @@ import { refuseBeyond } from './source-error.ts';
 
 const readAt = promisify(read);
 
-export interface FilePart {
-  file: number;
-  start: number;
-  size: number;
-}
+export type FilePart = { file: number; start: number; size: number };
 
 export class Spool {
   readonly #most: number;

@@ -1,8 +1,8 @@
-// The page of a study's link: what the study is, what people agree to, and how they join.
+// The home page, and the page of a study's link: what the study is, what people agree to, and how they join.
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
-import { icon } from './pages/icons.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { icon } from './pages/mode-styles.ts';
 import { qrSvg } from './pages/qr.ts';
 import { shell } from './pages/shell.ts';
 import { type Texts, textsFor } from './pages/texts/texts.ts';
@@ -84,4 +84,23 @@ function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   const mail = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(text)?.[0];
   const write = mail !== undefined && markup`<a class="btn" href="${`mailto:${mail}`}">${t.join.mail}</a>`;
   return text && markup`<section class="card"><h2>${t.invite.contact}</h2><p>${text}</p>${write}</section>`;
+}
+
+export async function showHome({ t, store }: WebCall): Promise<WebAnswer> {
+  const words = t.home;
+  const open = (await store.studies.list()).filter(
+    (study) => study.listed === true && study.open && study.joining === 'open',
+  );
+  const studies = open.map(
+    (study) => markup`<li><a class="btn" href="/join/${joinNameOf(study)}">${study.name}</a></li>`,
+  );
+  const join =
+    studies.length > 0
+      ? markup`<p>${words.joinText}</p><ul class="acts">${studies}</ul>`
+      : markup`<p>${words.joinNone}</p>`;
+  const body = markup`<h1>${words.title}</h1><p class="lead">${words.lead}</p><div class="cards">
+<section class="card"><h2>${words.me}</h2><p>${words.meText}</p><a class="btn go" href="/me">${t.me.days}</a></section>
+<section class="card"><h2>${words.join}</h2>${join}</section>
+<section class="card"><h2>${words.manage}</h2><p>${words.manageText}</p><a class="btn" href="/study">${t.signIn.managers}</a></section></div>`;
+  return answerOf(shell({ t, title: t.service, body }));
 }

@@ -26,10 +26,7 @@ const origin = { program: 'my days' };
 const mostUndone = 50; // statements of one form: a trip has a label and a mode for each ride
 
 /** A statement in words. `id`: the `write_ts` of a correction, or the `match_id` of labels. */
-interface Stated {
-  id: string;
-  words: string;
-}
+type Stated = { id: string; words: string };
 
 export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
   const { from, to } = shown.observed;

@@ -1,6 +1,5 @@
 // The address of every page and form, the callers who may use it, and the function that answers.
-import { showHome } from './home.ts';
-import { showJoin } from './join.ts';
+import { showHome, showJoin } from './join.ts';
 import { correctDay, labelTrip } from './me-corrections.ts';
 import { previewDay, showDay, showMonth } from './me-days.ts';
 import * as data from './my-data.ts';

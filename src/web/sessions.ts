@@ -71,9 +71,6 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
-export const endSession = async ({ store, user, session, now }: PersonCall): Promise<void> =>
-  void (await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' }));
-
 const mostSessions = 10; // sessions of a manager; a further one ends the oldest
 const mostBrowsers = 20; // known browsers of a manager; a further one replaces the one that signed in first
 

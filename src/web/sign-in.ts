@@ -6,7 +6,6 @@ import type { Texts } from './pages/texts/texts.ts';
 import { isPassword, isWeak, passwordHash } from './password-hash.ts';
 import {
   endManagerSession,
-  endSession,
   findLinkOwner,
   knownBrowser,
   openLink,
@@ -93,8 +92,7 @@ async function tryPassword(call: WebCall, name: string, password: string, browse
   const { store, now, log, limits, passwordCost } = call;
   const origin = browser ?? call.origin;
   const manager = await store.managers.byName(name);
-  // A new password resets the count.
-  const account = `${name} ${manager?.password}`;
+  const account = `${name} ${manager?.password}`; // a new password resets the count
   if (limits.isAccountBlocked(origin, account)) return '';
   const isLocked = manager !== null && manager.locked_ts > now && browser === null;
   const isRight = (await isPassword(password, manager?.password, passwordCost)) && !isLocked;
@@ -132,7 +130,8 @@ export async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
 export async function signOut(call: PersonCall): Promise<WebAnswer> {
-  await endSession(call);
+  const { store, user, session, now } = call;
+  await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' });
   return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
 }
 

@@ -63,19 +63,14 @@ export interface WebCall {
 
 type FormSecret = { csrf: string };
 
-export interface PersonCall extends WebCall, FormSecret {
-  user: UserRecord;
-  session: TokenRecord;
-}
+export type PersonCall = WebCall & FormSecret & { user: UserRecord; session: TokenRecord };
 
 export interface ManagerCall extends WebCall, FormSecret {
   manager: ManagerRecord;
   note: (action: string, people: readonly { figures: Pick<PersonFigures, 'audit_key'> }[]) => Promise<void>;
 }
 
-export interface StudyCall extends ManagerCall {
-  study: StudyRecord;
-}
+export type StudyCall = ManagerCall & { study: StudyRecord };
 
 export interface WebAnswer {
   status: number;
@@ -95,11 +90,9 @@ export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true 
 export const answerOf = (body: Markup, status = 200): WebAnswer => ({ status, body });
 
 /** Sends the browser to another page of this server. */
-export const redirect = (to: string, headers: Readonly<Record<string, string>> = {}): WebAnswer => ({
-  status: 303,
-  body: '',
-  headers: { ...headers, Location: to },
-});
+export const redirect = (to: string, headers: Readonly<Record<string, string>> = {}): WebAnswer => {
+  return { status: 303, body: '', headers: { ...headers, Location: to } };
+};
 
 export const csvType = 'text/csv; charset=utf-8';
 

@@ -2,9 +2,7 @@
 import type { Column, Row } from '../columns.ts';
 
 /** Receives bytes or text. `write` resolves when there is room for more. */
-export interface Writer {
-  write(piece: string | Uint8Array): Promise<void>;
-}
+export type Writer = { write(piece: string | Uint8Array): Promise<void> };
 
 export interface TableWriter {
   begin(): Promise<void>;

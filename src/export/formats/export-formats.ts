@@ -13,8 +13,7 @@ export interface Format {
   geometry: 'string' | 'geojson' | 'any' | null;
   /** The encoding and the CSV dialect in the manifest. */
   text?: { encoding: string; dialect: object };
-  /** Makes its writer; loaded when it is needed. */
-  open: () => Promise<MakeTableWriter>;
+  open: () => Promise<MakeTableWriter>; // makes its writer; loaded when it is needed
 }
 
 /** Every format of an export. */

@@ -1,5 +1,6 @@
 // Reads XML of any size as events: elements that open and close. Builds no tree.
 import sax from 'sax';
+import type { FileFormat } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
@@ -87,10 +88,15 @@ function broken(parser: sax.SAXParser, found: string): SourceBroken {
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /** The name of the outermost element without its prefix, from the beginning of a file; null if it is not XML. */
-export function rootName(head: Buffer): string | null {
+function rootName(head: Buffer): string | null {
   const text = head.toString('utf8');
   if (!/^\ufeff?\s*</.test(text)) return null;
   const [, name] =
     /<([A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s>/]/.exec(text.replace(/<!--[\s\S]*?-->/g, ''))?.slice(1) ?? [];
   return name ?? null;
 }
+
+/** The format of XML files with this outermost element. */
+export const xmlFormat = (name: string, root: string, read: FileFormat['read']): FileFormat => {
+  return { name, recognises: ({ head }) => rootName(head) === root, read };
+};

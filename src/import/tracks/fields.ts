@@ -121,12 +121,8 @@ interface LocationContext {
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
 /** The location in a record, or why there is none. `position` takes precedence over columns of the record. */
-export function locate(
-  record: JsonObject,
-  fields: Fields,
-  { origin, where, zone, reported }: LocationContext,
-  position?: GivenPosition,
-): Found {
+export function locate(record: JsonObject, fields: Fields, context: LocationContext, position?: GivenPosition): Found {
+  const { origin, where, zone, reported } = context;
   const number = (field: Field, min = Number.NEGATIVE_INFINITY): number | undefined => {
     for (const { name, factor } of fields[field] ?? []) {
       const [, text = record[name], unit] = withUnit.exec(String(record[name] ?? '').trim()) ?? [];

@@ -55,10 +55,7 @@ function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, de
 }
 
 /** A position of a feature with its properties. `position`: its coordinates and time, if they are in the geometry. */
-interface PlaceRow {
-  row: JsonObject;
-  position?: GivenPosition;
-}
+type PlaceRow = { row: JsonObject; position?: GivenPosition };
 
 /**
  * The positions of a feature. Properties that are lists as long as its path have one value for each position:

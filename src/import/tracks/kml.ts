@@ -1,14 +1,10 @@
 // Reads KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a time range.
-import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
-import { rootName, xmlEvents } from '../read/xml.ts';
+import type { Found, SourceReadOptions } from '../import-format.ts';
+import { xmlEvents, xmlFormat } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { locate } from './fields.ts';
 
-export const kml: FileFormat = {
-  name: 'kml',
-  recognises: ({ head }) => rootName(head) === 'kml',
-  read: readKml,
-};
+export const kml = xmlFormat('kml', 'kml', readKml);
 
 const maxTimes = 500_000; // of a track, in memory: a file may have all times before all positions
 

@@ -1,22 +1,13 @@
 // Reads the points of recorded tracks from GPX and TCX. Routes and waypoints are skipped, since they are plans.
 import type { Origin } from '../../model/entry.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import type { Found, SourceReadOptions } from '../import-format.ts';
 import type { OnBytes } from '../read/bytes.ts';
-import { rootName, xmlEvents } from '../read/xml.ts';
+import { xmlEvents, xmlFormat } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, locate } from './fields.ts';
 
-export const gpx: FileFormat = {
-  name: 'gpx',
-  recognises: ({ head }) => rootName(head) === 'gpx',
-  read: readGpx,
-};
-
-export const tcx: FileFormat = {
-  name: 'tcx',
-  recognises: ({ head }) => rootName(head) === 'TrainingCenterDatabase',
-  read: readTcx,
-};
+export const gpx = xmlFormat('gpx', 'gpx', readGpx);
+export const tcx = xmlFormat('tcx', 'TrainingCenterDatabase', readTcx);
 
 async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   const counts: Record<string, number> = { trkpt: 0, wpt: 0, rtept: 0 };
@@ -48,11 +39,7 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
  * are parts of a location, such as `ele`; the first text of each name. `creator`: the program that wrote the file,
  * according to the file.
  */
-async function* pointsIn(
-  file: SourceFile,
-  onBytes: OnBytes,
-  elements: readonly string[],
-): AsyncGenerator<{ element: string; point: Record<string, string>; where: string; creator: string | undefined }> {
+async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly string[]) {
   let point: Record<string, string> | null = null;
   let creator: string | undefined;
   let where = '';

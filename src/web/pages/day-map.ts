@@ -165,13 +165,9 @@ function roundLength(most: number): number {
 }
 
 /** Rings of distance around a place. A label is in the first of `labelAngles` where it hides nothing, or left out. */
-function drawRings(
-  { project, metres, height }: View,
-  around: MapPlace | undefined,
-  { length }: MapWords,
-  { taken, points }: { taken: readonly LabelBox[]; points: readonly Point[] },
-) {
+function drawRings(view: View, around: MapPlace | undefined, { length }: MapWords, { taken, points }: Drawn) {
   if (around === undefined) return { circles: '', labels: '' };
+  const { project, metres, height } = view;
   const [x, y] = project(around.position);
   const farthest = Math.max(...[0, width].flatMap((cx) => [0, height].map((cy) => Math.hypot(cx - x, cy - y))));
   const step = roundLength((farthest * metres) / 2);
@@ -198,6 +194,8 @@ function drawRings(
 /** Directions for the label of a ring, in the order in which they are tried: east, west, then between. */
 const labelDegrees = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90];
 const labelAngles = labelDegrees.map((degrees) => (degrees * Math.PI) / 180);
+
+type Drawn = { taken: readonly LabelBox[]; points: readonly Point[] };
 
 /** A label, 16 units high. `x`, `y`: its upper left corner. */
 type LabelBox = Record<'x' | 'y' | 'w', number>;

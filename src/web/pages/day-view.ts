@@ -10,9 +10,8 @@ import { dayBar } from './day-bar.ts';
 import type { DayItem, ShownDay, ShownPlace } from './day-items.ts';
 import { dayItems, isOutside, itemId, labelTexts, recordedTime, settledUntil, zoneOfDay } from './day-items.ts';
 import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
-import { icon } from './icons.ts';
 import { factList, html, Markup, type MarkupValue, markup } from './markup.ts';
-import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
+import { icon, modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
 export type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;

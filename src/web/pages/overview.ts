@@ -9,10 +9,7 @@ import { modeLegend, tripsInWords } from './day-view.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
-export interface NeighbourLink {
-  href: string;
-  words: string;
-}
+export type NeighbourLink = { href: string; words: string };
 
 export type Neighbours = readonly [before: NeighbourLink | null, after: NeighbourLink | null];
 

@@ -45,8 +45,7 @@ const modes: Record<ModeName, string> = {
 };
 
 export const en = {
-  /** As in `Accept-Language` and `lang`. */
-  language: 'en' as string,
+  language: 'en' as string, // as in `Accept-Language` and `lang`
   ownName: 'English',
   languages: 'Languages',
 
