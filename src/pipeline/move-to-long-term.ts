@@ -4,8 +4,8 @@ import { ConversionError, convertedTime } from '../intake/converters/convert.ts'
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
 import { unionOf } from '../model/dirty-range.ts';
-import { faultReason } from '../model/error-summary.ts';
 import { figureKeys, keyRow } from '../model/keys.ts';
+import { faultReason } from '../model/rejections.ts';
 import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 

@@ -1,7 +1,5 @@
 import type { Dirty } from '../model/dirty-range.ts';
-import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
-import type { ErrorRow } from '../model/error-summary.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { MobilityError } from '../model/mobility-error.ts';
@@ -12,8 +10,6 @@ import type { BriefRecord, TripRecord, TripSpan, ZoneSighting } from '../model/t
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Dirty } from '../model/dirty-range.ts';
-export type { Document } from '../model/document.ts';
-export type { ErrorRow } from '../model/error-summary.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
 export type { TripSpan, ZoneSighting } from '../model/trip.ts';
 
@@ -319,6 +315,14 @@ export interface Moved {
   more: boolean;
 }
 
+/** A document that phones pull. User and key identify it. Pushed entries with the same key are independent of it. */
+export interface Document {
+  key: string;
+  /** Last change, seconds since the epoch. */
+  write_ts: number;
+  data: JsonValue;
+}
+
 /** Documents for phones. The pipeline derives them from trips. */
 export interface Documents {
   /**
@@ -339,6 +343,24 @@ export interface Documents {
   list(userId: string): Promise<Document[]>;
   /** In ascending order. */
   keys(userId: string): Promise<string[]>;
+}
+
+/** A rejected entry, with the reason. */
+export interface ErrorRow {
+  /** Derived from the identity, or from the content if the entry has none. */
+  id: string;
+  /** The entry exactly as pushed (times in seconds). */
+  entry: JsonValue;
+  /** Key and `write_ts`; null: the entry has none that are usable. */
+  identity: Identity | null;
+  reason: string;
+  message: string;
+  /** When it was first and last rejected, seconds since the epoch. */
+  first_ts: number;
+  last_ts: number;
+  tries: number;
+  /** The first receipt of the identity, seconds since the epoch. */
+  received_ts: number;
 }
 
 export interface ErrorTimeseries {

@@ -1,5 +1,5 @@
-import { faultReason } from '../model/error-summary.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { faultReason } from '../model/rejections.ts';
 import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';

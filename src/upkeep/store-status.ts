@@ -4,9 +4,9 @@ import type { PersonState } from '../diary/status/breakages.ts';
 import { isTrouble, type PersonStatus, troubles } from '../diary/status/person-status.ts';
 import { findRemedy, type Remedy } from '../diary/status/remedies.ts';
 import { readActs } from '../log/audit-log.ts';
-import { faultReason } from '../model/error-summary.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { derivedDays } from '../model/pipeline-state.ts';
+import { faultReason } from '../model/rejections.ts';
 import { day } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 

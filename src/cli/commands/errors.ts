@@ -1,8 +1,8 @@
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
-import { faultReason } from '../../model/error-summary.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { faultReason } from '../../model/rejections.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';

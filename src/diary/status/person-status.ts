@@ -4,8 +4,8 @@
 //   last      1 Nov       1 Nov   today   28 Nov   28 Nov   never
 //   result    broken step: located, code no_location; state: without_locations
 import type { FormatReason } from '../../intake/apps/other-entry.ts';
-import { faultReason } from '../../model/error-summary.ts';
 import { affectsOf } from '../../model/keys.ts';
+import { faultReason } from '../../model/rejections.ts';
 import { believedAhead, day } from '../../model/time.ts';
 import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';

@@ -1,5 +1,5 @@
-import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/rejections.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
 import { readColumn } from '../rows/sums.ts';
 import { errors, type RejectedRow } from '../rows/tables.ts';

@@ -1,8 +1,8 @@
 import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
 import type { Entry } from '../../model/entry.ts';
-import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf, figureKeys } from '../../model/keys.ts';
+import { errorIdOf } from '../../model/rejections.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';

@@ -4,8 +4,8 @@ import { toStatusJson } from '../../../src/cli/status-text.ts';
 import { type BreakageCode, breakages } from '../../../src/diary/status/breakages.ts';
 import { deriveStatus, isTrouble, troubles } from '../../../src/diary/status/person-status.ts';
 import { findRemedy, quotedName } from '../../../src/diary/status/remedies.ts';
-import { faultReason } from '../../../src/model/error-summary.ts';
 import { initialPipelineState } from '../../../src/model/pipeline-state.ts';
+import { faultReason } from '../../../src/model/rejections.ts';
 import { believedAhead } from '../../../src/model/time.ts';
 import type { PersonFigures } from '../../../src/store/store.ts';
 

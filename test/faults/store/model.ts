@@ -1,9 +1,9 @@
 // A store of one user as plain maps: every rule of the store in its simplest form, to compare the real one with.
 import { deepStrictEqual } from 'node:assert/strict';
 import { dataTime, type Entry, type Identity, identityOf } from '../../../src/model/entry.ts';
-import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/error-ids.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
+import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/rejections.ts';
 import { maxTime, type TimeRange, zoneNamed } from '../../../src/model/time.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type {

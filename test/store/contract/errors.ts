@@ -1,6 +1,6 @@
 // Contract: the error timeseries, and the way back from there.
 import { expect } from 'vitest';
-import { errorIdOf } from '../../../src/model/error-ids.ts';
+import { errorIdOf } from '../../../src/model/rejections.ts';
 import type { ErrorRow } from '../../../src/store/store.ts';
 import { battery, entry, fix, fixes, type Person, refuse, same, type Use } from './kit.ts';
 

@@ -1,8 +1,11 @@
-// Ids of rows in the error timeseries. They are the same in every store.
+// Rejected entries: their ids, which are the same in every store, and the reason of faults.
 import type { Identity } from './entry.ts';
 import { idOf } from './ids.ts';
 import { asObject, type JsonValue } from './json.ts';
 import { jsonText } from './json-text.ts';
+
+/** The reason if a converter threw: a fault of the program. All other reasons are about the content. */
+export const faultReason = 'conversion_failed';
 
 /** Id of the error of an entry that could not be converted. */
 export function errorIdOf(identity: Identity): string {
