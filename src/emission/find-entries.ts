@@ -27,13 +27,23 @@ export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boole
 /** Yields the selected entries, then whether some were left out. Memory is bounded. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
+  let within = selection;
+  if (keep === 'last') within = { ...selection, from: await startOfLast(store, userId, selection) };
   // For the last or every n-th entry, the entries are counted first, so that memory does not grow with their number.
-  let count = 0;
-  if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
+  const counted = async () => {
+    let count = 0;
+    for await (const _ of merged(store, userId, within)) count += 1;
+    return count;
+  };
+  let count = keep === 'first' ? 0 : await counted();
+  if (count <= max && within.from > selection.from) {
+    within = selection; // entries were changed meanwhile
+    count = await counted();
+  }
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;
   const step = keep === 'sample' ? Math.max(1, Math.ceil(count / max)) : 1;
   let [index, given] = [0, 0];
-  for await (const entry of merged(store, userId, selection)) {
+  for await (const entry of merged(store, userId, within)) {
     index += 1;
     if (given === max) break;
     if (index <= skip || (index - skip - 1) % step !== 0) continue;
@@ -41,6 +51,32 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
     yield { entry };
   }
   yield { truncated: given < index };
+}
+
+/**
+ * A time from which the timeseries has more than `max` entries of the selection, so that the last ones are found
+ * without the whole history. `selection.from` if it has fewer, or if the store cannot search by this time.
+ */
+async function startOfLast(store: Store, userId: string, selection: Selection): Promise<number> {
+  const { keys, time, from, to, max } = selection;
+  if (time !== 'write_ts' && time !== 'ts') return from;
+  const query = {
+    time,
+    from,
+    to: justAfter(to),
+    ...(keys && { keys }),
+    descending: true,
+    limit: Math.min(max + 1, 500),
+  };
+  let [start, count] = [to, 0];
+  for await (const entry of everyEntry(store.timeseries, userId, query)) {
+    const ts = timeIn(present(entry), time);
+    if (!(ts >= from && ts <= to)) continue;
+    start = Math.min(start, ts, timeOf(entry, time));
+    count += 1;
+    if (count > max) return start;
+  }
+  return from;
 }
 
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
