@@ -86,11 +86,8 @@ function segmentGroup(group: CandidateGroup, stretch: CleanedStretch, stay: Stay
     const first = stretch.locations[group.candidates[0]!.startIndex]!;
     const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;
     const journeys = findJourneys(decoded, from);
-    for (const [i, journey] of journeys.entries()) {
-      const next = journeys[i + 1];
-      const notAfter = next ? stretch.locations[next.startIndex]!.ts : group.nextTs;
-      trips.push(toSegmentedTrip(decoded, journey, stayAfter(trips) ?? stay, { notAfter, isLast: !next }));
-    }
+    for (const [i, journey] of journeys.entries())
+      trips.push(toSegmentedTrip(decoded, journey, stayAfter(trips) ?? stay, journeys[i + 1]));
     return trips;
   } catch (error) {
     return group.candidates.map((candidate) => failedTrip(withFields(stretch, { group }), candidate, error));

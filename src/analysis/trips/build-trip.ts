@@ -20,10 +20,7 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
 }
 
 /** The fields of a trip that follow from its sections and stops. */
-export function measureTrip(
-  sections: readonly Section[],
-  stops: readonly Stop[],
-): Omit<BuiltTrip, 'sections' | 'stops'> {
+export function measureTrip(sections: readonly Section[], stops: readonly Stop[]) {
   const [first, last] = [sections[0]!, sections.at(-1)!];
   return {
     start_ts: first.start_ts,

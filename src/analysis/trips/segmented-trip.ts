@@ -21,25 +21,24 @@ import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
 const source = 'StateSequence'; // the method that found the trips, places, sections and stops
 
-/** Makes the trip of a journey. `notAfter`: start of the next journey; `isLast`: true for the last of its group. */
-export function toSegmentedTrip(
-  decoded: DecodedGroup,
-  journey: Journey,
-  stay: Stay | null,
-  { notAfter, isLast }: { notAfter: number; isLast: boolean },
-): SegmentedTrip {
-  const { track } = decoded;
-  const common = commonFields(decoded, journey, isLast);
+/** Makes the trip of a journey. `next`: the journey after it in its group. */
+export function toSegmentedTrip(decoded: DecodedGroup, journey: Journey, stay: Stay | null, next?: Journey) {
+  const { track, group, locations } = decoded;
+  const common = commonFields(decoded, journey, next === undefined);
   const { first, last } = common;
+  const notAfter = next ? locations[next.startIndex]!.ts : group.nextTs;
   const unseen = stay && unseenBefore(decoded, stay, first);
   const seenStay = unseen ? null : stay;
   const span = { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter };
   const bounds = findBounds(decoded, span);
+  const lead = seenStay ? distance(seenStay.location, track.positionAt(first.ts)) : 0;
+  // Rounded as in the diary, so that a run that continues from the stored place finds the same trips.
+  const { latitude, longitude } = track.positionAt(bounds.end_ts);
   return withFields(common, {
     end_ts: bounds.end_ts,
-    end: roundedPosition(track.positionAt(bounds.end_ts)),
+    end: { latitude: degrees(latitude), longitude: degrees(longitude) },
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
-    recorded: recordedMetres(track, first.ts, bounds.end_ts, seenStay),
+    recorded: track.metresBetween(first.ts, Math.max(bounds.end_ts, first.ts)) + lead,
     sections:
       journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : buildSections(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
@@ -63,11 +62,6 @@ export function failedTrip(stretch: FieldSources, candidate: Candidate, error: u
   };
 }
 
-function recordedMetres(track: Track, firstTs: number, end: number, stay: Stay | null): number {
-  const metres = track.metresBetween(firstTs, Math.max(end, firstTs));
-  return metres + (stay ? distance(stay.location, track.positionAt(firstTs)) : 0);
-}
-
 type FieldSources = Pick<DecodedGroup, 'group' | 'locations' | 'outliers'>;
 
 function commonFields(
@@ -79,11 +73,6 @@ function commonFields(
   const nextState = withOutliers(resume, outliers);
   const needsFrom = (isLast ? nextState.resume_ts : group.from) - lookAround;
   return { first, last, settledTs: group.settledTs, resume: nextState, needsFrom, source };
-}
-
-/** Rounds a position as in the diary, so that a run that continues from the stored place finds the same trips. */
-function roundedPosition({ latitude, longitude }: { latitude: number; longitude: number }) {
-  return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
 function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
