@@ -6,7 +6,7 @@
 //   trip 3: A 08:00,          C 08:07
 import { oneLine } from '../log/text.ts';
 import { isNowhere, type LatLon } from '../model/geo/distance.ts';
-import { MobilityError } from '../model/mobility-error.ts';
+import { type MobilityError, usageError } from '../model/mobility-error.ts';
 import { isTimeZone } from '../model/time.ts';
 import { addToList } from '../util/add-to-list.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
@@ -45,7 +45,7 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
     routes_left_out: 0,
     patterns_left_out: 0,
   };
-  const agencies = await readAgencies(tables);
+  const { agencies, zone } = await readAgencies(tables);
   const routes = await readRoutes(tables, agencies, notes);
   const stops = await readStops(tables, notes);
   const services = await readServices(tables);
@@ -57,39 +57,35 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
   const kept = [...patterns].sort((a, b) => b.trips - a.trips || a.order - b.order).slice(0, maxPatterns);
   const shapes = await readShapes(tables, new Set(kept.map(({ shapeId }) => shapeId).filter((shape) => shape !== '')));
   kept.sort((a, b) => a.order - b.order);
-  const { first: first_day, last: last_day } = services;
-  const index = { id, ...compact(kept, trips.stops, shapes, { zone: agencies.zone, first_day, last_day }) };
+  const { first_day, last_day } = services;
+  const index = { id, ...compact(kept, trips.stops, shapes, { zone, first_day, last_day }) };
   notes.no_shape = index.patterns.filter(({ shape }) => shape < 0).length;
   notes.no_times = index.patterns.filter(({ seconds }) => seconds.length === 0).length;
   notes.patterns_left_out = patterns.length - kept.length;
   return { index, notes };
 }
 
-const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
+const unusable = (expected: string, found: string): MobilityError =>
+  usageError(`expected a GTFS feed with ${expected}, found ${found}: correct the table, or add another feed`);
 
 const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
 
 type Routes = Map<string, TransitRoute>;
 
 async function readAgencies(tables: GtfsTables) {
-  const byId = new Map<string, string>();
+  const agencies = new Map<string, string>(); // by id
   let zone = '';
   for await (const { agency_id = '', agency_name = '', agency_timezone = '' } of tables.rows('agency')) {
-    byId.set(agency_id, nameOf(agency_name || agency_id));
+    agencies.set(agency_id, nameOf(agency_name || agency_id));
     zone ||= agency_timezone;
   }
-  if (byId.size === 0) throw unusable('agency.txt', 'none');
+  if (agencies.size === 0) throw unusable('agency.txt', 'none');
   const shown = JSON.stringify(zone.slice(0, maxName));
   if (!isTimeZone(zone)) throw unusable('an IANA time zone in agency_timezone', shown);
-  return { byId, first: [...byId.values()][0]!, zone };
+  return { agencies, zone };
 }
 
-async function readRoutes(
-  tables: GtfsTables,
-  agencies: Awaited<ReturnType<typeof readAgencies>>,
-  notes: FeedNotes,
-): Promise<Routes> {
+async function readRoutes(tables: GtfsTables, agencies: Map<string, string>, notes: FeedNotes): Promise<Routes> {
   const routes: Routes = new Map();
   for await (const row of tables.rows('routes')) {
     const { route_id = '', agency_id = '', route_short_name = '', route_long_name = '', route_type = '' } = row;
@@ -98,7 +94,7 @@ async function readRoutes(
       notes.routes_left_out += 1;
       continue;
     }
-    const agency = agencies.byId.get(agency_id) ?? agencies.first;
+    const agency = agencies.get(agency_id) ?? [...agencies.values()][0]!;
     const names = { short_name: nameOf(route_short_name), long_name: nameOf(route_long_name) };
     routes.set(route_id, { id: nameOf(route_id), agency, ...names, kind });
   }
@@ -173,7 +169,7 @@ async function readServices(tables: GtfsTables) {
     throw unusable('days of service in calendar.txt or calendar_dates.txt', 'none');
   }
   const days = dayNumber(last) - dayNumber(first) + 1;
-  return { byId, first: withDashes(first), last: withDashes(last), days };
+  return { byId, first_day: withDashes(first), last_day: withDashes(last), days };
 }
 
 const isDate = (text: string): boolean => /^(19|20)\d{6}$/.test(text) && Number.isFinite(dayNumber(text));
