@@ -18,6 +18,7 @@ import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import { openStore } from '../store/open.ts';
 import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, type TripDifference } from './bundle.ts';
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
@@ -73,7 +74,6 @@ export async function findCase(
 }
 
 const batchSize = 1000;
-
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
 /** The trips that touch a time range, in order, as the analysis stored them. */
@@ -110,12 +110,7 @@ async function runAlone(
   const store = await openStore(`sqlite:${folder}`);
   try {
     const { user } = await store.users.register('case', { now: now() });
-    const batch: Entry[] = [];
-    for (const entry of entries) {
-      batch.push(entry);
-      if (batch.length === batchSize) await putBatch(user.uuid, batch.splice(0), { store, now });
-    }
-    await putBatch(user.uuid, batch, { store, now });
+    for await (const batch of readInParts(entries, batchSize)) await putBatch(user.uuid, batch, { store, now });
     await runPipeline(store, user.uuid, { log: silentLog, now, segmenter });
     return await readTripsWithin(store, user.uuid, range);
   } finally {

@@ -6,7 +6,7 @@ export function partsOf<T>(list: readonly T[], size: number): T[][] {
 }
 
 /** Like `partsOf`, for a source that is read meanwhile. */
-export async function* readInParts<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* readInParts<T>(source: AsyncIterable<T> | Iterable<T>, size: number): AsyncGenerator<T[]> {
   let part: T[] = [];
   for await (const one of source) {
     if (part.push(one) < size) continue;
