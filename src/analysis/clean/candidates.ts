@@ -209,6 +209,8 @@ function stillSince(locations: readonly Location[], start: number, last: number)
   return Math.floor(median(near));
 }
 
+type Cleaned = { locations: readonly Location[]; doubts: readonly Doubt[] };
+
 const longestGroup = 86_400; // s; a group that began this long ago gets no further candidate (by hand)
 
 /** Candidates that are decoded together; `findJourneys` decides which of them form one journey. */
@@ -222,11 +224,8 @@ export interface CandidateGroup {
   nextTs: number; // start of the next group or of the open trip; infinite: there is none
 }
 
-export function groupCandidates(
-  candidates: readonly Candidate[],
-  { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
-  open: Candidate | null,
-): CandidateGroup[] {
+export function groupCandidates(candidates: Candidate[], cleaned: Cleaned, open: Candidate | null): CandidateGroup[] {
+  const { locations, doubts } = cleaned;
   const groups: Candidate[][] = [];
   for (const candidate of candidates) {
     const group = groups.at(-1);

@@ -27,13 +27,13 @@ export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mod
   return withLine(withKind(mode, evidence.lines), evidence.lines, railKinds);
 }
 
-const asMode = (name: string, probability: number): Mode => ({
+export const asMode = (name: string, probability: number): Mode => ({
   sensed_mode: `PredictedModeTypes.${name}`,
   mode_confidence: round(probability),
   mode_probabilities: { [name]: round(probability) },
 });
 
-const round = (probability: number): number => Math.round(probability * 1000) / 1000;
+export const round = (probability: number): number => Math.round(probability * 1000) / 1000;
 
 function withLine(mode: Mode, lines: readonly LineFound[], kinds: readonly string[]): ModeByLine {
   const line = toLine(lines, kinds);

@@ -13,7 +13,7 @@ import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
 import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
-import { type ModeByLine, nameLine } from './line-name.ts';
+import { asMode, type ModeByLine, nameLine, round } from './line-name.ts';
 
 const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
 const coveredFeature = legFeatures.indexOf('covered');
@@ -51,18 +51,10 @@ const noneIsPossible = [0, 0, 0, 0, 1];
 /** m/s (physical). A flight: a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
-const byAir: Mode = {
-  sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
-  mode_confidence: 1,
-  mode_probabilities: { AIR_OR_HSR: 1 },
-};
+const byAir = asMode('AIR_OR_HSR', 1);
 
 /** For a section that is faster than any mode on the ground, with ends too uncertain for a flight. */
-const unknownMode: Mode = {
-  sensed_mode: 'MotionTypes.UNKNOWN',
-  mode_confidence: 0,
-  mode_probabilities: {},
-};
+const unknownMode: Mode = { sensed_mode: 'MotionTypes.UNKNOWN', mode_confidence: 0, mode_probabilities: {} };
 
 /** The mode of a section, from the leg that overlaps it longest. `average`: m/s */
 export function sectionMode(decoded: DecodedGroup, section: Leg, average: number): ModeByLine {
@@ -114,8 +106,7 @@ function toMode(probabilities: readonly number[]): Mode {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const mode_probabilities: Record<string, number> = {};
   for (const [m, p] of probabilities.entries()) {
-    const rounded = Math.round(p * 1000) / 1000;
-    if (rounded > 0 || m === best) mode_probabilities[modes[m]!] = rounded;
+    if (round(p) > 0 || m === best) mode_probabilities[modes[m]!] = round(p);
   }
   const name = modes[best]!;
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
