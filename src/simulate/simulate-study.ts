@@ -39,18 +39,12 @@ interface Member {
   seed: string;
 }
 
-interface StudyDays {
-  from: string;
-  days: number;
-  now: number;
-}
-
 /** Enrols a person and pushes their days one by one. Yields the result of each push. */
 export async function* simulateMember(
   store: Store,
   study: StudyRecord,
   member: Member,
-  { from, days, now }: StudyDays,
+  { from, days, now }: { from: string; days: number; now: number },
 ): AsyncGenerator<{ entries: number; inserted: number }> {
   const { number, of, platform, seed } = member;
   const town = towns[0]!;

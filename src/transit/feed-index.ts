@@ -26,7 +26,6 @@ export interface TransitPattern {
 /** Index in `hours` of a day of the week (Monday is 0). */
 export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
 
-/** The index of a transit feed. It has a few per cent of the size of the feed. */
 export interface FeedIndex {
   id: string; // SHA-256 of the zip file, in hex
   agencies: readonly string[];

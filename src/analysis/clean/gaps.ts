@@ -26,12 +26,10 @@ export const gapLimits = {
   longest: 900, // s; a phone that moves sends more often than this, and some phones also do so at rest
   stay: 86_400, // s; the longest stay without an entry, because most people move within this time
   near: 1000, // m; a next location farther away shows a move; phones notice a departure late
-  /** s; in a shorter gap, a phone without a state machine was at rest if the next location is within `same` m */
-  inferred: 3 * 3600,
-  same: 150,
+  inferred: 3 * 3600, // s; in a longer gap, a phone without a state machine is not known to be at rest
+  same: 150, // m; after a shorter gap, such a phone was at rest if its next location is this near
   settled: 2700, // s; an event this soon after a stay may still show that a trip was under way
-  /** Number of locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too. */
-  reports: 3,
+  reports: 3, // locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too
   unlocated: 300, // s; longer movement without a location is a gap; walkers indoors rest sooner
   sure: 75, // 0 to 100; the lowest confidence of the readings that count for `unlocated`
   apart: 90, // s; two such readings show continuous movement if they are not farther apart

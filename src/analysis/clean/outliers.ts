@@ -114,8 +114,8 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a gap the user may have moved on: only a location three times nearer to `last` than to `from` confirms the
-    // doubted ones. Unreachable locations may jump: only a location three times nearer to `from` is a return.
+    // The user is back if nearer to `from` than to `last`. After a gap, up to three times as far counts, too, because
+    // the user may have moved on. Otherwise only a third as far counts for unreachable locations, because they jump.
     const factor = here.ts - last.ts > limits.gap ? 3 : unreachable ? 1 / 3 : 1;
     const back = distance(from, here) < apart * factor;
     const short = last.ts - first.ts < limits.agreement;

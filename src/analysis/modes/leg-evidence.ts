@@ -100,7 +100,7 @@ export function collectEvidence(decoded: Decoded, from: number, to: number): Leg
   return evidence;
 }
 
-/** m from a leg's end to the last location before the next leg. If it is far, a move in between was not recorded. */
+/** m from a leg's end to the last location before the next leg: if it is long, a move was not recorded. */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });

@@ -25,10 +25,7 @@ const half = cellSeconds / 2;
 export const geofenceDelay = 165;
 
 /** An Android phone sleeps from its event that the user rests to the exit of its geofence. */
-interface Sleep {
-  start: number;
-  end: number;
-}
+type Sleep = Pick<Segment, 'start' | 'end'>;
 
 export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   const sleeps: Sleep[] = [];

@@ -169,7 +169,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (state === cellStates.still) still += end - start;
     if (gap > longest || still > boundLimits.stillInGap) break;
   }
-  // The last movement ends where the states begin.
+  // From `to` on, the states show the movement.
   const last = found.at(-1);
   if (last) last.end = to;
   return found;
