@@ -19,7 +19,7 @@ export interface AllOptions extends PipelineOptions {
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
-  /** s after which the run begins no further user whose only work is to derive all trips again. Default: no limit. */
+  /** s after which the run begins no further user whose trips only need another version or other feeds. */
   outdatedSeconds?: number;
   signal?: AbortSignal; // once aborted, the run finishes the users in progress and begins no others
   onUser?: (report: UserReport, done: number) => void; // after each user who had work

@@ -29,11 +29,11 @@ export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mod
 
 export const asMode = (name: string, probability: number): Mode => ({
   sensed_mode: `PredictedModeTypes.${name}`,
-  mode_confidence: round(probability),
-  mode_probabilities: { [name]: round(probability) },
+  mode_confidence: roundProbability(probability),
+  mode_probabilities: { [name]: roundProbability(probability) },
 });
 
-export const round = (probability: number): number => Math.round(probability * 1000) / 1000;
+export const roundProbability = (probability: number): number => Math.round(probability * 1000) / 1000;
 
 function withLine(mode: Mode, lines: readonly LineFound[], kinds: readonly string[]): ModeByLine {
   const line = toLine(lines, kinds);
@@ -54,7 +54,7 @@ function toLine(lines: readonly LineFound[], kinds: readonly string[]): TransitL
     route_type: best.kind,
     from_stop: best.from_stop,
     to_stop: best.to_stop,
-    probability: round(best.probability),
+    probability: roundProbability(best.probability),
     alternatives: [...new Set(near.map(({ short_name, long_name }) => short_name || long_name))].slice(0, 5),
     ...(best.feed_age_days > 0 && { feed_age_days: Math.ceil(best.feed_age_days) }),
   };

@@ -13,7 +13,7 @@ import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
 import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
-import { asMode, type ModeByLine, nameLine, round } from './line-name.ts';
+import { asMode, type ModeByLine, nameLine, roundProbability } from './line-name.ts';
 
 const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
 const coveredFeature = legFeatures.indexOf('covered');
@@ -106,7 +106,7 @@ function toMode(probabilities: readonly number[]): Mode {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const mode_probabilities: Record<string, number> = {};
   for (const [m, p] of probabilities.entries()) {
-    if (round(p) > 0 || m === best) mode_probabilities[modes[m]!] = round(p);
+    if (roundProbability(p) > 0 || m === best) mode_probabilities[modes[m]!] = roundProbability(p);
   }
   const name = modes[best]!;
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
