@@ -72,6 +72,7 @@ export function readModel(text: string): Model {
 
 /** True if each child follows its parent, so that every path through the tree ends at a leaf. */
 function isComplete({ f, t, l, r, v }: TreeFile): boolean {
+  if (![f, t, l, r, v].every(Array.isArray)) return false;
   const isChild = (c: number, i: number): boolean => (c < 0 ? c >= -f.length - 1 : c > i && c < f.length);
   const areAligned = [t, l, r].every((list) => list.length === f.length) && v.length === f.length + 1;
   return areAligned && l.every(isChild) && r.every(isChild) && f.every((one) => one >= 0 && one < featureNames.length);

@@ -70,7 +70,7 @@ async function modelIn(file: string) {
     return readModel(await fileText(file));
   } catch (cause) {
     if (cause instanceof MobilityError) throw cause;
-    throw usageError(`${file}: ${(cause as Error).message}`, { cause });
+    throw usageError(`cannot use the model ${file}: ${(cause as Error).message}`, { cause });
   }
 }
 

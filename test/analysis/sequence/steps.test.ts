@@ -304,4 +304,12 @@ describe('the trees', () => {
     expect(probabilities(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
     expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
   });
+
+  it('of a damaged file are refused', () => {
+    const textOf = (one: Partial<TreeFile>): string =>
+      JSON.stringify({ id: 'x', features: featureNames, classes: stateNames, trees: [one, one, one, one] });
+    expect(readModel(textOf(tree([0], [1], [-1], [-2], [0, 1]))).id).toBe('x');
+    for (const damaged of [tree([0], [1], [0], [-2], [0, 1]), tree([99], [1], [-1], [-2], [0, 1]), { f: [], t: [] }])
+      expect(() => readModel(textOf(damaged))).toThrow(/expected a complete tree for each class and round/);
+  });
 });
