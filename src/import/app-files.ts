@@ -1,5 +1,4 @@
-// Reads files of OwnTracks (`.rec` files of OwnTracks Recorder, and messages as JSON) and of Overland (batches as the
-// app sends them, and GeoJSON with the same features). Uses the code of the endpoints.
+// Reads files of OwnTracks (`.rec` of its Recorder, and messages) and of Overland, with the code of the endpoints.
 import type { Mapped } from '../intake/apps/other-entry.ts';
 import { fromOverland } from '../intake/apps/overland.ts';
 import { fromOwnTracks } from '../intake/apps/owntracks.ts';

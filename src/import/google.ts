@@ -1,5 +1,4 @@
-// Reads Google's location history: exports of phones since 2024 (segments, and raw signals of Android phones), and
-// earlier exports of Takeout (`Records.json`, monthly files of `Semantic Location History`, and `Timeline Edits`).
+// Reads Google's location history: exports of phones since 2024, and earlier exports of Takeout.
 import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';

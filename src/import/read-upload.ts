@@ -1,5 +1,4 @@
-// Reads a file that an app sent by HTTP, such as the GPX file of GPSLogger. The file is the whole body or a field of a
-// form.
+// Reads a file that an app sent by HTTP, such as the GPX of GPSLogger: the whole body, or a field of a form.
 import type { Pushed } from '../intake/put-batch.ts';
 import { recordingFormat } from './import-formats.ts';
 import { textFile } from './source.ts';

@@ -1,5 +1,4 @@
-// Saves, previews and undoes what people state about their days: corrections and labels. Each is an entry. Pages show
-// it at once; only ignored time waits for the next run of the pipeline.
+// Saves, previews and undoes what people state about their days: corrections and labels. Each is an entry.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';

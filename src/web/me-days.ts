@@ -42,7 +42,6 @@ export async function mePage(call: PersonCall, title: string, current: MePage, b
   return answerOf(shell({ t, title, brand, links, signOut, foot, query, body }));
 }
 
-/** The bounds of the days that a page can show: `first` has the first trip, `last` the last data. */
 async function readKnownDays(store: DayStore, userId: string, now: number) {
   const [draft] = await correctedTrips(store).drafts(userId);
   const earliest = (await correctedTrips(store).next(userId, -Number.MAX_VALUE)) ?? draft ?? null;

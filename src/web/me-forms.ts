@@ -1,5 +1,4 @@
-// The forms in which people say how they travelled and correct their days. A form that changes more than one answer
-// first shows a preview of the day.
+// The forms in which people correct their days. A form that changes more than one answer first shows a preview.
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';

@@ -1,5 +1,4 @@
-// Reads a base map from a PMTiles file of raster tiles. The limits below bound the memory that a damaged or hostile
-// file can take.
+// Reads a base map from a PMTiles file of raster tiles, within limits for a damaged or hostile file.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';

@@ -1,5 +1,4 @@
-// Limits for signing in: wrong passwords from one network, in total and per account. Passwords are checked one at a
-// time, because each check takes 32 MiB.
+// Limits for signing in. Passwords are checked one at a time, because each check takes 32 MiB.
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s

@@ -89,7 +89,6 @@ export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true 
 
 export const answerOf = (body: Markup, status = 200): WebAnswer => ({ status, body });
 
-/** Sends the browser to another page of this server. */
 export const redirect = (to: string, headers: Readonly<Record<string, string>> = {}): WebAnswer => {
   return { status: 303, body: '', headers: { ...headers, Location: to } };
 };

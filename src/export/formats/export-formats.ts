@@ -47,13 +47,7 @@ const table = {
     geometry: null,
     open: async () => gpxWriter,
   },
-  jsonl: {
-    ending: 'jsonl',
-    mediaType: 'application/jsonl',
-    kinds,
-    geometry: 'geojson',
-    open: async () => jsonlWriter,
-  },
+  jsonl: { ending: 'jsonl', mediaType: 'application/jsonl', kinds, geometry: 'geojson', open: async () => jsonlWriter },
 } satisfies Record<string, Format>;
 
 export type FormatName = keyof typeof table;

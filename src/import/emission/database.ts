@@ -1,5 +1,4 @@
-// Reads the collections of an e-mission server: people, profiles, rejected entries, the timeseries and pending
-// entries.
+// Reads the collections of an e-mission server.
 import type { JsonObject } from '../../model/json.ts';
 import type { Found, SourcePerson } from '../import-format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';

@@ -1,5 +1,4 @@
-// Reads files of entries: JSON lines of `mobility export`, answers of `find_entries`, JSON of e-mission's scripts,
-// bodies of pushes, and BSON.
+// Reads files of entries: of `mobility export`, `find_entries`, e-mission's scripts, bodies of pushes, and BSON.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';

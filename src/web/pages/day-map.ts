@@ -240,7 +240,6 @@ function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { pro
   return { drawn, taken };
 }
 
-/** A bar of a round length, at most a quarter of the map. */
 function scaleBar({ metres }: View, { length }: MapWords): string {
   const long = roundLength((width / 4) * metres);
   const units = Math.round((long / metres) * 10) / 10;

@@ -197,7 +197,6 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
     labels.length > 0 && t.me.yourLabel(labels.join(' · ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
-  // A corrected trip has no questions.
   const asks = (id: string): MarkupValue =>
     trip.corrected !== true && flagNotes(day, (one) => one.id === id, t, actions);
   const answers = answerList(answersIn(inputs), t);

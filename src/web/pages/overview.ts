@@ -13,7 +13,6 @@ export type NeighbourLink = { href: string; words: string };
 
 export type Neighbours = readonly [before: NeighbourLink | null, after: NeighbourLink | null];
 
-/** Links to the months before and after, within `first` and `last`. */
 export function monthSteps(month: string, href: string, first: string, last: string, t: Texts): Neighbours {
   const step = (other: string): NeighbourLink | null =>
     other < first || other > last ? null : { href: `${href}/${other}`, words: t.month(`${other}-01`) };

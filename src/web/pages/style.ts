@@ -1,4 +1,4 @@
-// The style sheet of the pages that the server shows: one file, the same for all pages.
+// The style sheet of all pages.
 import { modeRules } from './mode-styles.ts';
 
 /** Colours, sizes and rules. Sizes are in rem, so that a larger font of the reader enlarges everything. */
