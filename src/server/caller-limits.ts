@@ -60,7 +60,7 @@ type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
 /** What a put needs besides its entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
-export type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'onStored'> & { log: Log };
+type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> & { log: Log };
 
 /** Characters of JSON a day under keys `manual/`, since readers hold all of a day in memory. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;

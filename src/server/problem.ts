@@ -40,7 +40,6 @@ export function badRequest(detail: string): Problem {
   return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
 }
 
-/** 403: the caller is unknown or not allowed to do this. */
 export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 }
@@ -48,7 +47,6 @@ export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
 export const methodNotAllowed = (allow: string, found: string): Problem =>
   new Problem(405, `expected ${allow.replaceAll(', ', ' or ')}, found ${found}`, { headers: { Allow: allow } });
 
-/** 413. The answer contains `limit`. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
 }

@@ -3,7 +3,6 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
-import type { CheckedEntry } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -16,7 +15,7 @@ import { acceptedLanguages, languages, ownValue, textsFor } from '../web/pages/t
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { FigureCache } from '../web/study-people.ts';
-import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
+import { faultPage, type Upload, type WebAnswer, type WebCall } from '../web/web.ts';
 import { fixedAnswer, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCaller, enterCaller, type Server } from './auth.ts';
@@ -70,8 +69,6 @@ export function mountPages(app: Hono<ServerEnv>, server: Server): void {
     turns: new ImportTurns(now),
     cache: new FigureCache(),
     zone: hostZone(),
-    audit: (who: string, action: string, people: readonly string[]) =>
-      server.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
   };
   app.get(stylePath, fixedAnswer(pagesStyle, 'text/css; charset=utf-8'));
 
@@ -83,15 +80,15 @@ export function mountPages(app: Hono<ServerEnv>, server: Server): void {
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' && !route.takesFile ? await formOf(c, address) : {};
       const preferred = languagesOf(c);
-      const pageCall = {
+      const pageCall: WebCall = {
         ...fixed,
+        audit: (who, action, people) => server.audit({ ts: now(), who, action, people, how: '', outcome: 'done' }),
         params: c.req.param(),
         query: c.req.query(),
         form,
         file: null,
         readUpload: () => uploadOf(c, address),
-        put: (user: UserRecord, checked: readonly CheckedEntry[], options: { sentWith?: string } = {}) =>
-          limiter.put(user, checked, { log: call.log, inProfile: false, ...options }),
+        put: (user, checked, options) => limiter.put(user, checked, { log: call.log, inProfile: false, ...options }),
         t: textsFor(preferred),
         preferred,
         now: now(),
