@@ -1,4 +1,4 @@
-// The parts that an app is built from.
+// The parts of the server's HTTP app: store, log, settings and limits.
 import type { Config } from '../config.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { Act } from '../log/audit-log.ts';
@@ -23,7 +23,7 @@ export interface AppParts {
   audit: (act: Act) => Promise<void>;
   /** Checks the installation as `mobility doctor` does, for the page of the operator. */
   checks: () => Promise<Check[]>;
-  /** Claims work that only one process may do at a time. null: it is claimed. */
+  /** Claims work that only one process may do at a time. null: another process does it. */
   claim: (work: string) => { release(): void } | null;
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   version: string;

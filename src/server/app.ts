@@ -1,4 +1,4 @@
-// Builds the app from its parts and routes, with the steps around each call.
+// Builds the HTTP app from its parts and routes, with the steps around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { phoneApps } from '../model/apps.ts';

@@ -55,8 +55,8 @@ export interface BodyShare {
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
   /**
-   * Resolves when the call holds this many bytes in total. A body that becomes large may wait for room, but a large
-   * body that grows does not, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the
+   * Resolves when the call holds this many bytes in total. A body that becomes large may wait for room. A body that is
+   * large already does not: two of them could wait for each other. Rejects with a 429 `Problem` if other bodies of the
    * caller leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
@@ -175,7 +175,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Bytes per second over the last 5 s, or less for a newer body. An answer is slow 5 s after it began. */
+  /** Bytes per second over the last 5 s, or less for a newer body. An answer counts as fast for 5 s, then as slow. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;

@@ -7,8 +7,7 @@ const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms; after a worker that ran longer, the wait is `firstBackoff` again
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
-// Set by the primary to number its workers. It is not a setting.
-const numberVariable = 'MOBILITY_WORKER_NUMBER';
+const numberVariable = 'MOBILITY_WORKER_NUMBER'; // environment variable; the primary process sets it for each worker
 
 interface WorkersOptions {
   count: number;

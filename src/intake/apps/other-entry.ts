@@ -140,7 +140,7 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
   });
 }
 
-/** A level of 0 to 1 as percent. Home Assistant sends percent in fields that have 0 to 1 from other apps. */
+/** Converts a battery level from 0 to 1 to percent. A level over 1 is percent already, as from Home Assistant. */
 export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
 
 /**

@@ -78,7 +78,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
       // Rejects a body that is neither an object nor a file, because the app would send a refused body again for ever.
       else if (!(await putFile(call, unread))) {
-        // Keeps nothing of the body, which may contain the token or names of networks.
+        // Nothing of the body is stored: it may contain the token or names of networks.
         const text = `${unread.length} characters`;
         await putMapped(call, notMapped(text, 'a JSON object or a file such as GPX as body'));
       }
