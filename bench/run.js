@@ -26,6 +26,7 @@ const measurements = {
       ...(process.env.MOBILITY_BENCH_USERS && { everybody: Number(process.env.MOBILITY_BENCH_USERS) }),
     }),
   grow: async () => (await import('./grow.js')).grow({ days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 1095) }),
+  study: async () => (await import('./study.js')).studyPages(),
   memory: async () => (await import('./memory.js')).memory({ years: Number(process.env.MOBILITY_BENCH_YEARS ?? 5) }),
 };
 
