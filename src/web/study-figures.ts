@@ -15,14 +15,13 @@ import {
   readPersonMonth,
 } from '../figures/month-report.ts';
 import { addDays, daysOfMonth, localDay, monthBeside, startOfDay } from '../model/time.ts';
-import type { UserRecord } from '../model/user.ts';
 import type { MemberMonth, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { pageLinks, readPeople, takePage } from './study-people.ts';
+import { pageLinks, readPeople, type StudyPerson, takePage, withFacts } from './study-people.ts';
 import {
   banner,
   csvType,
@@ -122,7 +121,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
   for (const person of chosen) {
-    for (const { day, flags } of await cache.get(`flags ${today}`, person, () => readFlaggedDays(call, person.user))) {
+    for (const { day, flags } of await cache.get(`flags ${today}`, person, () => readFlaggedDays(call, person))) {
       const facts = flags.map((flag) => t.me.flags[flag][0]);
       const row = markup`<li class="stated"><a href="/study/${study.name}/p/${person.id}/${day}">${t.shortDay(day)}, ${person.shown}</a><span>${facts.join(' ')}</span></li>`;
       rows.push({ day, row });
@@ -138,10 +137,17 @@ ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
 }
 
 /** The days with flags among the last days of a person. */
-async function readFlaggedDays({ store, now }: StudyCall, user: UserRecord): Promise<{ day: string; flags: Flag[] }[]> {
+async function readFlaggedDays(call: StudyCall, person: StudyPerson): Promise<{ day: string; flags: Flag[] }[]> {
+  const { now } = call;
+  const store = withFacts(call.store, person);
   const today = localDay(now, 'UTC');
   const found: { day: string; flags: Flag[] }[] = [];
-  for await (const { day, flagged } of everyDay(store, user, { from: addDays(today, -daysBack), to: today }, now))
+  for await (const { day, flagged } of everyDay(
+    store,
+    person.user,
+    { from: addDays(today, -daysBack), to: today },
+    now,
+  ))
     if (flagged.length > 0) found.push({ day, flags: flagNames(flagged) });
   return found;
 }

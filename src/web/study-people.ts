@@ -1,5 +1,4 @@
 // The people of a study as managers see them: status, name or pseudonym, and the last 14 days.
-import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
@@ -8,6 +7,7 @@ import { isTrouble, type PersonStatus, troubles, usualSilentDays } from '../diar
 import { appOfToken } from '../model/apps.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, day, localDay } from '../model/time.ts';
+import type { BriefRecord } from '../model/trip.ts';
 import { pseudonymOf, shownName } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordedTime } from './pages/day-items.ts';
@@ -109,17 +109,25 @@ export class FigureCache {
   }
 }
 
-export async function readFortnight(
-  source: Store,
-  { user: { uuid }, figures: { registered_ts: since } }: PersonStatus,
-  now: number,
-): Promise<Fortnight> {
-  const store = { ...source, corrections: await readCorrections(source, uuid) };
+/** The store, which returns facts of the status without statements: the pipeline state, and no pending entries. */
+export function withFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
+  const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
+  const pipeline = { ...store.pipeline, get: async () => state };
+  return { ...store, pipeline, ...(waiting.count === 0 && { usercache }) };
+}
+
+export async function readFortnight(source: Store, person: PersonStatus, now: number): Promise<Fortnight> {
+  const { uuid } = person.user;
+  const since = person.figures.registered_ts;
+  const known = withFacts(source, person);
+  const store = { ...known, corrections: await readCorrections(known, uuid) };
   const today = localDay(now, 'UTC');
-  const { days: observed } = await readObservedDays(store, uuid, { from: addDays(today, 1 - days), to: today });
+  const { days: observed, links } = await readObservedDays(store, uuid, { from: addDays(today, 1 - days), to: today });
   const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
   const range = { from: observed[0]!.from, to: now };
-  const [spans, labels] = await Promise.all([correctedTrips(store).spans(uuid, range), readLabels(store, uuid, range)]);
+  const isIn = ({ kind, chain_ts }: BriefRecord) => kind === 'trip' && chain_ts >= range.from && chain_ts < range.to;
+  const trips = links.filter(isIn).length;
+  const labels = await readLabels(store, uuid, range);
   const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedTime(one, now).share));
-  return { shares, trips: spans.length, labelled: Math.min(spans.length, labels.labelledTrips) };
+  return { shares, trips, labelled: Math.min(trips, labels.labelledTrips) };
 }
