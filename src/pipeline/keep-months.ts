@@ -14,6 +14,9 @@ import type { RunContext } from './stage.ts';
 /** s; user input of up to a week beside a trip of the month may decide its label, and zones differ by a day */
 const margin = 9 * day;
 
+/** s; trips that decide stored figures are rarely derived again after this time */
+const settling = 2 * day;
+
 const monthOf = (ts: number): string => localDay(ts, 'UTC').slice(0, 7);
 
 interface Kept {
@@ -26,7 +29,7 @@ export async function keepMonths(context: RunContext, moved: ChainStore, last: T
   const { store, userId, state, lease, changedTrips, unchangedUntil = Number.POSITIVE_INFINITY } = context;
   const { months } = state;
   const first = monthOf(state.observed?.from ?? 0);
-  const before = last === null ? '' : monthBeside(monthOf(last.start_ts - margin), -1);
+  const before = last === null ? '' : monthBeside(monthOf(last.start_ts - margin - settling), -1);
   const newest = before < first ? null : before;
   const isValid = months === null || (changedTrips !== null && months.until <= unchangedUntil);
   if (isValid && (months?.newest ?? null) === newest) return;
@@ -45,13 +48,14 @@ export async function keepMonths(context: RunContext, moved: ChainStore, last: T
 async function readKept({ store, userId }: RunContext, moved: ChainStore, month: string): Promise<Kept | null> {
   const days = daysOfMonth(month);
   const [from, to] = [startOfDay(days.from, 'UTC') - margin, startOfDay(days.to, 'UTC') + day + margin];
-  const thirdFrom = async (ts: number): Promise<number | undefined> =>
-    (await store.trips.neighbours(userId, ts)).filter(({ chain_ts }) => chain_ts >= ts)[2]?.chain_ts;
-  if ((await thirdFrom(to)) === undefined) return null;
+  const nextTrips = async (ts: number): Promise<number[]> =>
+    (await store.trips.neighbours(userId, ts)).flatMap(({ chain_ts }) => (chain_ts >= ts ? [chain_ts] : []));
+  const [next = Number.POSITIVE_INFINITY] = await nextTrips(to);
+  if ((await nextTrips(justAfter(next))).length < 3) return null; // most often, without reading the month
   const { end_ts = to } = (await correctedTrips(moved).previous(userId, to - margin)) ?? {};
   const range = { from, to: Math.max(to, end_ts + margin) };
   const deciding = await correctedTrips(moved).lastDeciding(userId, range);
-  const until = await thirdFrom(justAfter(deciding));
+  const until = (await nextTrips(justAfter(deciding)))[2];
   if (until === undefined) return null;
   const { users, studies, pipeline } = store;
   const study = (await users.byUuid(userId))?.study;

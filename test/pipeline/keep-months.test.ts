@@ -20,9 +20,9 @@ const person = { platform: 'android', seed: 'kept', zone: 'Europe/Berlin' } as c
 /** Days around the ends of two months. */
 const days = [
   ...simulateDays({ ...person, day: '2024-01-30' }, 3),
-  ...simulateDays({ ...person, day: '2024-02-09' }, 3),
+  ...simulateDays({ ...person, day: '2024-02-11' }, 3),
   ...simulateDays({ ...person, day: '2024-02-28' }, 3),
-  ...simulateDays({ ...person, day: '2024-03-11' }, 3),
+  ...simulateDays({ ...person, day: '2024-03-13' }, 3),
 ];
 
 const put = (store: Store, userId: string, entries: readonly Entry[]) => putBatch(userId, [...entries], { store, now });
@@ -139,7 +139,7 @@ it('stored figures go with removed days and with the user', async () => {
   const user = await newUser(store);
   for (const entries of days) await put(store, user, entries);
   await pipeline(store, user);
-  const before = Date.parse('2024-02-10') / 1000;
+  const before = Date.parse('2024-02-12') / 1000;
 
   await retain(store, user, { before, what: 'both', now, log: silentLog, owner: 'test', leaseSeconds: 60 });
   expect(await storedMonths(store, user)).toEqual([]);
