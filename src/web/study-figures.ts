@@ -21,7 +21,7 @@ import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { pageLinks, readPeople, type StudyPerson, takePage, withFacts } from './study-people.ts';
+import { pageLinks, readPeople, type StudyPerson, takePage, withStatusFacts } from './study-people.ts';
 import {
   banner,
   csvType,
@@ -139,7 +139,7 @@ ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
 /** The days with flags among the last days of a person. */
 async function readFlaggedDays(call: StudyCall, person: StudyPerson): Promise<{ day: string; flags: Flag[] }[]> {
   const { now } = call;
-  const store = withFacts(call.store, person);
+  const store = withStatusFacts(call.store, person);
   const today = localDay(now, 'UTC');
   const found: { day: string; flags: Flag[] }[] = [];
   for await (const { day, flagged } of everyDay(

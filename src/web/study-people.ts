@@ -110,7 +110,7 @@ export class FigureCache {
 }
 
 /** The store, which returns facts of the status without statements: the pipeline state, and no pending entries. */
-export function withFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
+export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };
   return { ...store, pipeline, ...(waiting.count === 0 && { usercache }) };
@@ -119,7 +119,7 @@ export function withFacts(store: Store, { figures: { state, waiting } }: PersonS
 export async function readFortnight(source: Store, person: PersonStatus, now: number): Promise<Fortnight> {
   const { uuid } = person.user;
   const since = person.figures.registered_ts;
-  const known = withFacts(source, person);
+  const known = withStatusFacts(source, person);
   const store = { ...known, corrections: await readCorrections(known, uuid) };
   const today = localDay(now, 'UTC');
   const { days: observed, links } = await readObservedDays(store, uuid, { from: addDays(today, 1 - days), to: today });
