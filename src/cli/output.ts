@@ -12,9 +12,7 @@ export interface Sink {
   columns?: number;
 }
 
-export interface Progress {
-  update(text: string): void;
-}
+export type Progress = { update(text: string): void };
 
 export type Output = ReturnType<typeof createOutput>;
 

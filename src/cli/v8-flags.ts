@@ -1,11 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Lets the heap grow to three times the size of the live objects before the next full collection; by default V8 lets it
- * grow by 10 to 300 per cent. A full collection takes time in proportion to the live objects and drops compiled code,
- * and a put of 10,000 entries or a run leaves much garbage. More than 200 per cent takes memory and saves no CPU of a
- * run. The flag concerns the whole process: programs call this function, libraries do not. A flag that the operator has
- * set takes precedence.
+ * Lets the heap grow by 200 per cent of the live objects before the next full collection; by default by 10 to 300. A
+ * full collection takes time in proportion to the live objects and drops compiled code. A put of 10,000 entries or a
+ * run leaves much garbage. More than 200 takes memory and saves no CPU of a run.
  */
 export function growFreely(): void {
   setUnlessGiven('--heap-growing-percent', 200);
@@ -21,6 +19,7 @@ export function optimiseLate(): void {
   else setUnlessGiven('--invocation-count-for-turbofan', 40_000);
 }
 
+/** A flag that the operator has set takes precedence. */
 function setUnlessGiven(flag: string, value: number): void {
   if (process.execArgv.some((given) => given.replaceAll('_', '-').startsWith(flag))) return;
   setFlagsFromString(`${flag}=${value}`);

@@ -2,10 +2,7 @@
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /** An array of messages, or an object that makes a message when `at` is called. */
-export interface Messages {
-  readonly length: number;
-  at(index: number): string | undefined;
-}
+export type Messages = { readonly length: number; at(index: number): string | undefined };
 
 /** Receives messages. `files.ts` writes them to files. */
 export interface Log {

@@ -22,11 +22,8 @@ export interface ScrubReceipt {
   left: { file: string; reason: string }[];
 }
 
-/** Name and UUID of a person that must disappear from the logs; null: unknown. */
-interface ErasedPerson {
-  uuid: string | null;
-  user_email: string | null;
-}
+/** null: unknown. */
+type ErasedPerson = { uuid: string | null; user_email: string | null };
 
 /**
  * Overwrites names and UUIDs with `erased---…` in all log files of a folder. The length stays the same, so that a file

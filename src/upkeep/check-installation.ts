@@ -22,12 +22,7 @@ export interface Host {
 }
 
 /** `next`: a command or an action that corrects what is wrong. */
-export interface Check {
-  name: string;
-  ok: boolean;
-  text: string;
-  next?: string;
-}
+export type Check = { name: string; ok: boolean; text: string; next?: string };
 
 /** Checks installation, runs and people. `url`: see `checkInstallation`. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {

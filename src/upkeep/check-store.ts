@@ -9,17 +9,8 @@ import { accounts, allTables, type BatchRow, people } from '../store/rows/tables
 import { startSlices } from '../util/slices.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
-/** A damaged row or structure. Never contains data of users. */
-export interface Finding {
-  /** The UUID of the user whose row it is; null: it is not a row of a user. */
-  user_id: string | null;
-  /** Empty: the problem concerns the whole store. */
-  table: string;
-  /** The name of the row; empty: the problem concerns the whole table. */
-  row: string;
-  problem: string;
-  cure: string;
-}
+/** A damaged row or structure. Contains no data of users, except the UUID of the user whose row it is. */
+export type Finding = ReturnType<typeof findingAbout>;
 
 export type CheckReport = Awaited<ReturnType<typeof checkRows>>;
 
@@ -73,8 +64,9 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}) {
   }
 }
 
-function findingAbout(table: string, problem: string): Finding {
-  return { user_id: null, table, row: '', problem, cure: restore };
+/** A finding about a whole table, or about the whole store if `table` is empty. */
+function findingAbout(table: string, problem: string) {
+  return { user_id: null as string | null, table, row: '', problem, cure: restore };
 }
 
 /** Turns an error about damage into a finding, so that the other parts of the check continue. Throws other errors. */

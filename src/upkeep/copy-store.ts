@@ -218,7 +218,7 @@ async function readSums(engine: Engine, table: AnyTable, user: string): Promise<
   return new Map(heads.map((head) => [JSON.stringify(head, table.key as string[]), (head as Summed).sum]));
 }
 
-const rowsAtOnce = 100; // rows per transaction
+const rowsAtOnce = 100; // in a transaction
 
 async function copyRows(from: Engine, to: Engine, user: string, { table, write, remove }: Difference): Promise<void> {
   for (const keys of partsOf(write, rowsAtOnce)) {

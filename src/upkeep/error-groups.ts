@@ -4,30 +4,9 @@ import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-export interface ErrorFilter {
-  key?: string;
-  reason?: string;
-  platform?: string;
-  appVersion?: string;
-}
+export type ErrorFilter = { key?: string; reason?: string; platform?: string; appVersion?: string };
 
-/** Rejected entries with the same reason, key, platform and app version. */
-export interface ErrorGroup {
-  /** True: a converter failed. The program is wrong, not the pushed entry. */
-  fault: boolean;
-  reason: string;
-  key: string | null;
-  platform: string | null;
-  /** Of the app, as the user's profile has it. */
-  version: string | null;
-  entries: number;
-  people: number;
-  /** When the first and the last entry of the group failed, seconds since the epoch. */
-  first_ts: number;
-  last_ts: number;
-  message: string;
-  id: string;
-}
+export type ErrorGroup = ReturnType<typeof newGroup>;
 
 /** Groups the rejected entries of users: faults of the program first, then by size, the largest first. */
 export async function groupErrors(
@@ -50,20 +29,23 @@ export async function groupErrors(
   return [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
 }
 
-function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string | null): ErrorGroup {
-  const { reason, identity, entry, first_ts, last_ts, message, id } = row;
+/** A group of entries like `row`, without entries so far. `version`: of the app, as the user's profile has it. */
+function newGroup({ reason, identity, entry, first_ts, last_ts, message, id }: ErrorRow, version: string | null) {
   const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
   const key = identity?.key ?? (typeof named === 'string' ? named : null);
-  const common = { fault: reason === faultReason, reason, key, platform: platformOf(row), version };
-  const name = JSON.stringify(common);
-  let group = groups.get(name);
-  if (group === undefined) {
-    group = { ...common, entries: 0, people: 0, first_ts, last_ts, message, id };
-    groups.set(name, group);
-  }
+  const platform = platformOf({ entry });
+  const fault = reason === faultReason; // a converter failed: the program is wrong, not the entry
+  return { fault, reason, key, platform, version, entries: 0, people: 0, first_ts, last_ts, message, id };
+}
+
+function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string | null): ErrorGroup {
+  const added = newGroup(row, version);
+  const name = JSON.stringify([added.reason, added.key, added.platform, version]);
+  const group = groups.get(name) ?? added;
+  groups.set(name, group);
   group.entries += 1;
-  group.first_ts = Math.min(group.first_ts, first_ts);
-  group.last_ts = Math.max(group.last_ts, last_ts);
+  group.first_ts = Math.min(group.first_ts, row.first_ts);
+  group.last_ts = Math.max(group.last_ts, row.last_ts);
   return group;
 }
 

@@ -4,10 +4,7 @@ import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import type { Store } from '../store/store.ts';
 
 /** The documents of a user that were removed, or would be in a dry run. */
-export interface PurgeReport {
-  user_id: string;
-  obsolete: ObsoleteKey[];
-}
+export type PurgeReport = { user_id: string; obsolete: ObsoleteKey[] };
 
 /** Removes the obsolete documents of a user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
 export async function purgeKeys(

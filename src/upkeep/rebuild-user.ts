@@ -7,9 +7,7 @@ import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import type { Store } from '../store/store.ts';
 
 /** The result of a rebuild for a user, with the changed trips. */
-export interface RebuildReport extends UserReport {
-  changes: TripChange[];
-}
+export type RebuildReport = UserReport & { changes: TripChange[] };
 
 /**
  * Runs the pipeline so that it derives again every trip since data time `from`; default: all trips. It replaces trips
