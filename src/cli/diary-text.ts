@@ -15,13 +15,9 @@ import type { Places } from '../diary/places.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../web/pages/mode-styles.ts';
-import { table } from './output.ts';
+import { type Output, table } from './output.ts';
 
-export interface DiaryMarks {
-  bold(text: string): string;
-  dim(text: string): string;
-  tint(text: string, colour: number): string;
-}
+export type DiaryMarks = Pick<Output, 'bold' | 'dim' | 'tint'>;
 
 export interface DiaryDay extends WordedDay {
   name: string;

@@ -5,9 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const busy = 5; // SQLITE_BUSY: another process has the lock
 
-interface Lock {
-  release(): void;
-}
+type Lock = { release(): void };
 
 /**
  * Locks the file `.<name>.claim` in the folder; null: another process has the lock. Node itself has no lock that ends

@@ -2,11 +2,7 @@
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
 /** Entries of a put by result. Values that are not entries count as rejected. */
-export interface PutCounts {
-  inserted: number;
-  updated: number;
-  rejected: number;
-}
+export type PutCounts = { inserted: number; updated: number; rejected: number };
 
 export type Counts = Readonly<Record<string, number>>;
 

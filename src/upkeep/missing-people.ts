@@ -11,12 +11,7 @@ import { everyRow } from './every-row.ts';
 const mostListed = 20;
 
 /** Without `merge` and `eraseMissing`, a copy to a store with missing people is refused. */
-export interface MissingOptions {
-  merge?: boolean;
-  eraseMissing?: boolean;
-  overwrite?: boolean;
-  dryRun?: boolean;
-}
+export type MissingOptions = { merge?: boolean; eraseMissing?: boolean; overwrite?: boolean; dryRun?: boolean };
 
 /**
  * Counts the missing people, and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS` if no option

@@ -30,13 +30,9 @@ export async function fileJson(path: string): Promise<JsonObject> {
 }
 
 /** `write` resolves when there is room for more. */
-interface ByteSink {
-  write(piece: string | Uint8Array): Promise<void>;
-}
+type ByteSink = { write(piece: string | Uint8Array): Promise<void> };
 
-export interface TextWriter {
-  write(text: string): Promise<void>;
-}
+export type TextWriter = { write(text: string): Promise<void> };
 
 /** Writes a new file completely or not at all. Throws like `Files.write`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {

@@ -197,9 +197,11 @@ function clockTs(day: string, clock: string, zone: string): number {
 
 async function list(context: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
   const standings = await readCorrectionEffects(await context.store(), uuid);
-  const shown = standings.map(({ correction, ...rest }) => {
-    return { id: correctionId(uuid, correction), ...rest, correction };
-  });
+  const shown = standings.map(({ correction, ...rest }) => ({
+    id: correctionId(uuid, correction),
+    ...rest,
+    correction,
+  }));
   await context.output.result({ user_id: uuid, corrections: shown }, () => {
     const rows = shown.map(({ id, day, effect, correction }) => {
       const { kind, write_ts, author = 'the user', reason = '' } = correction;

@@ -126,9 +126,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   // The list of all users may not fit in memory.
   if (!all) for await (const user of selectUsers(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
-  if (out !== undefined && format !== undefined) {
+  if (out !== undefined && format !== undefined)
     return removeFolderOnFailure(out, () => exportFiles(context, options, { people, days, out, format }));
-  }
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
@@ -161,19 +160,10 @@ function refuseTableFlags(options: Options): void {
   );
 }
 
-interface FolderExport {
-  people: () => AsyncIterable<UserRecord>;
-  days: (user: UserRecord) => Promise<Days>;
-  out: string;
-}
+type FolderExport = { people: () => AsyncIterable<UserRecord>; days: (user: UserRecord) => Promise<Days>; out: string };
 
-interface Task {
-  user: UserRecord;
-  days: Days;
-  /** The tables; null: all data, as collections of an e-mission database */
-  choice: TableChoice | null;
-  path: string;
-}
+/** `choice`: the tables; null: all data, as collections of an e-mission database. */
+type Task = { user: UserRecord; days: Days; choice: TableChoice | null; path: string };
 
 async function makeParts(store: Store, { user, days, choice, path }: Task): Promise<null> {
   await writeParts(path, choice === null ? emissionParts(store, user) : personParts(store, user, days, choice));

@@ -95,8 +95,6 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
   const verb = dryRun ? 'would be recovered' : 'recovered';
   const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered.toLocaleString('en-US')} ${verb}`;
   if (remaining.length === 0) return head;
-  const rows = remaining.map(({ key, reason, count }) => {
-    return [`  ${count.toLocaleString('en-US')}`, errorKeyText(key), reason];
-  });
+  const rows = remaining.map((one) => [`  ${one.count.toLocaleString('en-US')}`, errorKeyText(one.key), one.reason]);
   return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${table(rows, [0])}`;
 }

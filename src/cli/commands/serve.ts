@@ -55,10 +55,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
     );
 }
 
-/**
- * The bytes of an archive from a new process of low priority, so that the calls of phones do not wait for it. Ends the
- * process when the reader stops.
- */
+/** Makes an archive in a new process of low priority, so that the calls of phones do not wait for it. */
 async function* archiveFromProcess(context: CommandContext, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
   const child = forkProgram(context, ['serve', '--archive'], 'pipe');
   // Set before the process starts threads: on Linux each thread has its own priority, taken from the one that made it.
@@ -75,7 +72,7 @@ async function* archiveFromProcess(context: CommandContext, request: ArchiveRequ
   }
 }
 
-/** Writes the archive that the parent process requests to standard output. Ends if the parent ends. */
+/** Writes the archive that the parent process requests to standard output. */
 async function archiveForParent(context: CommandContext): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --archive');
   leaveSignalsToParent();

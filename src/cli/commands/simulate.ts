@@ -129,9 +129,7 @@ async function removeSimulated(context: CommandContext, seed: string): Promise<O
     await eraseUser(store, uuid);
     removed.push(user_email);
   }
-  await context.output.result(
-    { removed },
-    `removed ${counted(removed.length, 'simulated person', 'simulated people')}`,
-  );
+  const people = counted(removed.length, 'simulated person', 'simulated people');
+  await context.output.result({ removed }, `removed ${people}`);
   return {};
 }
