@@ -125,7 +125,6 @@ export async function readDaysWithLinks<Link extends BriefRecord>(
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
-/** The inputs of observed days from the state and from corrections. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'exclusions' | 'statedStays'>;
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';

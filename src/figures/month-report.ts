@@ -46,7 +46,6 @@ export interface MonthFigures {
   observed: ObservedTimes;
 }
 
-/** The figures of one person in a month. */
 export interface PersonMonth {
   tally: PersonTally;
   /** The figures of all trips. A trip with several modes counts once; null: there are no trips. */

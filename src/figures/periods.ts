@@ -42,7 +42,6 @@ export function summarize(metric: string, periods: readonly Period[]): MetricSum
 
 /** Frequencies of `timestamp`. `A` and `Y` both mean a year; `2W` two weeks. */
 export const utcFrequencies = ['D', 'W', '2W', 'M', 'A', 'Y'] as const;
-/** The length of a period that is counted in UTC. */
 export type UtcFrequency = (typeof utcFrequencies)[number];
 
 const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'year' } as const;
@@ -94,7 +93,6 @@ function firstAfter(frequency: UtcFrequency, ts: number): number {
 
 /** Frequencies of `local_date`. */
 export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
-/** The length of a period that is counted in the user's local time. */
 export type LocalFrequency = (typeof localFrequencies)[number];
 
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };

@@ -20,7 +20,6 @@ export interface Labels {
   readonly labelledTrips: number; // number of trips with a label or a survey
 }
 
-/** The labels of a user without any input. */
 export const noLabels: Labels = {
   ofTrip: () => noInput,
   ofStay: () => noInput,
