@@ -2,6 +2,7 @@
 
 import { readPlaces } from '../dist/diary/places.js';
 import { everyDay, readDays } from '../dist/diary/read-days.js';
+import { findEntries } from '../dist/emission/find-entries.js';
 import { everyStatus, openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { readDay } from '../dist/web/me-days.js';
 import { textsFor } from '../dist/web/pages/texts/texts.js';
@@ -30,6 +31,10 @@ async function ofHistory(folder, days) {
     person.hour(hour),
   );
   await inTurns('places of a person', 2, 9, long, short, ({ uuid }) => readPlaces(store, uuid));
+  const last = { keys: ['background/location'], time: 'write_ts', from: 0, to: now(), max: 1, keep: 'last' };
+  await inTurns('the last location, as find_entries finds it', 1.3, 9, long, short, async ({ uuid }) => {
+    for await (const _ of findEntries(store, uuid, last));
+  });
   const oneDay = { from: '2024-03-20', to: '2024-03-20' };
   await inTurns('one day with its flags', 1.1, 9, long, short, ({ uuid }) => readDays(store, { uuid }, oneDay, now()));
   const allDays = async () => {
