@@ -8,6 +8,7 @@ import { columnList } from './schema.ts';
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
+      if (Object.values<Condition | undefined>(query.where).some(isEmptyList)) return [];
       const names = columns ?? Object.keys(table.columns);
       const isWhole = columns === undefined;
       const { where, values } = conditionsOf(table, query.where);
@@ -68,6 +69,9 @@ const orderOf = (column: string): string => (column.startsWith('-') ? `"${column
 
 /** Escapes NUL and half surrogate pairs in texts, which SQLite cannot hold. */
 const bindable = (value: ColumnValue): ColumnValue => (typeof value === 'string' ? escapeText(value) : value);
+
+const isEmptyList = (one?: Condition): boolean =>
+  typeof one === 'object' && one !== null && 'in' in one && one.in.length === 0;
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
