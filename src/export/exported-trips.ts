@@ -1,9 +1,9 @@
 // Reads the trips of an export in order, exact or coarse, with their labels and flags.
-import { everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
+import { correctedTrips, everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
 import type { FlagInputs } from '../diary/flags.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { flagInputsWithin } from '../diary/read-flag-inputs.ts';
-import type { TimeRange } from '../model/time.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
@@ -41,11 +41,15 @@ export interface TripBatch {
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 
-/** All trips in batches. `hasFlags`: true if flags are needed. */
-export async function* tripBatches(source: Source, hasFlags: boolean): AsyncGenerator<TripBatch> {
+/**
+ * Trips in batches. `hasFlags`: true if flags are needed. `isWhole`: all trips; false: only the trips of the requested
+ * days, and the trips before and after them.
+ */
+export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: boolean): AsyncGenerator<TripBatch> {
   let before: KeptTrip | undefined;
   let records: KeptTrip[] = [];
-  for await (const record of everyTrip(source)) {
+  const range = isWhole || source.coarse !== undefined ? {} : await rangeOf(source);
+  for await (const record of everyTrip(source, range)) {
     if (records.push(record) < labelsAtOnce) continue;
     yield await readBatch(source, records, hasFlags, before);
     [before, records] = [record, []];
@@ -70,8 +74,19 @@ async function readBatch(source: Source, records: readonly KeptTrip[], hasFlags:
   return { records, labels, flagInputs: await flagInputsWithin(store, uuid, range) };
 }
 
-export async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
-  if (source.coarse === undefined) return yield* everyExactTrip(source);
+/** The `chain_ts` of the trips of the requested days, of the trip before them, and of the trip after them. */
+async function rangeOf({ store, person: { uuid }, days }: Source): Promise<{ from?: number; to?: number }> {
+  const { from = '0000-01-01', to = '9999-12-31' } = days;
+  const trips = correctedTrips(store);
+  const starts = await trips.starts(uuid, { from, to });
+  if (starts.length === 0) return {};
+  const before = await trips.previous(uuid, starts[0]!.chain_ts);
+  const after = await trips.next(uuid, starts.at(-1)!.chain_ts);
+  return { ...(before && { from: before.chain_ts }), ...(after && { to: justAfter(after.chain_ts) }) };
+}
+
+export async function* everyTrip(source: Source, range = {}): AsyncGenerator<KeptTrip> {
+  if (source.coarse === undefined) return yield* everyExactTrip(source, range);
   const cells = await stayCells(everyExactTrip(source), source.coarse);
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
@@ -87,10 +102,10 @@ const leastStay = 1; // s; if less time is between two trips, there is no place 
 type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 
 /** Each trip with the gaps since the trip before it. */
-async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
+async function* everyExactTrip({ store, person }: Source, range = {}): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;
-  for await (const record of everyLinkAndDraft(store, person.uuid)) {
+  for await (const record of everyLinkAndDraft(store, person.uuid, range)) {
     silences.push(...(record.silences ?? []));
     const { trip, untracked } = record;
     if (trip === null) continue;

@@ -43,7 +43,8 @@ async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerato
   const tripIds = new Map<number, string>();
   if (stays !== null || days !== null || tripTables.length > 0) {
     const slices = startSlices();
-    for await (const batch of tripBatches(source, wants('trips', 'sections', 'places'))) {
+    const isWhole = stays !== null || days !== null || source.homes === true;
+    for await (const batch of tripBatches(source, wants('trips', 'sections', 'places'), isWhole)) {
       for (const record of batch.records) {
         if (slices.isOver()) await slices.next();
         tripIds.set(record.chain_ts, record.trip.id);
