@@ -126,6 +126,44 @@ it('a trip that crosses a time zone has the local time of each end, and `to` kee
   expect([started_local, finished_local]).toEqual([local(started_at), local((finished_at as number) - 5 * 3600)]);
 });
 
+it('the rows of a day are those of the whole history, and are read without it', async () => {
+  const store = await openStore(out('a-day'));
+  const uuid = await newUser(store);
+  const start = 1_720_000_000;
+  // Trips of each day follow each other without a stay, or with one.
+  const times = Array.from({ length: 12 }, (_, day) => [0, 3600, 9000].map((s) => start + day * 86_400 + s)).flat();
+  await storeTrips(
+    store,
+    uuid,
+    times.map((ts) => madeTrip(ts, [{ mode: 'BUS', distance: 900 }])),
+  );
+  let read = 0;
+  const chain: typeof store.trips.chain = async (...asked) => {
+    const links = await store.trips.chain(...asked);
+    read += links.length;
+    return links;
+  };
+  const counted = { ...store, trips: { ...store.trips, chain } };
+  const person = { uuid, id: uuid, name: 'ada', subgroup: null };
+  const rows = async (days: { from?: string; to?: string }) => {
+    const found: Record<string, unknown>[] = [];
+    const kinds = ['trips', 'sections', 'points'] as const;
+    for await (const [kind, row] of rowsOf(kinds, { store: counted, person, days, now: start + 20 * 86_400 }))
+      found.push({ kind, ...row });
+    return found;
+  };
+  const trips = (await rows({})).filter(({ kind }) => kind === 'trips');
+  const days = [...new Set(trips.map(({ day }) => day as string))];
+  for (const day of days) {
+    read = 0;
+    const own = (await rows({ from: day, to: day })).filter(({ kind }) => kind === 'trips');
+    expect(own, day).toEqual(trips.filter((row) => row.day === day));
+    expect(read, day).toBeLessThan(12);
+  }
+  expect(days.length).toBeGreaterThan(11);
+  await store.close();
+});
+
 it('the main mode of a trip has the highest rank, not the greatest length', async () => {
   const store = await openStore(out('ranks'));
   const uuid = await newUser(store);
