@@ -284,7 +284,7 @@ export const de: Texts = {
       pushed: 'Daten geschickt',
       stored: 'Daten gespeichert',
       located: 'Standorte angekommen',
-      moved: 'Daten übernommen',
+      moved: 'Verarbeitung begonnen',
       converted: 'Daten gelesen',
       analysed: 'Wege abgeleitet',
       final: 'Tagebuch steht fest',
@@ -406,7 +406,7 @@ export const de: Texts = {
       hour: 'Stunde der Abfahrt',
       weekday: 'Wochentag',
       zone: 'Zeitzone',
-      cell: 'Südwestecke der Zelle',
+      cell: 'Startgebiet (Südwestecke)',
     },
     cell: (by, cell) =>
       cell === 'all' ? 'alle' : cell === 'rest' ? 'übrige' : by === 'mode' ? de.me.mode(cell) : cell,

@@ -286,7 +286,7 @@ export const en = {
       pushed: 'Data was sent',
       stored: 'Data was stored',
       located: 'Locations arrived',
-      moved: 'Data was taken over',
+      moved: 'Processing began',
       converted: 'Data was read',
       analysed: 'Trips were derived',
       final: 'Diary is final',
@@ -408,12 +408,12 @@ export const en = {
       hour: 'Hour of departure',
       weekday: 'Weekday',
       zone: 'Time zone',
-      cell: 'South-west corner of the cell',
+      cell: 'Area of departure (south-west corner)',
     } satisfies Record<Dimension, string>,
     cell: (by: Dimension, cell: string): string =>
       cell === 'all' ? 'all' : cell === 'rest' ? 'rest' : by === 'mode' ? en.me.mode(cell) : cell,
     protection: (least: number): string =>
-      `Each published figure covers at least ${least} people, and no single person accounts for more than half of it; smaller groups are combined in the rest. Figures are randomly changed, by up to the share of the busiest person, and rounded, so parts do not add up exactly.`,
+      `Each published figure covers at least ${least} people, and no single person accounts for more than half of it; smaller groups are combined in the rest. Figures are changed at random, by at most the part of the most active person, and rounded, so parts do not add up exactly.`,
     months: 'Months',
     tooFew: 'Too few people to show any figures.',
     withheld: (groups: number): string =>

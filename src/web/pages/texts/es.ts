@@ -291,7 +291,7 @@ export const es: Texts = {
       pushed: 'Datos enviados',
       stored: 'Datos guardados',
       located: 'Ubicaciones recibidas',
-      moved: 'Datos recogidos',
+      moved: 'Procesamiento iniciado',
       converted: 'Datos leídos',
       analysed: 'Viajes calculados',
       final: 'Diario definitivo',
@@ -412,7 +412,7 @@ export const es: Texts = {
       hour: 'Hora de salida',
       weekday: 'Día de la semana',
       zone: 'Zona horaria',
-      cell: 'Esquina suroeste de la celda',
+      cell: 'Zona de salida (esquina suroeste)',
     },
     cell: (by, cell) =>
       cell === 'all' ? 'total' : cell === 'rest' ? 'resto' : by === 'mode' ? es.me.mode(cell) : cell,

@@ -301,7 +301,7 @@ export const fr: Texts = {
       pushed: 'Données envoyées',
       stored: 'Données enregistrées',
       located: 'Positions arrivées',
-      moved: 'Données reprises',
+      moved: 'Traitement commencé',
       converted: 'Données lues',
       analysed: 'Trajets calculés',
       final: 'Carnet définitif',
@@ -423,7 +423,7 @@ export const fr: Texts = {
       hour: 'Heure de départ',
       weekday: 'Jour de la semaine',
       zone: 'Fuseau horaire',
-      cell: 'Coin sud-ouest de la cellule',
+      cell: 'Zone de départ (coin sud-ouest)',
     },
     cell: (by, cell) =>
       cell === 'all' ? 'total' : cell === 'rest' ? 'autres' : by === 'mode' ? fr.me.mode(cell) : cell,
