@@ -66,7 +66,7 @@ const rows = {
     'MOBILITY_MIB_PER_DAY',
     '8192',
     integer(0, 10_000_000),
-    'MiB that a worker receives of one caller a day; 0: no limit',
+    'MiB that a worker accepts from one caller in a day; 0: no limit',
   ),
   pendingEntries: row(
     'MOBILITY_WAITING_ENTRIES',

@@ -23,7 +23,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
   'Every day': {
     audit: 'show who did what to whose data, and how it ended',
     backup: 'copy the embedded store while server and pipeline keep running',
-    doctor: 'find the first failing step from a phone to its diary, or of the installation, and its remedy',
+    doctor: 'find what is wrong with the installation, or the first failing step of one person, and its remedy',
     logs: 'read the log files of server and pipeline',
     pipeline: 'process pushed entries into trips and day documents',
     status: 'show who needs attention, what arrives, what is pending, and the state of the installation',

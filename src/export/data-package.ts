@@ -13,7 +13,7 @@ export interface WrittenTable {
   sha256: string; // SHA-256 of the file, in hex
 }
 
-/** What an export hides, as the manifest says it. `coarse`: m, size of the cells; null: places are exact. */
+/** What an export hides, for the manifest. `coarse`: m, size of the cells; null: places are exact. */
 export type Treatment = { pseudonyms: boolean; coarse: number | null; names: string | null };
 
 /** What a reader of the export cannot find out, and what a reader can. */
@@ -24,7 +24,7 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
   if (coarse === null) open.push('places where people stay, paths and times: they are exact');
   else {
     hidden.push(
-      `where in its cell of ${coarse} m a stay lies, also from the edge, the crossing and the length of paths, from times and from speeds`,
+      `where in its cell of ${coarse} m a stay lies: the ends, crossings, lengths, times and speeds of paths do not reveal it`,
     );
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,

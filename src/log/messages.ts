@@ -36,7 +36,7 @@ export const line = {
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
   entriesNotListed: (user: string, count: number): string =>
-    `Entries beyond the lines of a day of user = ${word(user)}, not listed = ${count}`,
+    `Log lines of the day used up by user = ${word(user)}, entries not listed = ${count}`,
   valuesNotListed: (user: string, count: number): string =>
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>

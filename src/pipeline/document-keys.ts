@@ -43,7 +43,9 @@ export function obsoleteKeys(present: readonly string[], daysWithTrips: readonly
 }
 
 function whyObsolete(key: string): string {
-  return key.startsWith(dayKey('')) ? 'the day is out of the window or has no trips' : 'not in the list of valid keys';
+  return key.startsWith(dayKey(''))
+    ? 'phones no longer get this day, or it has no trips'
+    : 'not in the list of valid keys';
 }
 
 export interface DocumentKeys {

@@ -313,7 +313,7 @@ describe('obsolete keys', () => {
     expect(obsoleteKeys(present, ['2023-11-14'])).toEqual([
       { key: 'common-trips', why: 'not in the list of valid keys' },
       { key: 'config/other', why: 'not in the list of valid keys' },
-      { key: 'diary/trips-2023-11-13', why: 'the day is out of the window or has no trips' },
+      { key: 'diary/trips-2023-11-13', why: 'phones no longer get this day, or it has no trips' },
     ]);
     expect(obsoleteKeys([], [])).toEqual([]);
   });
@@ -342,7 +342,7 @@ describe('obsolete keys', () => {
     const user = await newUser(store);
     await chainAfter(store, user, commute(0));
     await putDocument(store, user, { key: 'diary/trips-2019-05-05', write_ts: 1, data: [] });
-    const obsolete = [{ key: 'diary/trips-2019-05-05', why: 'the day is out of the window or has no trips' }];
+    const obsolete = [{ key: 'diary/trips-2019-05-05', why: 'phones no longer get this day, or it has no trips' }];
     expect(await purgeKeys(store, user, { dryRun: true })).toEqual({ user_id: user, obsolete });
     expect(await store.documents.keys(user)).toHaveLength(2);
     expect(await purgeKeys(store, user)).toEqual({ user_id: user, obsolete });

@@ -106,11 +106,11 @@ export const locationFields = [
 /** The reasons why a location is not usable, each code with its meaning. */
 export const refusals = {
   no_position: 'no time or no coordinates',
-  impossible_time: 'a time when no phone recorded, or after it was written',
+  impossible_time: 'a time before 1970, or more than a day after the phone wrote the entry',
   nowhere: 'latitude and longitude are 0: a receiver without a position',
   not_valid: 'the receiver marked it as invalid',
   inexact: 'the accuracy is 200 m or worse',
-  remembered: 'an older location that the phone gave again',
+  remembered: 'an old location that the phone sent again',
 } as const;
 
 /** Why the location of an entry is not usable; null if it is. */

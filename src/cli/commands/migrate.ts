@@ -53,7 +53,7 @@ function addressesOf(context: CommandContext, options: Options): { from: string;
   const { store } = context.config();
   const { from = store, to = store } = options;
   if (placeOf(from) !== placeOf(to)) return { from, to };
-  throw usageError(`expected two stores, found ${withoutCredentials(from)} on both sides`);
+  throw usageError(`expected --from and --to to be two stores, found ${withoutCredentials(from)} for both`);
 }
 
 function placeOf(address: string): string {

@@ -42,7 +42,7 @@ const flags = () =>
 docs/cli.md says how the report protects people. With --exact nothing is hidden: figures of few people reveal them.`)
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first month', monthArgument)
-    .option('--study <name>', 'only members of this study, as its page shows; default: all users')
+    .option('--study <name>', 'only members of this study, as in the figures on its page; default: all users')
     .addOption(
       new Option('--by <what>', 'what to group the figures by')
         .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])

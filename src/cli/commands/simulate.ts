@@ -35,7 +35,7 @@ People are named sim-<seed>-1@example.org and so on.`)
     .option(
       '--study <name>',
       'as members of a study, in one town, with labels, answers and corrections; creates the study if there is none. ' +
-        'The last four people never began, are silent, are refused, and are without locations',
+        'Four of the people have a problem: no data ever, silent, refused, no locations',
     )
     .option('--feed <file>', 'with --study: write the buses and trains of the town to a new GTFS file')
     .option('--among-others', 'allow a store that has people who are not simulated')
@@ -84,7 +84,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
     // The default of --from is another day if the command is repeated tomorrow.
     const next = `run the same command again with --from ${from} to continue`;
     const some = `${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')}`;
-    context.output.note(`interrupted: ${some} of phones were pushed and stay; ${next}`);
+    context.output.note(`interrupted: ${some} of phones were pushed and stay in the store; ${next}`);
     return {};
   }
   context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);

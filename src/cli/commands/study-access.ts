@@ -74,7 +74,9 @@ async function replaceLink(context: CommandContext, name: string): Promise<void>
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
   const before = joinNameOf(study);
   await context.output.result({ name, join_name, before }, join_name);
-  context.output.note(`the link with the name ${before} admits no new people; next: mobility study config, link`);
+  context.output.note(
+    `the link with the name ${before} admits no new people; next: mobility study config, then mobility study link`,
+  );
 }
 
 async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {

@@ -100,8 +100,8 @@ export async function newStudy(
   if (wrong !== undefined)
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
   const taken = before === null ? await (await context.store()).studies.byJoinName(name) : null;
+  // The old links of that study would lead to the new one.
   if (taken !== null)
-    // its old links would lead to the new study
     throw usageError(`expected a new name, found ${name}, by which people join or joined the study ${taken.name}`);
   const language = options.language ?? before?.language;
   return {
@@ -127,7 +127,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
   if (lost.length === 0) return;
   const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
-  throw usageError(`expected every subgroup that has members, found no ${found}: add what is missing`);
+  throw usageError(`expected a --subgroup for each subgroup that has members, found no ${found}: add it`);
 }
 
 const factsOf = (study: StudySettings): Record<string, string | number> => ({

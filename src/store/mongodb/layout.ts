@@ -79,7 +79,7 @@ async function refuseForeignRows(connection: Connection): Promise<void> {
     if (row === null || (await readFormat(connection)) !== null) continue; // another process has created the store meanwhile
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
-      `expected an empty database or a store at ${connection.address}, found rows in ${name} and no format in about: name another database in the address`,
+      `expected an empty database or a store at ${connection.address}, found rows in ${name} but no store format in the collection about: name another database in the address`,
     );
   }
 }

@@ -494,7 +494,7 @@ it('Ctrl-C ends a simulation with 130, and the command in its message adds the o
   const pushed = sumOf(first.map(({ days }) => days));
   expect([code, pushed < 120]).toEqual([130, true]);
   expect(stderr).toBe(
-    `interrupted: ${pushed} of 120 days of phones were pushed and stay; run the same command again with --from 2024-03-12 to continue\n`,
+    `interrupted: ${pushed} of 120 days of phones were pushed and stay in the store; run the same command again with --from 2024-03-12 to continue\n`,
   );
   const again = await run([...command, '--from', '2024-03-12']);
   const second = simulatedUsers(again.stdout);
