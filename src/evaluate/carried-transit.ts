@@ -1,4 +1,5 @@
-// The evidence of transit feeds that a case contains, because its moved locations are near no stop of the feeds.
+// Evidence of transit feeds, stored in an evaluation case. The locations of a case are moved to another place, so the
+// feeds themselves give no evidence for them.
 //
 //   leg of the day     07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero to 4th and King
 //   leg of the case    14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4 to stop 5

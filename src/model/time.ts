@@ -183,7 +183,7 @@ export function daysOfWeek(day: string): { from: string; to: string } {
 
 // ---------------------------------------------------------------- instants
 
-/** The local time as if it were UTC, whole seconds, and the seconds by which it is ahead of UTC. */
+/** `local`: the local time in whole seconds, as if it were UTC. `offset`: seconds by which it is ahead of UTC. */
 function localTime(ts: number, zone: string): { local: Date; offset: number } {
   const whole = Math.floor(ts);
   checkedDate(whole);

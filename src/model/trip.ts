@@ -14,7 +14,7 @@ export interface Place {
   enter_zone: string | null;
   /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
-  /** Segmentation method, here and below: such as `DwellSegmentationTimeFilter`. */
+  /** Segmentation method, such as `DwellSegmentationTimeFilter`. Sections, stops and trips have it, too. */
   source: string;
   /** The name that a person gave it; absent: none. */
   name?: string;
@@ -166,7 +166,7 @@ export interface LastSeen {
   /** Time of that location; absent in states of older versions. */
   at_ts?: number;
   gap?: { from: number; to: number };
-  /** Number of locations that it sent since it is at rest. */
+  /** Number of locations that it has sent since it came to rest. */
   reports: number;
   /** A gap that counts as a stay unless the phone's next event shows otherwise. */
   stay: { from: number; to: number } | null;

@@ -2,8 +2,10 @@
 //
 //   trips      ----|--|---|---|--|--|-----------|---|---|---|----
 //   month      |---- October ----|
-//   decide       these trips, labels and corrections ^       ^ until: a later run that changes only links after this
-//                up to `margin` after the month                third trip leaves the row as it is
+//   decide     |----- and `margin` -----------|                  trips, labels and corrections of this time
+//   until                                               ^        the third trip after it
+//
+// A run that changes only links after `until` leaves the row as it is.
 import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { monthKey, readPersonMonth, toKept } from '../figures/month-report.ts';
 import type { JsonObject } from '../model/json.ts';

@@ -17,7 +17,7 @@ export type JoinCall = Pick<Call, 'network' | 'log'>;
  */
 const joinsPerNetwork = 30;
 
-/** Returns a function that creates the account for a new token that an app made. null: it is another token. */
+/** Returns a function that creates the account for a new token that an app made. It returns null for other tokens. */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {

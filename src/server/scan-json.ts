@@ -73,10 +73,11 @@ export function* openingOf(text: string, name: string): Generator<void, number> 
 }
 
 /**
- * Parses the elements of a list if all begin with the same text, as in the puts of phones. Cuts the list before this
- * text. A cut within an element leaves a piece that is not JSON. Without it, a put takes 1.2 times as long.
+ * Parses the elements of a list quickly if all begin with the same text, as in the puts of phones: an element ends
+ * where this text begins again. If an element contains the text, the cut piece is not JSON and is not used. Without
+ * this function, a put takes 1.2 times as long.
  *
- *     [{"metadata":1},{"metadata":2}]    pieces end before `,{"metadata"`
+ *     [{"metadata":1},{"metadata":2}]    the first element ends before `,{"metadata"`
  *
  * Returns a function that parses the element at a position. `end`: the position of the comma after it. null: the
  * element has `longest` characters or more, or its end is not certain.

@@ -255,7 +255,7 @@ const stopsCurve = [
   [0.75, 0],
   [0.95, 1.2],
 ] as const;
-/** Share of the path within 50 m of rails. The score has half of its weight with 1 km of path. */
+/** Share of the path within 50 m of rails. On a path of 1 km, half of the score counts; on a longer path, more. */
 const railsCurve = [
   [0.5, -9],
   [0.7, -0.5],
@@ -287,7 +287,7 @@ function corridorScore({ pattern, from, to, between }: Scored, track: Points, pa
     seen += metres[at]!;
     on += metres[at]! * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
-  // A score has half of its weight with 400 m of path, or with two stops (by hand).
+  // On a path of 400 m, or with two stops, half of a score counts; with more, more of it (by hand).
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * curveAt(corridorCurve, on / seen);
   const passed = between.filter(({ isPassed }) => isPassed).length;
   const count = between.length;

@@ -38,6 +38,6 @@ function removeEmpty(folder: string): void {
       if (one.isDirectory()) removeEmpty(join(folder, one.name));
     rmdirSync(folder);
   } catch {
-    // it does not exist, or is not empty
+    // The folder does not exist or is not empty.
   }
 }

@@ -60,7 +60,7 @@ function placeAt(ts: number, shown: ShownDay): string {
   return item?.kind === 'stay' ? item.place.name : '';
 }
 
-/** False for the name of a place that has a newer name. */
+/** False for a correction that names a place which has another name now. */
 const holds = (one: Correction, shown: ShownDay, t: Texts): boolean =>
   one.kind !== 'place_name' || ['', nameInWords(one.name, t)].includes(placeAt(one.ts, shown));
 

@@ -54,7 +54,7 @@ async function readKnownDays(store: DayStore, userId: string, now: number) {
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** A day of a person without forms, its heading with links to the days beside it, and its week as links. */
+/** Reads a day of a person. Makes its heading with links to the days before and after, and its week as links. */
 export async function readDay(
   { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,

@@ -90,7 +90,7 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
-/** The phones and programs that send data, each with a button to stop it. `called`: the last call of any. */
+/** The phones and programs that send data, each with a button to stop it. `called`: when any of them called last. */
 function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;

@@ -31,7 +31,7 @@ export function explainLinks({ t, query }: WebCall): WebAnswer {
   return page(t, title, body);
 }
 
-/** The page of a used link. If the person opened it in this browser, it links to their days. */
+/** The page of a used or expired link. Its button works for people who are signed in, as after opening a link here. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const body = markup`<p class="lead">${goneText}</p><p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;

@@ -96,7 +96,10 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
-/** The recorded share of the month, of people of whom something was recorded, from their registration to `now`. */
+/**
+ * The recorded share of the month, over all people with recorded time. The month of a person begins at their
+ * registration, and ends at `now` if it is not over.
+ */
 function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], now: number): number {
   const { from, to } = daysOfMonth(month);
   const [start, end] = [startOfDay(from, 'UTC'), Math.min(now, startOfDay(addDays(to, 1), 'UTC'))];

@@ -109,7 +109,7 @@ export class FigureCache {
   }
 }
 
-/** The store, which returns facts of the status without statements: the pipeline state, and no pending entries. */
+/** A store that answers from the status of a person what the status has: the state, and that nothing is pending. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

@@ -114,8 +114,9 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // The user is back if nearer to `from` than to `last`. After a gap, up to three times as far counts, too, because
-    // the user may have moved on. Otherwise only a third as far counts for unreachable locations, because they jump.
+    // The user is back if this location is nearer to `from` than to `last`. After a gap, it may be three times as far
+    // from `from` as from `last`, because the user may have moved on. If the locations were unreachable, it must be
+    // three times as near, because such locations jump.
     const factor = here.ts - last.ts > limits.gap ? 3 : unreachable ? 1 / 3 : 1;
     const back = distance(from, here) < apart * factor;
     const short = last.ts - first.ts < limits.agreement;

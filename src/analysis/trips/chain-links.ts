@@ -123,7 +123,10 @@ function keptTrip(
   return { trip, untracked };
 }
 
-/** After dropped trips, the untracked time ends at the arrival of the last of them. */
+/**
+ * The untracked time after a place. It ends when the user is observed again (`unseen`). If trips from the place were
+ * dropped, it ends at the arrival of the last of them.
+ */
 function untrackedFrom(
   carry: Carry,
   place: Place,

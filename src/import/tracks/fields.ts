@@ -56,7 +56,7 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/** Programs, by names that only their tables have together. `speed`: factor for speeds without a unit. */
+/** Programs. No other program's table has all the columns in `names`. `speed`: factor for speeds without a unit. */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },

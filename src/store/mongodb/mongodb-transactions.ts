@@ -54,7 +54,7 @@ async function tryOnce<T>(
     await commit(session, deadline);
     return result;
   } catch (error) {
-    // The driver searches for a lost server before it gives up: abort only if there is time for another try.
+    // To abort, the driver searches for a lost server again, so it does so only if there is time for another try.
     const isLate = isUnreachable(error) && Date.now() > deadline;
     if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;

@@ -98,7 +98,7 @@ export const accounts = table('accounts', {
      */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 if `sent_ts` in `people` is set: a put reads this row anyway. */
+    /** 1 if `sent_ts` in `people` is set. It is here, too, because a put reads this row but not the one in `people`. */
     sent: 'number',
     state: 'text',
   },

@@ -88,7 +88,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Pending entries are read first: if a run moves them then, the second read finds changed data time.
+      // Reads pending entries first: if a run moves them before the second read, that read finds a dirty range.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(pending.map(({ user }) => user));
@@ -123,8 +123,8 @@ const statesAtOnce = 1000; // in memory
 // ---------------------------------------------------------------- leases
 
 /**
- * Also true for an end that a lease acquired now would not have, such as tomorrow: the clock was ahead when the lease
- * was acquired, so its real end is unknown.
+ * Also true if the lease ends later than if it began now: then the clock was ahead when the lease was acquired, and its
+ * real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;

@@ -189,7 +189,7 @@ async function removeIdle(
     for (const person of found) {
       const user = person.uuid;
       if (kept.has(user)) continue;
-      // An import may have brought rejected entries of this person.
+      // Accounts with rejected entries are kept: an import may have stored some for a person whose phone sent nothing.
       if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(tables.errors, { user })) > 0) {
         kept.add(user);
         continue;

@@ -122,7 +122,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Other chunks with the first time of the last head may be missing. They come with the next statement.
+    // More chunks may have the same first time as the last head, so the next statement reads all of that time.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;

@@ -60,7 +60,7 @@ function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
   return distance(place(last.end_loc), place(next.start_loc)) > airSpeed * (next.start_ts - last.end_ts);
 }
 
-/** Reasons that concern the study or the future, not the phone. Pages show only the reason. */
+/** Reasons that concern the study or the future, not the phone. Pages show such a gap without places and questions. */
 const outsideReasons = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
 const outside: ReadonlySet<UnobservedReason> = new Set(outsideReasons);
 
