@@ -1,16 +1,17 @@
-// Builds the trips of a day, as phones read them, from stored trips. The answers of the server and the documents of the
-// pipeline come from this code, so that they agree.
+// Builds the trips of a day, as phones read them, for answers of the server and for documents of the pipeline.
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';
 import { justAfter } from '../model/time.ts';
-import type { Trip, TripRecord } from '../model/trip.ts';
+import type { TripRecord } from '../model/trip.ts';
+import { spanOf } from '../model/trip-fields.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
+import { addToList } from '../util/add-to-list.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
-/** The part of the store that a diary is derived from. Without `usercache`, pending entries are ignored. */
+/** The part of the store that trips of a day are derived from. Without `usercache`, pending entries are ignored. */
 export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /** Reads the trips that start on one local day, in order of time. */
@@ -38,12 +39,12 @@ export async function readTripsOfDays(
   for (const [i, record] of records.entries()) {
     if (!record.trip) continue;
     const after = afterTrip(record, following[i] ?? null);
-    const trips = byDay.get(record.day) ?? [];
-    const features = tripFeatures(record.trip, after, incidentsOf(record.trip, incidents), userId);
+    const { start_ts, end_ts } = record.trip;
+    const own = incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
+    const features = tripFeatures(record.trip, after, own, userId);
     const version = state && versionAt(state, record.chain_ts);
     if (version !== null) features.properties.analysis_version = version;
-    trips.push(features);
-    byDay.set(record.day, trips);
+    addToList(byDay, record.day, features);
   }
   return byDay;
 }
@@ -59,14 +60,10 @@ async function readFollowingTrips(
   last: TripRecord | null,
 ): Promise<(TripRecord | null)[]> {
   const following: (TripRecord | null)[] = [];
-  for (const [i, record] of records.entries()) {
+  for (const [i, { chain_ts, trip }] of records.entries()) {
     const next = records[i + 1];
-    const follows = next?.trip && next.trip.start_place.id === record.trip?.end_place.id;
-    if (follows) following.push(next);
-    else
-      following.push(
-        record.chain_ts === last?.chain_ts ? null : await correctedTrips(store).next(userId, record.chain_ts),
-      );
+    if (next?.trip && next.trip.start_place.id === trip?.end_place.id) following.push(next);
+    else following.push(chain_ts === last?.chain_ts ? null : await correctedTrips(store).next(userId, chain_ts));
   }
   return following;
 }
@@ -78,15 +75,14 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
 }
 
-/** Reads the incidents during the trips. A pending incident replaces a moved one of the same identity. */
+/** Reads the incidents during the trips. A pending incident replaces the moved incident of the same `write_ts`. */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];
-  const from = trips.reduce((least, { start_ts }) => Math.min(least, start_ts), Number.POSITIVE_INFINITY);
-  const to = justAfter(trips.reduce((most, { end_ts }) => Math.max(most, end_ts), Number.NEGATIVE_INFINITY));
-  const query = { keys: [keys.incident], time: 'ts', from, to } as const;
+  const { from, to } = spanOf(trips);
+  const query = { keys: [keys.incident], time: 'ts', from, to: justAfter(to) } as const;
   const found = new Map<number, Entry>();
-  // Pending entries first: a run may move them to the timeseries between both reads.
+  // Read pending entries first: a run may move them to the timeseries between both reads.
   for (const part of [store.usercache, store.timeseries]) {
     if (part === undefined) continue;
     for await (const entry of everyEntry(part, userId, query)) {
@@ -97,10 +93,4 @@ async function readIncidents(store: DiaryStore, userId: string, records: readonl
   return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
 }
 
-function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): Entry[] {
-  return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
-}
-
-function timeOf({ data }: Entry): number {
-  return dataTime(data) ?? Number.NaN;
-}
+const timeOf = ({ data }: Entry): number => dataTime(data) ?? Number.NaN;

@@ -8,7 +8,7 @@
 // The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
 import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
-import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, allTime, day, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, Silence, SilenceReason } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
@@ -32,7 +32,7 @@ export type UnobservedReason =
 
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
-/** A time that was not observed, and the reason. `moved_m`: m in a straight line across it, if the user moved. */
+/** A time that was not observed. `moved_m`: m in a straight line from its start to its end, if the user moved. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
 export interface TimeSpan {
@@ -46,10 +46,7 @@ export interface TimeSpan {
 export interface ObservedDay {
   day: string;
   zone: string; // the time zone at its start
-  /**
-   * Start and end, seconds since the epoch; `to` is exclusive. Each is midnight in the zone that applies then, or the
-   * time of a change of the zone that skips midnight.
-   */
+  /** Midnight in the zone that applies then, or the change of the zone if it skips midnight. `to` is exclusive. */
   from: number;
   to: number;
   spans: TimeSpan[];
@@ -60,14 +57,13 @@ export interface ObservedDay {
   off_s: number;
   /** The part of `staying_s` that was inferred for phones without a state machine. */
   inferred_stay_s: number;
-  /** m in straight lines across the gaps that end on the day and in which the user moved. No trip contains them. */
+  /** Sum of `moved_m` of the gaps that end on the day. No trip contains these metres. */
   moved_unobserved_m: number;
 }
 
-/** The inputs of observed days. `links`: in order, from the trip before the days to the link after them. */
 export interface ObservedSource {
-  links: readonly BriefRecord[];
-  observed: PipelineState['observed']; // see `PipelineState`
+  links: readonly BriefRecord[]; // in order, from the trip before the days to the link after them
+  observed: PipelineState['observed'];
   zone: string; // the time zone if there are no trips
   /** Causes that override the phone's own reason. The first match wins. */
   causes?: readonly Unobserved[];
@@ -90,7 +86,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   return days;
 }
 
-/** The unobserved parts of a range, in order of time, by the rules of `observedDays`. Pure. */
+/** The unobserved parts of a range, in order of time. Pure. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
   const { spans } = dayOf(from, to, collectKnown(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
@@ -98,33 +94,23 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
 
 const tripsOf = (links: readonly BriefRecord[]): BriefTrip[] => links.flatMap(({ trip }) => trip ?? []);
 
-/** Reads links of a user, see `Trips.briefs`. */
-export type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Link[]>;
+/** The range of `chain_ts` with all links that touch the local days in any zone. A trip begins up to a day earlier. */
+export const linksRange = ({ from, to }: { from: string; to: string }): TimeRange => ({
+  from: startOfDay(from, 'UTC') - day,
+  to: startOfDay(to, 'UTC') + 3 * day,
+});
 
-/** Local days, both included. */
-type DayRange = Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string };
-
-/** Reads the observed days from the store, with the links that they are derived from. */
+/** Reads the observed days from the store, both ends included, with the links that they are derived from. */
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
-  range: DayRange,
+  { from, to, zone = 'UTC' }: { from: string; to: string; zone?: string },
 ): Promise<{ days: ObservedDay[]; links: readonly BriefRecord[] }> {
-  return readDaysWithLinks(store, userId, range, correctedTrips(store).briefs);
+  const links = await correctedTrips(store).briefs(userId, linksRange({ from, to }));
+  return { days: observedDays({ links, zone, ...(await readStated(store, userId)) }, from, to), links };
 }
 
-/** The same, with links that `readLinks` reads. */
-export async function readDaysWithLinks<Link extends BriefRecord>(
-  store: ChainStore & Pick<Store, 'pipeline'>,
-  userId: string,
-  { from, to, zone = 'UTC', causes = [] }: DayRange,
-  readLinks: ReadLinks<Link>,
-): Promise<{ days: ObservedDay[]; links: readonly Link[] }> {
-  const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
-  const links = await readLinks(userId, { from: earliest, to: latest });
-  return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
-}
-
+/** The inputs of observed days that `readStated` reads. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'exclusions' | 'statedStays'>;
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
@@ -142,7 +128,7 @@ export async function readStated(
   return { observed, exclusions, statedStays };
 }
 
-/** The start and zone of a day. During a trip, the zone of its start applies; after it, the zone of its end. */
+/** Returns a function for the start and zone of a day. During a trip, the zone of its start applies. */
 function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
@@ -160,19 +146,17 @@ function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => 
 
 /** The gaps of all time: before the first location, between locations, after the data. In order of their end. */
 function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
-  if (observed === null) {
-    return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
-  }
+  if (observed === null) return [{ ...allTime, reason: 'nothing received' }];
   const between = storedGaps({ links, observed }).filter(({ inferred }) => !inferred);
   const { phone, ts, unlocated } = observed.seen;
   const recorded = links.filter(({ trip }) => trip === null || !isAdded(trip));
   const until = Math.max(ts, ...recorded.map(({ end_ts }) => end_ts));
   const last = phone === 'off' ? 'tracking off' : phone === 'error' ? 'no permission' : 'nothing received';
   return [
-    { from: Number.NEGATIVE_INFINITY, to: observed.from, reason: 'before the first location' },
+    { from: allTime.from, to: observed.from, reason: 'before the first location' },
     ...between,
     ...(unlocated === undefined ? [] : [{ from: unlocated, to: until, reason: 'no location' as const }]),
-    { from: until, to: Number.POSITIVE_INFINITY, reason: last },
+    { from: until, to: allTime.to, reason: last },
   ];
 }
 
@@ -182,7 +166,7 @@ function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 }
 
 interface Known {
-  /** Trips. `added`: a correction added the trip. `unseen`: the move to its start was not recorded. */
+  /** Trips. `added`: by a correction. `unseen`: the move to its start was not recorded. */
   moves: readonly (TimeRange & { added: boolean; unseen: boolean })[];
   gaps: readonly Unobserved[];
   inferred: readonly TimeRange[]; // gaps that were probably stays
@@ -202,9 +186,9 @@ function collectKnown({
     return [{ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip), unseen: untracked !== null }];
   });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // The length of a trip includes the movement in each gap that the trip covers to the end of the gap. A trip that ends
-  // within a gap was over before the user moved, unless a person added it: then it states the movement. A trip after
-  // untracked time begins where the user turned up, although its start may be inferred to lie in the gap.
+  // The distance of a gap must not count twice: a trip that covers the end of the gap contains the distance. A trip that
+  // ends in the gap does not, as the user moved afterwards; but a trip that a correction added there is this movement. A
+  // trip after untracked time does not either, as it begins at the first location after the gap.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),
@@ -219,9 +203,8 @@ function collectKnown({
 function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
   const onDay = <T extends TimeRange>(ranges: readonly T[]): T[] =>
     ranges.filter((range) => range.from < to && range.to > from);
-  const [moves, gaps, causes] = [onDay(known.moves), onDay(known.gaps), onDay(known.causes)];
-  const [excluded, statedStays] = [onDay(known.excluded), onDay(known.statedStays)];
-  const inferred = onDay(known.inferred);
+  const [moves, gaps, inferred] = [onDay(known.moves), onDay(known.gaps), onDay(known.inferred)];
+  const [causes, excluded, statedStays] = [onDay(known.causes), onDay(known.excluded), onDay(known.statedStays)];
   const parts = [...moves, ...gaps, ...inferred, ...causes, ...excluded, ...statedStays];
   const bounds = [from, to, ...parts.flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
@@ -231,16 +214,16 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
-    // A time that a correction states is known, even if entries are missing.
+    // A correction states what the user did then, so missing entries do not matter.
     const isStated = statedStays.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
-    // While the clock was wrong, entries have wrong times, so no entry shows a stay.
+    // The times of entries are wrong while the clock is wrong, so they do not show a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
-    // Within a trip, missing locations are not a gap: it may lead through a tunnel.
+    // A trip may lead through a tunnel, so missing locations within a trip are not a gap.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);
-    // If only data of one source or token are excluded, other data may show whether the user stayed.
+    // If the correction excludes only one source or token, the data of others still show what the user did.
     const isOut =
       exclusion !== undefined && (gap !== undefined || !(isMoving || exclusion.source || exclusion.token_id));
     const reason = isOut ? 'taken out' : gap ? (cause ?? gap).reason : null;

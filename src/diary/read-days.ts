@@ -14,7 +14,7 @@ import { concernedTime, readCorrections } from './corrections/read-corrections.t
 import { type Flagged, type FlaggedStay, flagDay, flagStay, flagTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
 import type { LabelStore } from './labels/read-inputs.ts';
-import { type ObservedDay, type ReadLinks, readDaysWithLinks, type Unobserved } from './observed-time.ts';
+import { linksRange, type ObservedDay, observedDays, readStated, type Unobserved } from './observed-time.ts';
 import { readFlagInputs } from './read-flag-inputs.ts';
 
 /** One local day, with links in brief or whole links. */
@@ -32,12 +32,12 @@ type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 /** The part of the store that days are derived from. */
 export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'> & Pick<ChainStore, 'corrections'>;
 
-const daysAtOnce = 31; // at most this many days have their trips in memory at one time
+/** Reads links of a user, see `Trips.briefs`. */
+type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Link[]>;
 
-/** Reading one day reads the trips of about this many days around it. A shorter history is read at once. */
-const daysBeside = 6;
+const daysAtOnce = 31; // the trips of at most this many days are in memory at one time
 
-/** The first and last day that is shown. The days before and after them must be in the years 1 to 9999. */
+/** The first and last day that is shown: the days beside a shown day must be in the years 1 to 9999. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
 /** First and last local day. A missing bound is the first or last day with data. */
@@ -58,7 +58,7 @@ export const everyDay = (
   beyond = false,
 ): AsyncGenerator<Day, undefined> => daysWith(store, user, { ...bounds, now, beyond }, (trips) => trips.briefs);
 
-/** The same days with whole links. */
+/** Like `everyDay`, but with whole links. */
 export const everyWholeDay = (
   store: DayStore,
   user: Owner,
@@ -75,17 +75,13 @@ async function* daysWith<Link extends BriefRecord>(
   linksOf: (trips: CorrectedTrips) => ReadLinks<Link>,
 ): AsyncGenerator<Day<Link>, undefined> {
   const state = await source.pipeline.get(user.uuid);
-  const mostDays = bounds.from === undefined && bounds.to === undefined ? daysAtOnce : daysBeside;
-  const isShort = state.observed !== null && state.observed.seen.ts - state.observed.from < mostDays * day;
   const store = {
     ...source,
     corrections: await readCorrections(source, user.uuid),
     pipeline: { ...source.pipeline, get: async () => state },
   };
   const trips = correctedTrips(store);
-  const all = isShort ? await linksOf(trips)(user.uuid, allTime) : null;
-  const readLinks: ReadLinks<Link> = all === null ? linksOf(trips) : async (_, range) => linksAround(all, range);
-  const known = await readKnownRange(store, user.uuid, now, all);
+  const known = await readKnownRange(store, user.uuid, now);
   const within = known && {
     from: [known.from, bounds.from ?? known.from].sort()[1]!,
     to: [known.to, bounds.to ?? known.to].sort()[0]!,
@@ -97,7 +93,8 @@ async function* daysWith<Link extends BriefRecord>(
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
     let isKnown = false;
-    for await (const one of readRange(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC', fixed }, readLinks)) {
+    const range = { from, to, zone: known?.zone ?? 'UTC', fixed };
+    for await (const one of readRange(store, user.uuid, range, linksOf(trips))) {
       isKnown ||= one.records.length > 0 || one.observed.moving_s + one.observed.staying_s > 0;
       yield one;
     }
@@ -120,27 +117,19 @@ export async function readDays(
   return days;
 }
 
-/** The links that `Trips.briefs` returns for a range, from all links. */
-function linksAround<Link extends BriefRecord>(links: readonly Link[], { from, to }: TimeRange): Link[] {
-  const first = links.findLastIndex(({ kind, chain_ts }) => kind === 'trip' && chain_ts < from);
-  const after = links.findIndex(({ kind, chain_ts }) => kind !== 'draft' && chain_ts >= to);
-  const isWithin = ({ kind, chain_ts }: Link, i: number): boolean =>
-    i >= first && chain_ts < to && (kind !== 'draft' || chain_ts >= from);
-  return links.filter((link, i) => i === after || isWithin(link, i));
-}
-
 async function* readRange<Link extends BriefRecord>(
   store: DayStore,
   userId: string,
-  { fixed, ...range }: { from: string; to: string; zone: string; fixed: readonly Unobserved[] },
+  { from, to, zone, fixed }: { from: string; to: string; zone: string; fixed: readonly Unobserved[] },
   readLinks: ReadLinks<Link>,
 ): AsyncGenerator<Day<Link>, undefined> {
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // time zones differ from UTC by 14 h at most
-  const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
+  const around = { from: noon(from) - 2 * day, to: noon(to) + 2 * day };
   const read = await readFlagInputs(store, userId, around);
   const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
   const causes = [...fixed, ...read.clocks];
-  const { days, links } = await readDaysWithLinks(store, userId, { ...range, causes }, readLinks);
+  const links = await readLinks(userId, linksRange({ from, to }));
+  const days = observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to);
   const trips = links.filter<Link & BriefTripLink>(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
@@ -183,16 +172,14 @@ async function readKnownRange(
   store: DayStore,
   userId: string,
   now: number,
-  all: readonly BriefRecord[] | null,
 ): Promise<{ from: string; to: string; zone: string } | null> {
   const { observed } = await store.pipeline.get(userId);
   if (observed === null) return null;
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
   const chain = correctedTrips(store);
-  const isFinal = ({ kind }: BriefRecord): boolean => kind === 'trip';
-  const first = all === null ? await chain.next(userId, allTime.from) : all.find(isFinal);
-  const last = all === null ? await chain.previous(userId, allTime.to) : all.findLast(isFinal);
-  const draft = all === null ? (await chain.drafts(userId))[0] : all.find(({ kind }) => kind === 'draft');
+  const first = await chain.next(userId, allTime.from);
+  const last = await chain.previous(userId, allTime.to);
+  const [draft] = await chain.drafts(userId);
   const zones = first ? null : await store.timeseries.zonesAround(userId, begin);
   const zone = (first ?? draft)?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';
   const from = localDay(Math.min(begin, first?.start_ts ?? begin), zone);
@@ -200,25 +187,21 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** Causes of unobserved time that no entry shows: before the person joined, after they left, and in the future. */
+/** The causes of unobserved time that no entry shows: the person had not joined, they had left, it is in the future. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
   const hasLeft = held.length > 0 && refused.length === held.length;
-  return [
-    { from: now, to: Number.POSITIVE_INFINITY, reason: 'not yet' },
-    ...(joined_ts === undefined
-      ? []
-      : [{ from: Number.NEGATIVE_INFINITY, to: joined_ts, reason: 'before joining' as const }]),
-    ...(hasLeft ? [{ from: Math.max(...refused), to: now, reason: 'after leaving' as const }] : []),
-  ];
+  const causes: Unobserved[] = [{ from: now, to: allTime.to, reason: 'not yet' }];
+  if (joined_ts !== undefined) causes.push({ from: allTime.from, to: joined_ts, reason: 'before joining' });
+  if (hasLeft) causes.push({ from: Math.max(...refused), to: now, reason: 'after leaving' });
+  return causes;
 }
 
 async function readContradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
-  const found = (await correctedTrips(store).corrections(userId, range)).filter(
-    ({ effect }) => effect === 'contradicted',
-  );
-  return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
+  const all = await correctedTrips(store).corrections(userId, range);
+  const contradicted = all.filter(({ effect }) => effect === 'contradicted');
+  return contradicted.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
 /** Figures of a day: counts, m and s. */

@@ -1,18 +1,24 @@
 // Sums trips by local day and by label, for the dashboard of today's e-mission app.
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { readLabels } from '../diary/labels/load-labels.ts';
+import type { LabelStore } from '../diary/labels/read-inputs.ts';
+import { isTripLink, spanOf } from '../model/trip-fields.ts';
 
-export interface DayTrip {
+interface DayTrip {
   day: string; // local day of its start, `YYYY-MM-DD`
   distance: number; // m
   duration: number; // s
   userInput: Readonly<Record<string, unknown>>; // user inputs by the name of their key
 }
 
+type Measure = (trip: DayTrip) => number;
+
 /** The value of a trip for each metric. The metric of a day is the sum over its trips. */
-const values = {
-  distance: ({ distance }: DayTrip): number => distance,
-  duration: ({ duration }: DayTrip): number => duration,
-  count: (): number => 1,
-} as const;
+const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
+  ['distance', ({ distance }) => distance],
+  ['duration', ({ duration }) => duration],
+  ['count', () => 1],
+]);
 
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
@@ -23,9 +29,20 @@ export interface DayFigures {
   [label: string]: string | number;
 }
 
-type Metric = keyof typeof values;
-
-const isMetric = (name: string): name is Metric => Object.hasOwn(values, name);
+/** Reads the trips whose local start day is in `days`, both ends included, ascending. */
+export async function readDayTrips(
+  store: LabelStore,
+  userId: string,
+  days: { from: string; to: string },
+): Promise<DayTrip[]> {
+  if (days.from > days.to) return [];
+  const links = (await correctedTrips(store).byDay(userId, days)).filter(isTripLink);
+  if (links.length === 0) return [];
+  const labels = await readLabels(store, userId, spanOf(links.map(({ trip }) => trip)));
+  return links.map(({ day, trip: { start_ts, distance, duration } }) => {
+    return { day, distance, duration, userInput: labels.ofTrip(start_ts).user_input };
+  });
+}
 
 /** For each metric the days with trips, ascending. `asked`: the labels by which each metric is grouped. */
 export function figuresByDay(
@@ -34,18 +51,15 @@ export function figuresByDay(
 ): Record<string, DayFigures[]> {
   const found: Record<string, DayFigures[]> = {};
   for (const [metric, groupings] of Object.entries(asked)) {
-    if (!isMetric(metric)) continue;
+    const measure = measures.get(metric);
+    if (measure === undefined) continue;
     const known = dayGroupings.filter((grouping) => groupings.includes(grouping));
-    found[metric] = sumByDay(trips, values[metric], known);
+    found[metric] = sumByDay(trips, measure, known);
   }
   return found;
 }
 
-function sumByDay(
-  trips: readonly DayTrip[],
-  measure: (trip: DayTrip) => number,
-  groupings: readonly string[],
-): DayFigures[] {
+function sumByDay(trips: readonly DayTrip[], measure: Measure, groupings: readonly string[]): DayFigures[] {
   const days = new Map<string, Map<string, number>>();
   for (const trip of trips) {
     const sums = days.get(trip.day) ?? new Map<string, number>();
@@ -56,10 +70,6 @@ function sumByDay(
       sums.set(name, (sums.get(name) ?? 0) + measure(trip));
     }
   }
-  const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
-  return [...days].sort(byName).map(([date, sums]) => ({
-    date,
-    nUsers: 1,
-    ...Object.fromEntries([...sums].sort(byName)),
-  }));
+  const sorted = <T>(map: ReadonlyMap<string, T>): [string, T][] => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted(days).map(([date, sums]) => ({ date, nUsers: 1, ...Object.fromEntries(sorted(sums)) }));
 }

@@ -1,4 +1,4 @@
-// Metrics: compute one value per mode from the sections of a period.
+// Computes metrics: one value per mode from the sections of a period.
 import { quantile } from '../model/geo/quantile.ts';
 import type { Trip } from '../model/trip.ts';
 import { addToList } from '../util/add-to-list.ts';
@@ -24,14 +24,13 @@ export function figuresOfTrip(trip: Trip): SectionFigures[] {
   }));
 }
 
+/** Returns null if the value is not defined, such as the mean of no speeds. */
 type Formula = (sections: readonly SectionFigures[]) => number | null;
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number | null => (values.length === 0 ? null : sum(values) / values.length);
-
 const median = (values: readonly number[]): number | null => (values.length === 0 ? null : quantile(values, 0.5));
 
-/** The formulas. null: the value is undefined, and the mode is left out. */
 const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['count', (sections) => sections.length],
   ['distance', (sections) => sum(sections.map((section) => section.distance))],
@@ -47,22 +46,15 @@ export const metricNames: readonly string[] = [...formulas.keys()];
 export const defaultMetric = 'distance';
 
 /** True for the name of a metric. */
-export function isMetric(name: string): boolean {
-  return formulas.has(name);
-}
+export const isMetric = (name: string): boolean => formulas.has(name);
 
 /** The metric of `sections` by mode, in alphabetical order. Modes with an undefined value are left out. */
 export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
   const formula = formulas.get(metric);
   if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);
-  const byMode = groupBy(sections, ({ mode }) => mode);
-  const modes = [...byMode.keys()].sort();
-  return Object.fromEntries(
-    modes.flatMap((mode) => {
-      const value = formula(byMode.get(mode)!);
-      return value === null ? [] : [[mode, value]];
-    }),
-  );
+  const byMode = [...groupBy(sections, ({ mode }) => mode)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const values = byMode.map(([mode, own]) => [mode, formula(own)] as const);
+  return Object.fromEntries(values.flatMap(([mode, value]) => (value === null ? [] : [[mode, value]])));
 }
 
 export function groupBy<Key>(

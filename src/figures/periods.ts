@@ -20,22 +20,17 @@ export interface Period {
   sections: readonly SectionFigures[];
 }
 
-/** One period of one metric, as clients read it. Modes are fields besides the fixed ones. */
-export interface MetricSummary {
-  ts: number;
-  local_dt: Partial<LocalDateTime>;
-  fmt_time: string;
+/** One period of one metric, as clients read it: the value of each mode, beside the named fields. */
+export interface MetricSummary extends Omit<Period, 'sections'> {
   nUsers: number; // 1, or 0 for a period without sections
   [mode: string]: unknown;
 }
 
-/** Computes the metric for each period. */
+/** Computes a metric for each period. */
 export function summarize(metric: string, periods: readonly Period[]): MetricSummary[] {
-  return periods.map(({ ts, local_dt, fmt_time, sections }) => ({
+  return periods.map(({ sections, ...label }) => ({
     ...metricByMode(metric, sections),
-    ts,
-    local_dt,
-    fmt_time,
+    ...label,
     nUsers: sections.length > 0 ? 1 : 0,
   }));
 }
@@ -60,19 +55,15 @@ export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFr
   const bins = groupBy(sorted, (section) => label(section.start_ts));
   const last = label(sorted.at(-1)!.start_ts);
   const empty: number[] = [];
-  for (let ts = label(sorted[0]!.start_ts); ts < last; ts = label(firstAfter(frequency, ts))) {
+  // A label is the midnight that begins the last day of its bin, so the next day is in the next bin.
+  for (let ts = label(sorted[0]!.start_ts); ts < last; ts = label(addUtc(ts, 1, frequency === '2W' ? 'week' : 'day'))) {
     if (!bins.has(ts)) empty.push(ts);
     if (empty.length > maxListedBins) break;
   }
   if (empty.length <= maxListedBins) for (const ts of empty) bins.set(ts, []);
-  return [...bins.keys()]
-    .sort((a, b) => a - b)
-    .map((ts) => ({
-      ts,
-      local_dt: localDateTime(ts, 'UTC'),
-      fmt_time: formatTime(ts, 'UTC'),
-      sections: bins.get(ts)!,
-    }));
+  return [...bins]
+    .sort(([a], [b]) => a - b)
+    .map(([ts, own]) => ({ ts, local_dt: localDateTime(ts, 'UTC'), fmt_time: formatTime(ts, 'UTC'), sections: own }));
 }
 
 function labeller(frequency: UtcFrequency, first: number): (ts: number) => number {
@@ -86,11 +77,6 @@ function labeller(frequency: UtcFrequency, first: number): (ts: number) => numbe
   };
 }
 
-/** A time in the bin after the bin labelled `ts`. A label is the midnight that begins the last day of its bin. */
-function firstAfter(frequency: UtcFrequency, ts: number): number {
-  return addUtc(ts, 1, frequency === '2W' ? 'week' : 'day');
-}
-
 /** Frequencies of `local_date`. */
 export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
 export type LocalFrequency = (typeof localFrequencies)[number];
@@ -100,19 +86,14 @@ const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY:
 /** Groups by local day, month or year. The label is the start of the group in the zone of its first section. */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
-  const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));
-  return [...groups.keys()].sort().map((name) => {
-    const members = groups.get(name)!;
+  const groups = [...groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]))];
+  groups.sort(([a], [b]) => (a < b ? -1 : 1));
+  return groups.map(([name, members]) => {
     const zone = members[0]!.zone;
     const [year, month, dayOfMonth] = name.split('-').map(Number);
     return {
       ts: startOfDay(`${name}-01-01`.slice(0, 10), zone),
-      local_dt: {
-        year: year!,
-        ...(month === undefined ? {} : { month }),
-        ...(dayOfMonth === undefined ? {} : { day: dayOfMonth }),
-        timezone: zone,
-      },
+      local_dt: { year: year!, ...(month && { month }), ...(dayOfMonth && { day: dayOfMonth }), timezone: zone },
       fmt_time: name,
       sections: members,
     };
@@ -120,6 +101,4 @@ export function localPeriods(sections: readonly SectionFigures[], frequency: Loc
 }
 
 /** The local day on which a section starts, `YYYY-MM-DD`. */
-export function localDayOf(section: SectionFigures): string {
-  return localDay(section.start_ts, section.zone);
-}
+export const localDayOf = ({ start_ts, zone }: SectionFigures): string => localDay(start_ts, zone);

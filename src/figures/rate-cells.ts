@@ -9,8 +9,7 @@ import { add, compareCells, type Dimension, divisorOf, type Figures, type Person
 /** The weight and the figures of one person in a period. */
 export interface WeightedPerson {
   weight: number;
-  /** Observed days of 24 h, by weekday; `all`: the sum of all weekdays. */
-  days: Map<string, number>;
+  days: Map<string, number>; // observed days of 24 h, by weekday; `all`: the sum of all weekdays
   tally: PersonTally; // figures by cell; `all`: the figures of all trips
 }
 
@@ -30,7 +29,7 @@ export interface RatedCell {
 const draws = 1000;
 const seed = 20_240_312; // the seed is fixed, so that the same figures have the same intervals
 
-/** The rates of cells, and of all of them together as `all`. */
+/** Estimates the rates of each cell, and of all cells together as `all`. */
 export function rateCells(people: readonly WeightedPerson[], by: Dimension): RatedCell[] {
   const names = new Set(people.flatMap(({ tally }) => [...tally.keys()]));
   names.delete('all');

@@ -5,8 +5,7 @@ import type { Trips } from '../store/store.ts';
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
-/** The trip chain to read: the corrected chain for people, the stored chain for comparisons. */
-type Chain = Pick<Trips, 'chain'>;
+type Chain = Pick<Trips, 'chain'>; // the corrected chain for people, the stored chain for comparisons
 
 const pageSize = 200; // links of the chain in memory at one time
 
@@ -34,10 +33,7 @@ export async function readSectionsOfDays(
   // No time zone differs from UTC by more than a day.
   const range = { from: startOfDay(days.from, 'UTC') - day, to: startOfDay(days.to, 'UTC') + 2 * day };
   const sections = await readSections(trips, userId, range);
-  return sections.filter((section) => {
-    const start = localDayOf(section);
-    return start >= days.from && start <= days.to;
-  });
+  return sections.filter((section) => localDayOf(section) >= days.from && localDayOf(section) <= days.to);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Adds up the trips of a person by cell. Cells divide the figures of a table by a dimension, such as the mode.
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
-import type { BriefRecord, Position } from '../model/trip.ts';
+import type { BriefRecord, BriefTrip } from '../model/trip.ts';
 
 /** The dimension that divides a table into cells. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
@@ -35,17 +35,14 @@ export function addTrip(tally: PersonTally, { trip }: Pick<BriefRecord, 'trip'>,
     }
     return;
   }
-  add(tally, cellOf(trip.start_ts, trip.start_zone, trip.start_loc, by), {
-    trips: 1,
-    metres: trip.distance,
-    seconds: trip.duration,
-  });
+  add(tally, cellOf(trip, by), { trips: 1, metres: trip.distance, seconds: trip.duration });
 }
 
-function cellOf(ts: number, zone: string, [longitude, latitude]: Position, by: Exclude<Dimension, 'mode'>): string {
-  if (by === 'zone') return zone;
+function cellOf({ start_ts, start_zone, start_loc }: BriefTrip, by: Exclude<Dimension, 'mode'>): string {
+  const [longitude, latitude] = start_loc;
+  if (by === 'zone') return start_zone;
   if (by === 'cell') return `${southWest(latitude)} ${southWest(longitude)}`;
-  const { hour, weekday } = localDateTime(ts, zone);
+  const { hour, weekday } = localDateTime(start_ts, start_zone);
   return by === 'hour' ? String(hour).padStart(2, '0') : weekdays[weekday]!;
 }
 
@@ -53,11 +50,8 @@ const southWest = (degrees: number): string => (Math.floor(degrees / gridStep) *
 
 export function add(tally: PersonTally, cell: string, { trips, metres, seconds }: Figures): void {
   const known = tally.get(cell) ?? { trips: 0, metres: 0, seconds: 0 };
-  tally.set(cell, {
-    trips: known.trips + trips,
-    metres: known.metres + metres,
-    seconds: known.seconds + seconds,
-  });
+  const sum = { trips: known.trips + trips, metres: known.metres + metres, seconds: known.seconds + seconds };
+  tally.set(cell, sum);
 }
 
 /** Returns a function that orders the cells of a dimension: weekdays from Monday on, others by name. */

@@ -1,10 +1,21 @@
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
+import { allTime, type TimeRange } from './time.ts';
 import type { BriefRecord, BriefSection, BriefTrip, Place, Section, Stop, Trip, TripRecord } from './trip.ts';
 
 export type TripLink = TripRecord & { trip: Trip };
 
 export const isTripLink = (link: TripRecord | null | undefined): link is TripLink => (link?.trip ?? null) !== null;
+
+/** From the first start to the last end of trips, in any order. */
+export function spanOf(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]): TimeRange {
+  const span = { from: allTime.to, to: allTime.from };
+  for (const { start_ts, end_ts } of trips) {
+    span.from = Math.min(span.from, start_ts);
+    span.to = Math.max(span.to, end_ts);
+  }
+  return span;
+}
 
 /** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */
 export function zoneWithin(

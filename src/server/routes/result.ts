@@ -1,11 +1,10 @@
 // The caller's own metrics: distance, duration, speed and number of sections, by period and mode.
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
-import { figuresByDay } from '../../figures/by-day.ts';
+import { figuresByDay, readDayTrips } from '../../figures/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
 import { localFrequencies, localPeriods, summarize, utcFrequencies, utcPeriods } from '../../figures/periods.ts';
-import { readDayTrips } from '../../figures/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isDay, justAfter } from '../../model/time.ts';
