@@ -1,23 +1,18 @@
 // Withholds figures that could reveal a person: figures of too few people, figures to which one person contributes more
 // than half, and figures that subtraction could reveal.
 import { createHash } from 'node:crypto';
+import { day } from '../model/time.ts';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';
 
-/**
- * Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. Trips are
- * rounded to a multiple of the minimum number of people, kilometres and minutes to two significant digits. Figures per
- * observed day are computed from rounded figures; they are null if `observed_days` is null.
- */
+/** Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. */
 export interface DisclosedCell {
   cell: string;
-  /** Number of people, rounded down to a multiple of the minimum number. */
-  people_at_least: number;
-  trips: number;
-  km: number;
+  people_at_least: number; // rounded down to a multiple of the minimum number of people
+  trips: number; // rounded to a multiple of the minimum number of people
+  km: number; // two significant digits, like the figures below
   minutes: number;
-  /** In a table by weekday the observed days of the cell's weekday; in other tables all observed days. */
-  observed_days: number | null;
-  trips_per_day: number | null;
+  observed_days: number | null; // in a table by weekday: of the cell's weekday
+  trips_per_day: number | null; // computed from the rounded figures; null if `observed_days` is null
   km_per_day: number | null;
   minutes_per_day: number | null;
 }
@@ -26,10 +21,8 @@ export interface Disclosed {
   all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
   withheld: number; // the number of cells that are combined as the rest
-  /** The figures of all withheld cells together; null if there are none, or if they have too few people. */
-  rest: DisclosedCell | null;
-  /** Observed days of 24 h, with noise and rounded to two digits like other figures; null: too few people. */
-  observed_days: number | null;
+  rest: DisclosedCell | null; // all withheld cells together; null if there are none, or too few people in them
+  observed_days: number | null; // days of 24 h, with noise and rounded to two digits; null: too few people
 }
 
 interface Cell {
@@ -49,7 +42,7 @@ export interface Question {
   observed?: ObservedTimes; // the observed times, also of people without trips
 }
 
-/** The default for the minimum number of people of a published figure. */
+/** The default of the minimum number of people of a published figure. */
 export const usualLeast = 5;
 
 const mostOfOnePerson = 0.5; // the largest share of one person in a figure
@@ -62,9 +55,9 @@ const mostOfOnePerson = 0.5; // the largest share of one person in a figure
  *   people      bus 40, car 30, ferry 2      least 5
  *   published   all, bus 40, rest 32         `car` joins the rest: all - bus - car would be the ferry
  *
- * The noise is derived from `occasion` (such as the month) and the people of the cell. The same question gets the same
- * answer, so averaging is useless. If a person is added or removed, the noise is another one, so the
- * difference of two answers does not reveal that person.
+ * The noise is derived from `occasion` and the people of the cell. The same question gets the same answer, so repeated
+ * questions do not average the noise out. With one person more or less the noise is different, so the difference of two
+ * answers does not reveal that person.
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
@@ -94,11 +87,10 @@ export function disclose(
   const days = publishedDays(observedOn(observed, ['all']), least, occasion);
   const names = shown.map(({ name }) => name);
   const byWeekday = by === 'weekday' ? daysByWeekday(names, { observed, least, occasion }) : null;
-  const publish = (cell: Cell): DisclosedCell =>
-    withRates(
-      publishedCell(cell, least, occasion),
-      byWeekday === null || cell === all ? days : byWeekday.get(cell.name)!,
-    );
+  const publish = (cell: Cell): DisclosedCell => {
+    const observedDays = byWeekday === null || cell === all ? days : byWeekday.get(cell.name)!;
+    return publishedCell(cell, observedDays, least, occasion);
+  };
   return {
     all: isSafe(all, least) ? publish(all) : null,
     cells: shown.map(publish),
@@ -112,46 +104,40 @@ function merge(into: Cell, from: Cell): void {
   for (const [person, figures] of from.people) add(into.people, person, figures);
 }
 
-const figureNames = ['trips', 'metres', 'seconds'] as const;
+const partsOf = (people: Cell['people'], name: keyof Figures): number[] =>
+  [...people.values()].map((figures) => figures[name]);
 
 const isSafe = ({ people }: Cell, least: number): boolean =>
-  figureNames.every((name) =>
-    isBroad(
-      [...people.values()].map((figures) => figures[name]),
-      least,
-    ),
-  );
+  (['trips', 'metres', 'seconds'] as const).every((name) => isBroad(partsOf(people, name), least));
 
-function isBroad(parts: readonly number[], least: number): boolean {
-  let [sum, most] = [0, 0];
-  for (const part of parts) {
-    sum += part;
-    most = Math.max(most, part);
-  }
-  return parts.length >= least && most <= mostOfOnePerson * sum;
-}
+const isBroad = (parts: readonly number[], least: number): boolean =>
+  parts.length >= least && Math.max(...parts) <= mostOfOnePerson * sumOf(parts);
 
-function publishedCell({ name, people }: Cell, least: number, occasion: string) {
+const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
+
+function publishedCell({ name, people }: Cell, days: number | null, least: number, occasion: string): DisclosedCell {
   const noise = noiseOf(people, occasion);
-  const noisy = (figure: (typeof figureNames)[number]): number =>
-    noisySum(
-      [...people.values()].map((figures) => figures[figure]),
-      noise,
-      figureNames.indexOf(figure),
-    );
+  const noisy = (figure: keyof Figures, place: number): number => noisySum(partsOf(people, figure), noise, place);
+  const rate = (figure: number): number | null => (days ? twoDigits(figure / days) : null);
+  const trips = Math.round(noisy('trips', 0) / least) * least;
+  const [km, minutes] = [twoDigits(noisy('metres', 1) / 1000), twoDigits(noisy('seconds', 2) / 60)];
   return {
     cell: name,
     people_at_least: Math.floor(people.size / least) * least,
-    trips: Math.round(noisy('trips') / least) * least,
-    km: twoDigits(noisy('metres') / 1000),
-    minutes: twoDigits(noisy('seconds') / 60),
+    trips,
+    km,
+    minutes,
+    observed_days: days,
+    trips_per_day: rate(trips),
+    km_per_day: rate(km),
+    minutes_per_day: rate(minutes),
   };
 }
 
 function publishedDays(observed: ReadonlyMap<string, number>, least: number, occasion: string): number | null {
   const parts = [...observed.values()];
   if (!isBroad(parts, least)) return null;
-  return twoDigits(noisySum(parts, noiseOf(observed, occasion), figureNames.length) / 86_400);
+  return twoDigits(noisySum(parts, noiseOf(observed, occasion), 3) / day);
 }
 
 /** The observed time in s of each observed person, on the weekdays `names` (`all`: on all days). */
@@ -177,24 +163,16 @@ function daysByWeekday(
   return new Map([...parts].map(([name, people]) => [name, isSafe ? publishedDays(people, least, occasion) : null]));
 }
 
-function withRates(cell: ReturnType<typeof publishedCell>, days: number | null): DisclosedCell {
-  const rate = (figure: number): number | null => (days ? twoDigits(figure / days) : null);
-  const { trips, km, minutes } = cell;
-  const rates = { trips_per_day: rate(trips), km_per_day: rate(km), minutes_per_day: rate(minutes) };
-  return { ...cell, observed_days: days, ...rates };
+function noiseOf(people: ReadonlyMap<string, unknown>, occasion: string): Buffer {
+  const text = JSON.stringify([occasion, ...[...people.keys()].sort()]);
+  return createHash('sha256').update(text).digest();
 }
-
-const noiseOf = (people: ReadonlyMap<string, unknown>, occasion: string): Buffer =>
-  createHash('sha256')
-    .update(JSON.stringify([occasion, ...[...people.keys()].sort()]))
-    .digest();
 
 /** The sum of the parts, changed by at most the largest part. `place`: the index of the 4 bytes of noise to use. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
-  const sum = parts.reduce((total, part) => total + part, 0);
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
-  return Math.max(0, sum + share * Math.max(...parts));
+  return Math.max(0, sumOf(parts) + share * Math.max(...parts));
 }
 
-/** Rounds to two significant digits, which hides the part of one person among many. */
+/** Rounds to two significant digits: the part of one person among many disappears. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));
