@@ -9,9 +9,7 @@
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';
 
-interface WithSections {
-  sections: BriefSection[];
-}
+type WithSections = { sections: BriefSection[] };
 
 type StatedSection = BriefSection & Partial<Pick<Section, 'mode_confidence' | 'mode_probabilities' | 'transit'>>;
 

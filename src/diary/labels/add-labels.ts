@@ -50,14 +50,10 @@ function toTraitSource({ properties, features }: TripFeatureCollection): TimedTr
   };
 }
 
-interface PlaceTimes {
-  enter_ts?: number;
-  exit_ts?: number;
-}
+type PlaceTimes = { enter_ts?: number; exit_ts?: number };
 
-function placesOf({ features }: TripFeatureCollection): PlaceTimes[] {
-  return features.flatMap((feature) => (isPlace(feature) ? [feature.properties as PlaceTimes] : []));
-}
+const placesOf = ({ features }: TripFeatureCollection): PlaceTimes[] =>
+  features.filter(isPlace).map(({ properties }) => properties as PlaceTimes);
 
 type AnyFeature = TripFeatureCollection['features'][number];
 
@@ -72,10 +68,8 @@ function labelled(trip: TripFeatureCollection, labels: Labels, userId: string): 
       if (!isPlace(feature)) return feature;
       const { enter_ts = null, exit_ts = null } = feature.properties as PlaceTimes;
       const input = labels.ofStay(enter_ts, exit_ts);
-      const isEmpty = input.additions.length === 0 && Object.keys(input.user_input).length === 0;
-      return isEmpty
-        ? feature
-        : { ...feature, properties: withFields(feature.properties ?? {}, inputFields(userId, input)) };
+      if (input.additions.length === 0 && Object.keys(input.user_input).length === 0) return feature;
+      return { ...feature, properties: withFields(feature.properties ?? {}, inputFields(userId, input)) };
     }),
   };
 }

@@ -9,27 +9,20 @@ export interface InputKey {
   name: string; // its name in `user_input`: the key without its first part
 }
 
-const row = (name: string, about: InputKey['about'], kind: InputKey['kind']): InputKey => ({
-  key: `manual/${name}`,
-  about,
-  kind,
-  name,
-});
+const rows = [
+  ['mode_confirm', 'trip', 'label'],
+  ['purpose_confirm', 'trip', 'label'],
+  ['replaced_mode', 'trip', 'label'],
+  ['destination_confirm', 'trip', 'label'],
+  ['trip_user_input', 'trip', 'survey'],
+  ['trip_addition_input', 'trip', 'note'],
+  ['place_user_input', 'place', 'survey'],
+  ['place_addition_input', 'place', 'note'],
+] as const;
 
-export const inputKeys: readonly InputKey[] = [
-  row('mode_confirm', 'trip', 'label'),
-  row('purpose_confirm', 'trip', 'label'),
-  row('replaced_mode', 'trip', 'label'),
-  row('destination_confirm', 'trip', 'label'),
-  row('trip_user_input', 'trip', 'survey'),
-  row('trip_addition_input', 'trip', 'note'),
-  row('place_user_input', 'place', 'survey'),
-  row('place_addition_input', 'place', 'note'),
-];
+export const inputKeys = rows.map(([name, about, kind]): InputKey => ({ key: `manual/${name}`, about, kind, name }));
 
 export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
-
-const byKey = new Map(inputKeys.map((one) => [one.key, one]));
 
 /** A user input about a time range. */
 export interface Input {
@@ -42,8 +35,8 @@ export interface Input {
 
 /** The user input in an entry; null: the entry has another key, or neither a start nor an end. */
 export function inputOf(entry: Entry): Input | null {
-  const of = byKey.get(entry.metadata.key);
-  if (of === undefined) return null;
-  const [start, end] = [entry.data.start_ts, entry.data.end_ts].map((ts) => (typeof ts === 'number' ? ts : null));
-  return start === null && end === null ? null : { of, entry, start: start ?? null, end: end ?? null };
+  const of = inputKeys.find(({ key }) => key === entry.metadata.key);
+  const { start_ts, end_ts } = entry.data;
+  const [start, end] = [typeof start_ts === 'number' ? start_ts : null, typeof end_ts === 'number' ? end_ts : null];
+  return of === undefined || (start ?? end) === null ? null : { of, entry, start, end };
 }

@@ -14,12 +14,11 @@ export function inputFields(userId: string, { user_input, additions }: UserInput
     metadata: metadata as JsonObject,
     data,
   });
-  return {
-    user_input: Object.fromEntries(
-      Object.entries(user_input).map(([name, value]) => [name, typeof value === 'string' ? value : whole(value)]),
-    ),
-    additions: additions.map(whole),
-  };
+  const texts = Object.entries(user_input).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : whole(value),
+  ]);
+  return { user_input: Object.fromEntries(texts), additions: additions.map(whole) };
 }
 
 /** The fields `inferred_labels`, `confidence_threshold` and `expectation` of a trip. null: no labels are suggested. */

@@ -1,4 +1,5 @@
-// Loads the user input about the trips and stays of a time range. Inputs are matched whenever the diary is read.
+// Loads the user input about the trips and stays of a time range. Matches are not stored, so they depend neither on the
+// order of arrival nor on runs of the pipeline.
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { BriefTrip } from '../../model/trip.ts';
@@ -10,27 +11,18 @@ import type { Input } from './input-keys.ts';
 import { findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
 import { withoutSplit } from './split-labels.ts';
-import { combineInputs, noInput, type UserInput } from './user-labels.ts';
+import { combineInputs, type UserInput } from './user-labels.ts';
 
 export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** Input about a stay. null: the stay has no start or no end. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
+  /** The trip with the mode of its label. */
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   readonly labelledTrips: number; // number of trips with a label or a survey
 }
 
-export const noLabels: Labels = {
-  ofTrip: () => noInput,
-  ofStay: () => noInput,
-  stated: (trip) => trip,
-  labelledTrips: 0,
-};
-
-/**
- * Reads user input about trips and stays that touch the range. Matches are not stored, so they depend neither on the
- * order of arrival nor on runs of the pipeline. `isBounded`: only the newest 8 MiB of input.
- */
+/** Reads user input about trips and stays that touch the range. `isBounded`: only the newest 8 MiB of input. */
 export async function readLabels(
   store: LabelStore,
   userId: string,
@@ -77,10 +69,9 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
     stated: (trip) => {
       const { mode_confirm: label } = ofTrip(trip.start_ts).user_input;
       if (typeof label !== 'string') return trip;
-      const own = (byStart.get(trip.start_ts) ?? []).filter(
-        ({ of, entry }) => of.name === 'mode_confirm' && entry.data.label === label,
-      );
-      return inLabelledMode(trip, modeOf(label), own.at(-1));
+      const own = byStart.get(trip.start_ts)!;
+      const given = own.findLast(({ of, entry }) => of.name === 'mode_confirm' && entry.data.label === label);
+      return inLabelledMode(trip, modeOf(label), given);
     },
     ofStay: (enterTs, exitTs) => {
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
@@ -92,13 +83,16 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
   };
 }
 
+/** The labels of a user without any input. */
+export const noLabels = matchInputs([], []);
+
 function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {
   if (own.start === stay.start && own.end === stay.end) return true;
   const begins = start ?? end!;
   return own.start === stay.start ? begins < own.end : begins >= own.start;
 }
 
-/** The stays between trips. The first has no start, the last no end. */
+/** The stays before, between and after trips. The first stay has no start, the last no end. */
 function staysBetween(tripSpans: readonly Span[]): Span[] {
   const stays: Span[] = [];
   for (let i = 0; i <= tripSpans.length; i += 1) {

@@ -1,5 +1,6 @@
 // Loads suggestions for the trips of a time range, from the user's labelled trips.
 import { day, type TimeRange } from '../../model/time.ts';
+import { spanOf } from '../../model/trip-fields.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { type Labels, matchInputs, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
@@ -26,12 +27,12 @@ export interface Suggestions {
 
 export type TimedTraitSource = TraitSource & { end_ts: number };
 
-/** Makes a reader of suggestions for consecutive time ranges. It reads nothing if all trips have their labels. */
+/** Makes a reader of suggestions for consecutive time ranges. It reads nothing if all trips have labels. */
 export function suggestionsReader(store: LabelStore, userId: string, settings: SuggestionSettings) {
   const habitsAround = habitsReader(store, userId);
   return async function suggestionsFor(trips: readonly TimedTraitSource[], labels: Labels): Promise<Suggestions> {
     const open = trips.filter(({ start_ts }) => isAsked(labelsIn(labels.ofTrip(start_ts).user_input) ?? {}));
-    const habits: LabelledTraits[] = open.length === 0 ? [] : await habitsAround(rangeOf(open));
+    const habits: LabelledTraits[] = open.length === 0 ? [] : await habitsAround(spanOf(open));
     return {
       settings,
       of: (trip, { user_input }) =>
@@ -40,21 +41,9 @@ export function suggestionsReader(store: LabelStore, userId: string, settings: S
   };
 }
 
-function rangeOf(trips: readonly TimedTraitSource[]): TimeRange {
-  const range = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
-  for (const { start_ts, end_ts } of trips) {
-    range.from = Math.min(range.from, start_ts);
-    range.to = Math.max(range.to, end_ts);
-  }
-  return range;
-}
-
-/** Labelled trips this long before and after a trip are used (by hand: habits change). */
-const reach = { before: 90 * day, after: 30 * day };
-
-/** Only the newest labelled trips and the newest labels are used, at most these numbers (by hand). */
-const mostHabits = 100;
-const mostLabels = 400;
+const reach = { before: 90 * day, after: 30 * day }; // s; older and later trips are not used (by hand: habits change)
+const mostHabits = 100; // labelled trips; only the newest are used (by hand)
+const mostLabels = 400; // labels; only the newest are read (by hand)
 
 /**
  * Makes a reader of habits, the labelled trips that suggestions are derived from, for consecutive time ranges. It does
@@ -69,20 +58,15 @@ function habitsReader(store: LabelStore, userId: string) {
     const spans = await spansAround(store, userId, inputs);
     const labels = matchInputs(await withoutSplit(store, userId, inputs), spans);
     const labelled = spans
-      .flatMap(({ chain_ts, start_ts }) => {
-        const given = labelsIn(labels.ofTrip(start_ts).user_input);
-        return given === null ? [] : [{ chain_ts, given }];
-      })
+      .map(({ chain_ts, start_ts }) => ({ chain_ts, given: labelsIn(labels.ofTrip(start_ts).user_input) }))
+      .filter(({ given }) => given !== null)
       .slice(-mostHabits);
     const missing = labelled.flatMap(({ chain_ts }) => (known.has(chain_ts) ? [] : [chain_ts]));
     const read = missing.length === 0 ? [] : await correctedTrips(store).briefsAt(userId, missing);
     const traits = new Map([...known, ...read.map(({ chain_ts, trip }) => [chain_ts, toTraits(trip!)] as const)]);
-    const habits = labelled.flatMap(({ chain_ts, given }) => {
-      const trait = traits.get(chain_ts);
-      return trait === undefined ? [] : [{ chain_ts, ...trait, labels: given }];
-    });
-    known = new Map(habits.map(({ chain_ts, labels: _, ...trait }) => [chain_ts, trait]));
-    return habits;
+    const found = labelled.filter(({ chain_ts }) => traits.has(chain_ts));
+    known = new Map(found.map(({ chain_ts }) => [chain_ts, traits.get(chain_ts)!]));
+    return found.map(({ chain_ts, given }) => ({ ...known.get(chain_ts)!, labels: given! }));
   };
 }
 

@@ -13,7 +13,7 @@ export interface Span {
   end: number;
 }
 
-/** s; a draft may begin this much before or after its trip, and may end this much after it */
+/** s; a draft that the user labelled may begin this much before or after the final trip, and end this much after it */
 export const slack = 900;
 
 const openReach = 86_400; // s; assumed length of an input with one open end, to compute overlaps
@@ -25,8 +25,8 @@ const openReach = 86_400; // s; assumed length of an input with one open end, to
  *    the same, the span in which it begins.
  * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
- * Beginning within a trip and ending soon after it is not enough: in another analysis, a trip may begin minutes
- * earlier than in this one, while the trip before it has not ended.
+ * To begin within a trip and end soon after it is not enough: the user may have labelled the next trip, which began some
+ * minutes earlier in the analysis that the app showed.
  */
 export function findSpan<Of extends Span>(
   { start, end }: Pick<Input, 'start' | 'end'>,

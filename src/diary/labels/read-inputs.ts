@@ -11,13 +11,12 @@ import { slack } from './match-inputs.ts';
 /** Without `usercache`, pending entries are ignored; without `users` and `studies`, the labels of studies. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; an input that begins more than this time before the range is not found */
+/** s; an input that begins earlier than this before the range is not found */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** At most this many characters of input are read for one answer. A survey has about 10,000. */
-const mostOfAnswer = 8 * 1024 * 1024;
+const mostOfAnswer = 8 * 1024 * 1024; // characters of input that one answer reads; a survey has about 10,000
 
 /**
  * Reads the inputs whose time may touch the range, both ends included. Of two inputs with the same identity the pending
@@ -29,10 +28,8 @@ export async function readInputs(
   range: TimeRange,
   { isBounded = false } = {},
 ): Promise<Input[]> {
-  const mostCharacters = isBounded ? mostOfAnswer : Number.POSITIVE_INFINITY;
-  return (await readNewest(store, userId, range, inputKeyNames, { mostCharacters })).flatMap((entry) =>
-    inputsIn(present(entry), range),
-  );
+  const entries = await readNewest(store, userId, range, inputKeyNames, { isBounded });
+  return entries.flatMap((entry) => inputsIn(present(entry), range));
 }
 
 /** Reads the newest labels, at most `most`. Surveys and notes are not read. */
@@ -52,26 +49,24 @@ export async function readLastLabels(
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
-/** Number of entries per read if the size of an answer is bounded: one entry may have several MiB. */
-const atOnce = 16;
+const atOnce = 16; // entries per read if the size of an answer is bounded: one entry may have several MiB
 
 async function readNewest(
   store: LabelStore,
   userId: string,
   { from, to }: TimeRange,
   keys: readonly string[],
-  { most = Number.POSITIVE_INFINITY, mostCharacters = Number.POSITIVE_INFINITY },
+  { most = Number.POSITIVE_INFINITY, isBounded = false },
 ): Promise<Entry[]> {
-  const isBounded = Number.isFinite(mostCharacters);
-  const isNewestFirst = isBounded || Number.isFinite(most);
-  const bounded = isNewestFirst ? { descending: true, limit: isBounded ? atOnce : most } : {};
+  const limit = isBounded ? atOnce : most;
+  const bounded = Number.isFinite(limit) ? { descending: true, limit } : {};
   const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
   const read = async (part: EntryPart): Promise<Entry[]> => {
     const entries: Entry[] = [];
     let characters = 0;
     for await (const entry of everyEntry(part, userId, query)) {
       if (isBounded) characters += JSON.stringify(entry.data).length;
-      if (characters > mostCharacters) break;
+      if (characters > mostOfAnswer) break;
       entries.push(entry);
       if (entries.length >= most) break;
     }

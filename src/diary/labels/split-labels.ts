@@ -15,8 +15,7 @@ const isSplit = (one: Stated): one is Split => one.kind === 'split';
 
 const modeNames = ['mode_confirm', 'replaced_mode'];
 
-/** s; the second part of a split trip may begin this much before the split */
-const slack = 60;
+const slack = 60; // s; the second part of a split trip may begin this much before the split
 
 /** Leaves out mode labels of trips that were split later, and labels of the parts of a split that was undone later. */
 export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {

@@ -15,7 +15,7 @@ export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mod
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
 export interface TripTraits {
-  start_ts: number; // seconds since the epoch
+  start_ts: number;
   start: Position;
   end: Position;
   minute: number; // minute of the local day at the start, 0 to 1439
@@ -23,9 +23,7 @@ export interface TripTraits {
   mode: string; // sensed mode of the longest section
 }
 
-export interface LabelledTraits extends TripTraits {
-  labels: LabelSet;
-}
+export type LabelledTraits = TripTraits & { labels: LabelSet };
 
 export interface Suggestion {
   p: number;
@@ -48,8 +46,7 @@ export type TraitSource = Pick<BriefTrip, 'start_ts' | 'start_zone' | 'start_loc
 
 export function toTraits(trip: TraitSource): TripTraits {
   const { hour, minute, weekday } = localDateTime(trip.start_ts, trip.start_zone);
-  let longest = trip.sections[0];
-  for (const section of trip.sections) if (section.distance > longest!.distance) longest = section;
+  const [longest] = trip.sections.toSorted((a, b) => b.distance - a.distance);
   return {
     start_ts: trip.start_ts,
     start: trip.start_loc,
@@ -62,15 +59,11 @@ export function toTraits(trip: TraitSource): TripTraits {
 
 const sameEnd = 300; // m; two trip ends closer than this are one place
 
+// All weights are fitted to simulated users (test/diary/labels/suggest.test.ts).
 const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
-const otherKindOfDay = 0.7; // factor for the other kind of day: a workday or the weekend
-
+const otherKindOfDay = 0.7; // factor if one trip is on a workday and the other at the weekend
 const halfTime = 240; // minutes; a trip this much earlier or later in the day has half the weight
-
-/**
- * The weight of all label sets that the user has not used on such trips: `newness`, and `newnessOfEach` for each label
- * set that they used. Fitted, like the weights above, to simulated users (test/diary/labels/suggest.test.ts).
- */
+/** Weight of label sets that the user has not used on such trips. It grows with each label set that they have used. */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
@@ -113,7 +106,7 @@ const contradicts = (labels: LabelSet, given: LabelSet): boolean =>
 const hasSameEnds = (a: TripTraits, b: TripTraits): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
 
 function isNear(a: Position, b: Position): boolean {
-  // Fast: a degree of latitude is 111 km, so the latitudes alone exclude most other positions.
+  // This line saves time: a degree of latitude is 111 km, so the latitudes alone exclude most positions.
   if (Math.abs(a[1] - b[1]) * 111_000 > sameEnd) return false;
   return distance({ longitude: a[0], latitude: a[1] }, { longitude: b[0], latitude: b[1] }) <= sameEnd;
 }

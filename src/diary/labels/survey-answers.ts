@@ -5,7 +5,7 @@ import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** The name of a question in the form, and its answer. */
+/** A question, by its name in the form, and the answer. */
 export type SurveyAnswer = readonly [question: string, answer: string];
 
 const most = { answers: 30, characters: 200 };
@@ -26,7 +26,7 @@ export function surveyAnswers({ data }: Entry): SurveyAnswer[] {
     .map(([name, text]) => [name.replaceAll('_', ' '), text.trim().slice(0, most.characters)]);
 }
 
-/** The answers in a form by the path of their questions. */
+/** The answers in a form with the paths of their questions. */
 export function answersInForm(value: JsonValue, path: string[] = []): [path: string[], answer: string][] {
   if (Array.isArray(value)) return value.flatMap((one) => answersInForm(one, path));
   if (!isJsonObject(value)) return (value ?? '') === '' ? [] : [[path, String(value)]];
