@@ -4,7 +4,7 @@ import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
-import { spanOf } from '../model/trip-fields.ts';
+import { rangeOfTrips } from '../model/trip-fields.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { addToList } from '../util/add-to-list.ts';
@@ -79,7 +79,7 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];
-  const { from, to } = spanOf(trips);
+  const { from, to } = rangeOfTrips(trips);
   const query = { keys: [keys.incident], time: 'ts', from, to: justAfter(to) } as const;
   const found = new Map<number, Entry>();
   // Read pending entries first: a run may move them to the timeseries between both reads.

@@ -2,7 +2,7 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
-import { isTripLink, spanOf } from '../model/trip-fields.ts';
+import { isTripLink, rangeOfTrips } from '../model/trip-fields.ts';
 
 interface DayTrip {
   day: string; // local day of its start, `YYYY-MM-DD`
@@ -38,7 +38,7 @@ export async function readDayTrips(
   if (days.from > days.to) return [];
   const links = (await correctedTrips(store).byDay(userId, days)).filter(isTripLink);
   if (links.length === 0) return [];
-  const labels = await readLabels(store, userId, spanOf(links.map(({ trip }) => trip)));
+  const labels = await readLabels(store, userId, rangeOfTrips(links.map(({ trip }) => trip)));
   return links.map(({ day, trip: { start_ts, distance, duration } }) => {
     return { day, distance, duration, userInput: labels.ofTrip(start_ts).user_input };
   });

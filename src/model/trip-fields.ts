@@ -8,7 +8,7 @@ export type TripLink = TripRecord & { trip: Trip };
 export const isTripLink = (link: TripRecord | null | undefined): link is TripLink => (link?.trip ?? null) !== null;
 
 /** From the first start to the last end of trips, in any order. */
-export function spanOf(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]): TimeRange {
+export function rangeOfTrips(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]): TimeRange {
   const span = { from: allTime.to, to: allTime.from };
   for (const { start_ts, end_ts } of trips) {
     span.from = Math.min(span.from, start_ts);

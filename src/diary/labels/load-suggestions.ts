@@ -1,6 +1,6 @@
 // Loads suggestions for the trips of a time range, from the user's labelled trips.
 import { day, type TimeRange } from '../../model/time.ts';
-import { spanOf } from '../../model/trip-fields.ts';
+import { rangeOfTrips } from '../../model/trip-fields.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { type Labels, matchInputs, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
@@ -32,7 +32,7 @@ export function suggestionsReader(store: LabelStore, userId: string, settings: S
   const habitsAround = habitsReader(store, userId);
   return async function suggestionsFor(trips: readonly TimedTraitSource[], labels: Labels): Promise<Suggestions> {
     const open = trips.filter(({ start_ts }) => isAsked(labelsIn(labels.ofTrip(start_ts).user_input) ?? {}));
-    const habits: LabelledTraits[] = open.length === 0 ? [] : await habitsAround(spanOf(open));
+    const habits: LabelledTraits[] = open.length === 0 ? [] : await habitsAround(rangeOfTrips(open));
     return {
       settings,
       of: (trip, { user_input }) =>

@@ -25,8 +25,8 @@ const openReach = 86_400; // s; assumed length of an input with one open end, to
  *    the same, the span in which it begins.
  * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
- * To begin within a trip and end soon after it is not enough: the user may have labelled the next trip, which began some
- * minutes earlier in the analysis that the app showed.
+ * To begin within a trip and end soon after it is not enough: the user may have labelled the next trip, which began
+ * some minutes earlier in the analysis that the app showed.
  */
 export function findSpan<Of extends Span>(
   { start, end }: Pick<Input, 'start' | 'end'>,

@@ -11,7 +11,7 @@ export interface UserInput {
   label_ids?: Record<string, string>;
 }
 
-export const noInput: UserInput = { user_input: {}, additions: [] };
+const noInput: UserInput = { user_input: {}, additions: [] };
 
 /** Combines inputs. For each key the newest label or survey counts. All notes count unless deleted. */
 export function combineInputs(inputs: readonly Input[]): UserInput {
