@@ -188,7 +188,7 @@ const fewest = 4; // weeks to move back
 const most = 520;
 const earliest = 2 ** 30; // s since the epoch; up to 2 ** 31, all times have the same precision as doubles
 
-/** Whole weeks keep the weekdays. In all zones, clocks must have the same offsets as at the real times. */
+/** Weeks to move a day back, chosen at random among those in which all zones have the same offsets as on the day. */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>

@@ -37,7 +37,7 @@ export const besideStay = 300; // s; locations this long before and after a stay
 export interface TripBatch {
   records: readonly KeptTrip[];
   labels: Labels;
-  /** Returns the inputs of the flags in a part of the time of the trips; null in a coarse export, which hides flags. */
+  /** Returns the inputs of flags for a range within the trips; null in a coarse export, which hides flags. */
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 

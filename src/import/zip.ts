@@ -15,7 +15,10 @@ export type ZipPlace = string | FilePart;
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/** Unpacked to packed bytes, beyond the first `uncheckedBytes` of a file. Recorded tracks have a ratio of 10 to 40. */
+/**
+ * The maximum ratio of unpacked to packed bytes of a file, checked after `uncheckedBytes`. Recorded tracks have a ratio
+ * of 10 to 40.
+ */
 export const maxRatio = 200;
 export const uncheckedBytes = 16 * 1024 * 1024;
 

@@ -236,7 +236,7 @@ class NewestTimes {
     if (!Number.isFinite(this.data)) return { set };
     set.last_phone_data_ts = this.data;
     set.last_stored_ts = at;
-    // A run that ended after the stored time has moved the entries since then. So the waiting time begins now.
+    // Replaces the stored time only if a run has ended since: that run moved the entries that had been pending.
     const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
     if (this.locations.length === 0) return note;
     set.last_located_ts = at;

@@ -95,7 +95,7 @@ export interface Trip {
   start_loc: Position;
   end_loc: Position;
   duration: number;
-  /** Of sections and stops. */
+  /** The sum of the distances of sections and stops. */
   distance: number;
   start_place: Place;
   end_place: Place;

@@ -72,7 +72,7 @@ const mostAnswers = 4; // pages and diaries of a caller that are made or sent at
 
 class Caller {
   openCalls = 0;
-  /** Taken slots for pages and diaries. `waiting`: functions that start those that wait for a slot. */
+  /** Taken slots for pages and diaries. `waiting`: functions that start the calls that wait for a slot. */
   slots = 0;
   readonly waiting: (() => void)[] = [];
   /** Pending and rejected entries: the count of the store at `counted_ts` plus entries pushed since. */

@@ -37,7 +37,7 @@ export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** The corners of a path along a grid of streets, including its ends. `block`: m between corners, about */
+/** The corners of a path along a grid of streets, including its ends. `block`: about as many m between corners */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];

@@ -57,7 +57,7 @@ export interface Store {
 export interface Erasure {
   /** The row in `users` stays: the caller still needs the name, and erases again at the end. */
   keepRecord?: boolean;
-  /** Bytes of removed rows stay in files until any erasure without `keepTraces`. */
+  /** Leaves bytes of removed rows in the files, until an erasure without `keepTraces` overwrites them. */
   keepTraces?: boolean;
 }
 

@@ -108,8 +108,9 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 }
 
 /**
- * The record of the removals so far and of this one; null: nothing was removed and nothing will be. `last`: the last
- * link that must never be derived again. `end`: all data of the user are before this time; null: there are later data.
+ * The record of this removal and of earlier ones; null: neither this nor an earlier one removes anything. `last`: the
+ * last link that must never be derived again. `end`: all data of the user are before this time; null: there are later
+ * data.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,

@@ -47,7 +47,7 @@ async function emptyStatus(store: Store) {
     set_aside: [] as RejectedSum[],
     unfinished: await store.unfinished(),
     erasure_asked: 0,
-    /** The people who need attention, those first who have needed it for longest. */
+    /** The people who need attention, by state. Those who have needed it for longest come first. */
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as unknown as Troubled,
     arrivals: {
       last_ts: null as Time,

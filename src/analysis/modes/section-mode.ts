@@ -115,7 +115,10 @@ function toMode(probabilities: readonly number[]): Mode {
 /** s; shortest and longest time between two locations that confirm a speed in `isConfirmedAt` (by hand) */
 const agreement = { least: 120, most: 3600 };
 
-/** True if the speed between a location next to `ts` and another one, `agreement` s earlier or later, is possible. */
+/**
+ * True if a location next to `ts` is confirmed: another location, `agreement` s earlier or later, is so near that the
+ * speed between both is possible.
+ */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {

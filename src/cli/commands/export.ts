@@ -222,7 +222,7 @@ async function exportFiles(
   }
 }
 
-/** Makes the parts of people, in several processes. Leaves out people with damaged rows; throws if all have some. */
+/** Makes the parts of people, in several processes. Leaves out people with damaged rows; throws if no one is left. */
 async function partsOfPeople(
   context: CommandContext,
   { workers = 1 }: Options,

@@ -25,7 +25,7 @@ export function briefText(link: BriefRecord): string {
   return JSON.stringify(valuesOf({ ...link, trip: stored }, linkFields));
 }
 
-/** The link of a text; null: an older version stored the text, as an object. */
+/** Reads a link from a text of `briefText`; null: the text is an object, as an older version stored it. */
 export function briefIn(columns: Columns, text: string): BriefRecord | null {
   const values = JSON.parse(text) as unknown[] | object;
   if (!Array.isArray(values)) return null;

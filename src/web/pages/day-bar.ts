@@ -5,7 +5,7 @@ import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** The width of a letter in per cent of the bar, on a phone of 390 px: of a day, and in a row of a month. */
+/** Width of a letter in per cent of the bar, on a phone of 390 px. `rowLetter`: in a row of a month. */
 const letter = 2;
 const rowLetter = 3.7;
 
@@ -31,7 +31,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
       const text = wide > Math.max(8, name.length * letter) ? name : mark;
-      // In a row of a month, the legend explains the colours of shorter stays.
+      // A row of a month names only a stay of the whole day: the legend explains the colours of others.
       const all = t.me.atAllDay(name);
       if (isRow && items.length === 1 && wide > all.length * rowLetter) names.push(nameAt(left + wide / 2, all));
       if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));

@@ -69,7 +69,7 @@ type Point = [x: number, y: number];
 
 type View = ReturnType<typeof fitView>;
 
-/** `metres`: of one unit of the drawing; `degree`: units of a degree of longitude; the edges are in degrees. */
+/** Fits positions into the drawing. `metres`: m per unit; `degree`: units per degree of longitude; edges in degrees. */
 function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
