@@ -13,6 +13,9 @@ export type SourceProblem =
   | 'speeds' // in another unit
   | 'other'; // for example a failure of the program
 
+/** The end of a message about a file of which the beginning was read. */
+export const readUpTo = 'everything before it was read. Repair the file and import it again';
+
 /** Thrown by readers. What they yielded before is valid. */
 export class SourceBroken extends MobilityError {
   readonly kind: SourceProblem;

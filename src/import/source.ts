@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
 import { errorText, usageError } from '../model/mobility-error.ts';
 import { type Bytes, chunkBytes, fileBytes, type OnBytes, unpacked } from './read/bytes.ts';
-import { SourceBroken } from './source-error.ts';
+import { readUpTo, SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 import { type ZipPlace, zipBytes } from './zip.ts';
 
@@ -80,7 +80,7 @@ async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) =
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;
       const reason = code.startsWith('Z_') ? 'it is damaged or truncated' : (reasons[code] ?? errorText(error));
-      const text = `cannot be read to its end (${reason}); everything before that point was read`;
+      const text = `cannot read the whole file: ${reason}; ${readUpTo}`;
       throw new SourceBroken(text, 'damaged', { cause: error });
     }
   };

@@ -159,7 +159,7 @@ describe('an incomplete import', () => {
     ]);
     expect([code, json()]).toMatchObject([3, { read: 50, stored: 50 }]);
     expect(stderr).toMatch(
-      /cut.json: expected the end of the JSON, found the end of the file at byte \d+: everything before it was read/,
+      /cut.json: expected the end of the JSON, found the end of the file at byte \d+; everything before it was read. Repair the file/,
     );
   });
 });

@@ -7,7 +7,7 @@ import type { OnBytes } from '../read/bytes.ts';
 import { maxElementBytes } from '../read/json-elements.ts';
 import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
-import { SourceBroken } from '../source-error.ts';
+import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { CollectionName, EmissionDocument, EmissionDocuments, Unreadable } from './database.ts';
 import { isCollectionName, readDatabase } from './database.ts';
 
@@ -88,7 +88,7 @@ function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
 }
 
 const broken = (expected: string, at: number, found: string): SourceBroken =>
-  new SourceBroken(`expected ${expected} at byte ${at}, found ${found}: everything before it was read`);
+  new SourceBroken(`expected ${expected} at byte ${at}, found ${found}; ${readUpTo}`);
 
 async function* jsonDocuments(file: SourceFile, onBytes: OnBytes): EmissionDocuments {
   for await (const record of isJsonList(file) ? jsonRecords(file, onBytes) : jsonLines(file, onBytes)) {

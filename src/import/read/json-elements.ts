@@ -1,5 +1,5 @@
 // Cuts JSON of any size into the members and list elements of its outermost value, as text.
-import { SourceBroken } from '../source-error.ts';
+import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
 export interface JsonElement {
@@ -62,12 +62,13 @@ export async function* jsonElements(chunks: Bytes): AsyncGenerator<JsonElement> 
   }
   if (state === 'end') return;
   if (state === 'start') throw new SourceBroken('expected a JSON list or object, found nothing');
-  throw new SourceBroken(
-    `expected the end of the JSON, found the end of the file at byte ${position}: everything before it was read`,
-  );
+  throw new SourceBroken(`expected the end of the JSON, found the end of the file at byte ${position}; ${readUpTo}`);
 }
 
-/** The state after a byte outside names and values; null: a name or value begins. Throws if it cannot be there. */
+/**
+ * The state after a byte outside names and values; null: a name or value begins. Throws if JSON does not allow the
+ * byte.
+ */
 function stateAfter(state: State, byte: number, at: number, isList: boolean): State | null {
   if (isBlank(byte) || (at < 3 && isMark(byte))) return state;
   if (state === 'start' && byte === openList) return 'element';
@@ -96,7 +97,7 @@ function nameOf(text: string | null, offset: number): string {
 }
 
 function noJson(at: number, expected: string): SourceBroken {
-  return new SourceBroken(`expected ${expected} at byte ${at}, found other text: everything before it was read`);
+  return new SourceBroken(`expected ${expected} at byte ${at}, found other text; ${readUpTo}`);
 }
 
 class Piece {

@@ -1,7 +1,7 @@
 // Reads XML of any size as events: elements that open and close. Builds no tree.
 import sax from 'sax';
 import type { FileFormat } from '../import-format.ts';
-import { SourceBroken } from '../source-error.ts';
+import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
 /** The start or end of an element. `text`: its text after the last element inside it. Names have no prefixes. */
@@ -82,7 +82,7 @@ function attempt(work: () => unknown): unknown {
 }
 
 function broken(parser: sax.SAXParser, found: string): SourceBroken {
-  return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}: everything before it was read`);
+  return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}; ${readUpTo}`);
 }
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
