@@ -28,7 +28,7 @@ export function exactCsv(month: string, cells: readonly ExactCell[]): string {
   }));
   const ranges = ['trips_per_day', 'km_per_day', 'km_per_day_from', 'km_per_day_to'];
   const columns = ['month', 'cell', 'people', 'trips', 'km', 'share_of_km', 'hours', ...ranges];
-  // Nine digits are exact to the metre, and hide the binary rest of sums.
+  // Nine digits are exact to the metre, and hide the rounding errors of sums.
   const cast = { number: (value: number) => String(Number(value.toPrecision(9))) };
   return stringify(rows, { header: true, columns, escape_formulas: true, cast });
 }

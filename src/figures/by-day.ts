@@ -22,7 +22,10 @@ const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
 
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
-/** A day of one metric, with a sum for each label, `mode_confirm_bike`; trips without it count as `UNLABELED`. */
+/**
+ * A day of one metric, with a sum for each label, such as `mode_confirm_bike`. Trips without a label count as
+ * `UNLABELED`.
+ */
 export interface DayFigures {
   date: string;
   nUsers: number; // always 1, because the figures are about the caller only

@@ -40,7 +40,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** Lets one process at a time rewrite finished files. Removes the drafts of killed processes before. */
+/** Lets one process at a time rewrite finished files. First removes the drafts of killed processes. */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -64,7 +64,10 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** Appends to the compressed file if it exists, because the clock was set back and the name was used again. */
+/**
+ * Compresses a file. If the clock was set back, its name may have been used before: then appends to that compressed
+ * file.
+ */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));

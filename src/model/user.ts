@@ -71,10 +71,12 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
 /** s; the last use of a token is stored to the hour, so that a call every minute does not write each time */
 export const useStep = 3600;
 
-/** The id of a token in lists, commands and logs: the beginning of its hash. It does not sign in anybody. */
+/** The id of a token in lists, commands and logs: the beginning of its hash. Nobody can sign in with it. */
 export const tokenId = (hash: string): string => hash.slice(0, 8);
 
-/** Control characters, line breaks, lone surrogates, invisible characters, and ones that change the direction. */
+/**
+ * Control characters, line breaks, lone surrogates, invisible characters, and marks that change the direction of text.
+ */
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**

@@ -52,7 +52,10 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/** Records the changed data time in the state. `documents`: only documents may differ, such as after an incident. */
+/**
+ * Records in the state which data changed. `documents`: an entry that changes documents but no trips, such as an
+ * incident.
+ */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);

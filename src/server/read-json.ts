@@ -68,7 +68,7 @@ function readWhole<Element>(
   return { value: { ...(value as JsonObject), [list.name]: [] }, list: elements.map(list.read) };
 }
 
-/** Parses a body whose list can be found without parsing it. null: any other body, JSON or not. */
+/** Parses a body element by element. null: `openingOf` finds no list in its text; the body may still be JSON. */
 function* readListed<Element>(
   text: string,
   list: ListReader<Element>,

@@ -351,7 +351,7 @@ export interface ErrorRow {
   id: string;
   /** The entry exactly as pushed (times in seconds). */
   entry: JsonValue;
-  /** Key and `write_ts`; null: the entry has none that are usable. */
+  /** null: the entry has no usable key or no usable `write_ts`. */
   identity: Identity | null;
   reason: string;
   message: string;

@@ -333,8 +333,9 @@ function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Poly
 }
 
 /**
- * Score of the share of the path along rails (subway and railway, not trams in streets): evidence also for a ride with
- * a change of trains, or with an end far from its station. Minus infinity if it cannot exceed `least`.
+ * Scores the share of the path that follows rails (of subways and railways, not of trams in streets). This also finds
+ * rides with a change of trains, and rides that end far from a station. Minus infinity: the score cannot exceed
+ * `least`.
  */
 function railsAlone({ start, track }: Ride, network: TransitNetwork, isUsed: PatternFilter, least: number): number {
   const lines = network.railShapes(track, isUsed);
@@ -378,7 +379,7 @@ function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   for (const { pattern, from, to, score } of routes) {
     const { feed, line, stops } = pattern;
     const probability = Math.exp(score - sum);
-    // Agencies publish one line as several routes, such as of each season. A person knows it by its name.
+    // Agencies publish one line as several routes, such as one for each season. A person knows it by its name.
     const key = JSON.stringify([line.agency, line.kind, line.short_name || line.long_name || line.id]);
     const known = lines.get(key);
     if (known !== undefined) known.probability += probability;

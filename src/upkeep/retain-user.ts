@@ -91,7 +91,7 @@ function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   return { ...draft, kind: 'trip', settled_ts, trip };
 }
 
-/** The state with `links` at the end of the chain, without the silences that these links contain. */
+/** The state with `links` at the end of the chain, without the gaps that these links contain. */
 function stateAfter(state: PipelineState, links: readonly TripRecord[]): PipelineState {
   const theirs = new Set(links.flatMap(({ silences = [] }) => silences.map(({ from }) => from)));
   const observed = state.observed && {

@@ -48,7 +48,7 @@ const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: T
 export const tripWhy = (trip: Trip, t: Texts): Markup =>
   markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
 
-/** The question how the person travelled. The present answer is checked. `given`: the label, if the trip has one. */
+/** Asks how the person travelled. The current answer is preselected. `given`: the label, if the trip has one. */
 function modeQuestion(t: Texts, name: string, legend: string, ride: Section, choices: Choices, given?: string): Markup {
   const { sensed_mode } = ride;
   const { modes, modeOf } = choices;

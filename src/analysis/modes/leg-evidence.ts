@@ -65,7 +65,7 @@ export const legLimits = {
   /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
   away: 80, // m; people who change trains stay nearer to the vehicle, on the platform (physical)
-  turnedBack: 0.3, // share of the path; a second leg that leads back by it suggests parking (by hand)
+  turnedBack: 0.3, // 0 to 1; a turn back that makes both legs' straight line this much shorter suggests parking (by hand)
   stayed: 900, // s; a stop this long suggests parking, even without a walk or a turn back (by hand)
 };
 

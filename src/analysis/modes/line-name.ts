@@ -1,4 +1,4 @@
-// Names the public transport line of a section, and makes TRAM or SUBWAY of a train if its lines are of that kind.
+// Names the public transport line of a section, and changes TRAIN to TRAM or SUBWAY if its lines are of that kind.
 //
 //   mode of the leg       TRAIN .94, BUS .05
 //   lines within reach    N (tram) .61, KT (tram) .30, 30 (bus) .02

@@ -71,7 +71,9 @@ const indexOf = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(
 
 const n = modes.length;
 
-/** 1: the evidence counts as it is. Fitted by `tools/train/transit-weights.mjs`: a bus has 0.7 to 1 equally good. */
+/**
+ * Factors of the evidence of feeds. Fitted by `tools/train/transit-weights.mjs`: for a bus, 0.7 to 1 fit equally well.
+ */
 export const transitWeights = { bus: 1, train: 1.4 };
 
 /** Share of the evidence for a bus that counts without a wait and walks: a car may use the same roads (by hand). */

@@ -48,7 +48,10 @@ const modesByState = [
 /** If the section is too fast for all probable modes of its leg: a train, because it is the fastest mode. */
 const noneIsPossible = [0, 0, 0, 0, 1];
 
-/** m/s (physical). A flight: a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
+/**
+ * m/s (physical). A flight has a mean above `average`, or a mean above `averageWithPeak` and a 95 % quantile above
+ * `average`.
+ */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 const byAir = asMode('AIR_OR_HSR', 1);

@@ -56,7 +56,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 /** It shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Consecutive cells in a gap share one run of the model. */
+/** Computes the state probabilities of all cells. The model runs once for consecutive cells in a gap. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perLocation = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;

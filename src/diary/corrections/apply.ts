@@ -284,7 +284,9 @@ class CorrectedStretch {
     return free;
   }
 
-  /** Sets when an unrecorded move ended: at `ts` or later, where the first trip from `after` on begins. */
+  /**
+   * Sets when the unrecorded move before the first trip from `after` on ended: at `ts`, but not before the move began.
+   */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];

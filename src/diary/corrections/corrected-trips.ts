@@ -341,7 +341,9 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/** Where trips under way at `ts` have their `chain_ts`: up to the next one if its trip began before it. */
+/**
+ * The `chain_ts` of trips that may be under way at `ts`: the last one before, and the next if its trip starts by then.
+ */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };

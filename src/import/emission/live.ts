@@ -16,7 +16,10 @@ const clientOf = (address: string): MongoClient =>
 
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
-/** The server may continue to write. Throws `MOBILITY_USAGE` if it does not answer, or has no e-mission collection. */
+/**
+ * Makes the part that reads the database at the address, while the e-mission server may continue to write to it. Throws
+ * `MOBILITY_USAGE` if the database does not answer, or has no e-mission collection.
+ */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
   let client: MongoClient | null = null;

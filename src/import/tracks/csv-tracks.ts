@@ -4,7 +4,7 @@ import { parse } from 'csv-parse';
 import { type FileFormat, type FileReading, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
 import type { Bytes } from '../read/bytes.ts';
 import type { SourceFile } from '../source.ts';
-import { SourceBroken } from '../source-error.ts';
+import { readUpTo, SourceBroken } from '../source-error.ts';
 import { type Fields, fieldsIn, hasLocation, locate, personChecker } from './fields.ts';
 
 export const csv: FileFormat = {
@@ -18,7 +18,7 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
-/** True if the columns for time and coordinates are known. Perhaps no row can be read. */
+/** True if the columns for time and coordinates are known. Rows may still be unreadable. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
 
 /** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
@@ -81,5 +81,5 @@ async function* recordsOf(chunks: Bytes, { line, delimiter }: { line: number; de
   if (!parser.destroyed) parser.end();
   const error = await ended;
   yield* records;
-  if (error) throw new SourceBroken(`expected CSV, found an error: ${error.message}: everything before it was read`);
+  if (error) throw new SourceBroken(`expected CSV, found an error: ${error.message}; ${readUpTo}`);
 }

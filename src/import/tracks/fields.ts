@@ -92,7 +92,7 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/** As it is, in the singular, and without a prefix, as in `double_latitude`, `gps_accuracy`, `locationSpeed(m/s)`. */
+/** The forms of a name to look up: unchanged, singular, and without a prefix (`double_latitude`, `gps_accuracy`). */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
   return [name, one, name.replace(/^(double|gps|location|coords)/, '')];

@@ -1,4 +1,4 @@
-// Converts battery readings.
+// Converts battery readings: Android, iPhones and other apps use different codes and units.
 import type { Entry } from '../../model/entry.ts';
 import { batteryStatuses } from '../../model/payloads.ts';
 import { type Conversion, codeOf, isConverted, numberOf, timeOf, withTime } from './common.ts';

@@ -1,4 +1,4 @@
-// Converts motion activity.
+// Converts motion readings: Android sends a type and a confidence, iPhones six flags and a word.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';

@@ -20,7 +20,9 @@ export function distance(a: LatLon, b: LatLon): number {
   return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
 }
 
-/** True for 0, 0 to 1e-4 degrees, in the sea south of Ghana: receivers and tables without a position give it. */
+/**
+ * True within 1e-4 degrees of 0, 0, in the sea south of Ghana: receivers and tables give it if they have no position.
+ */
 export const isNowhere = ({ latitude, longitude }: LatLon): boolean =>
   Math.abs(latitude) < 1e-4 && Math.abs(longitude) < 1e-4;
 
@@ -30,7 +32,7 @@ export function between(a: LatLon, b: LatLon, share: number): LatLon {
   return { latitude: a.latitude + share * (b.latitude - a.latitude), longitude };
 }
 
-/** Degrees of longitude, or between two of them, from -180 to 180. */
+/** Moves a longitude, or a difference of two longitudes, into -180 to 180 degrees. */
 export function shortWayRound(degrees: number): number {
   if (degrees > 180) return degrees - 360;
   return degrees < -180 ? degrees + 360 : degrees;

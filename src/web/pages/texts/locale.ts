@@ -48,7 +48,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
       length: (metres: number): string =>
         metres < 995 ? `${Math.round(metres / 10) * 10} m` : `${kilometres(metres)} km`,
       roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${number(metres / 1000)} km`),
-      /** km where the unit is known. */
+      /** A length in km without the unit. */
       km: (metres: number): string => (metres < 50 ? '0' : kilometres(metres)),
       span,
       clock: clockText,
