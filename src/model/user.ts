@@ -71,7 +71,7 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
 /** s; the last use of a token is stored to the hour, so that a call every minute does not write each time */
 export const useStep = 3600;
 
-/** The id of a token in lists, commands and logs: the beginning of its hash. Nobody can sign in with it. */
+/** The id of a token in lists, commands and logs: the beginning of its hash. It is not a secret. */
 export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /**

@@ -112,7 +112,7 @@ export class ByteBudget {
     holder.isStranger = caller === null;
     if (caller !== null && this.#lack(holder, 'answers', bytes) === 'part') {
       const most = this.#limits.answers.perCaller;
-      const detail = `expected at most ${most} bytes of unread answers to one caller; read or end them first`;
+      const detail = `expected at most ${most} bytes of unread answers to one caller; read earlier answers or close their connections first`;
       throw tooManyCalls(detail, 5, { limit: 'unsent_bytes', most });
     }
     if (this.#makeRoom(holder, 'answers', bytes, true) !== null)
@@ -294,7 +294,7 @@ export class ByteBudget {
 
   #partIsFull(holder: Holder, pool: Pool): Problem {
     if (holder.isStranger) return noRoom();
-    const detail = 'other calls of this caller use all bytes that one caller may send at once; end them first';
+    const detail = 'other calls of this caller use all bytes that one caller may send at once; wait until they end';
     return tooManyCalls(detail, 5, { limit: 'waiting_bytes', most: this.#limits[pool].perCaller });
   }
 }

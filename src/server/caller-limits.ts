@@ -119,7 +119,7 @@ export class CallerLimiter {
   openCall(userId: string): () => void {
     const caller = this.#of(userId);
     if (caller.openCalls >= mostOpen) {
-      const detail = `expected at most ${mostOpen} calls open at once; end one of them first`;
+      const detail = `expected at most ${mostOpen} calls open at once; wait until one of them ends`;
       throw tooManyCalls(detail, 5, { limit: 'open_calls', most: mostOpen });
     }
     caller.openCalls += 1;

@@ -191,7 +191,7 @@ function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): C
       : wrong(
           'clock',
           `the last put arrived ${minuteText(newest, zone)}, later than now`,
-          'correct the clock of the host, and synchronize it with NTP',
+          'correct the clock of the host, and synchronise it with NTP',
         );
   const [first] = dead;
   if (first === undefined) return [clock, sound('leases', 'no run was killed')];
@@ -218,7 +218,13 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
     const apart = Number.isNaN(date) ? 0 : Math.abs(date - now);
     const clock =
       apart > clockSlack
-        ? [wrong('clock', `the server's clock is ${Math.round(apart)} s apart from this one`, 'keep both by NTP')]
+        ? [
+            wrong(
+              'clock',
+              `expected the clocks of the server and of this machine to agree, found a difference of ${Math.round(apart)} s`,
+              'synchronise both with NTP',
+            ),
+          ]
         : [];
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });

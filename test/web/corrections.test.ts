@@ -327,7 +327,7 @@ it('excluded time has no trips and is shown as ignored, until the correction is 
   const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'I did not make this trip');
   const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
   await state('/me/correct', { csrf: csrf!, day, kind: 'set_aside', start_ts: from!, end_ts: to! });
-  expect(await page(`/me/day/${day}?done=later`)).toContain('the day changes within some minutes');
+  expect(await page(`/me/day/${day}?done=later`)).toContain('the day changes within a few minutes');
   expect(trips(await page(`/me/day/${day}`))).toEqual(trips(before));
   await run('pipeline', '--all');
   const after = await page(`/me/day/${day}`);

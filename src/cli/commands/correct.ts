@@ -86,7 +86,9 @@ async function correct(context: CommandContext, what: string, options: Options):
     const outside = beyondBounds(entry, context.now());
     if (outside !== null) throw usageError(asFlags(outside.message));
     if ((await beyondLimit(target, user.uuid, [entry])).size > 0)
-      throw usageError(`${limitText}; ${user.user_email} has as many`);
+      throw usageError(
+        `${limitText}; ${user.user_email} has reached this number: undo corrections that are not needed`,
+      );
     const before = await dayText(context, target, user, day);
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
     const { status, message } = await runPipeline(target, user.uuid, run);

@@ -66,7 +66,7 @@ const createFlags = () =>
     .option('--list', 'only people with a token from `mobility study tokens` can join')
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), defaults.hourLimit)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), defaults.totalLimit)
-    .option('--listed', 'name the study on the first page of the server')
+    .option('--listed', 'list the study on the home page of the server')
     .addOption(
       new Option(
         '--language <code>',
@@ -135,7 +135,7 @@ const factsOf = (study: StudySettings): Record<string, string | number> => ({
   subgroups: subgroupsOf(study).join(', '),
   'hour limit': study.hour_limit,
   'total limit': study.total_limit,
-  'on the first page': study.listed ? 'named' : 'not named',
+  'on the home page': study.listed ? 'listed' : 'not listed',
   names: study.show_names ? 'shown' : 'pseudonyms',
 });
 

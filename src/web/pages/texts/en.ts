@@ -306,7 +306,7 @@ export const en = {
       clock_ahead: 'The clock of their phone is ahead.',
       encrypted: 'The app of their phone encrypts everything with a key that this server does not have.',
       unknown_messages: 'The app of their phone sends messages that this server does not know.',
-      misdated: 'The locations of their phone have times of other years.',
+      misdated: 'The locations of their phone have dates in other years.',
       inexact: 'Their phone sends approximate locations only.',
       no_location: 'Their phone sends no location.',
       run_failed: 'Their data could not be processed.',
@@ -326,7 +326,7 @@ export const en = {
       nothing_stored: 'Ask them to open the app.',
       clock_ahead: 'Ask them to let the phone set its clock automatically.',
       encrypted: 'Ask them to remove the encryption key in the settings of the app.',
-      unknown_messages: 'Ask them to set the app up again by their invitation.',
+      unknown_messages: 'Ask them to set the app up again with their invitation.',
       misdated: 'Ask them to restart the phone outdoors and to update the app.',
       inexact: 'Ask them to switch on “Precise Location” for the app.',
       no_location: 'Ask them to allow location “all the time”.',
@@ -355,7 +355,7 @@ export const en = {
       'People have pseudonyms, the same in each download of this study. Exact places still tell where a person lives: keep the file as safe as the data here.',
     large: (days: string, most: string): string =>
       `These are ${days} person-days; a browser can get ${most} at once. Choose fewer days, or ask the operator for:`,
-    busy: 'Another export is being made. Try again in some minutes.',
+    busy: 'Another export is being made. Try again in a few minutes.',
     range: 'Choose a first day and a last day that is not before it.',
   },
 
@@ -370,9 +370,9 @@ export const en = {
     range: (from: string, to: string): string => `From ${from} to ${to}.`,
     undo: 'Ignore what it brought',
     use: 'Use it again',
-    isIgnored: 'Ignored; your days change within some minutes.',
+    isIgnored: 'Ignored. Your days change within a few minutes.',
     failed: {
-      busy: 'Other people add their files now. Try again in some minutes.',
+      busy: 'Other people are adding their files. Try again in a few minutes.',
       none: 'Choose a file first. Nothing was added.',
       problem: 'The import found problems in this file. The list below names them.',
       long: 'The file takes too long. A part of it was read: add it again to read the next part.',
@@ -527,7 +527,7 @@ export const en = {
     done: {
       saved: 'Saved.',
       stated: 'Saved. This page shows it now, the app on your phone a little later.',
-      later: 'Saved. The server still has to apply this: the day changes within some minutes.',
+      later: 'Saved. The server still has to apply this: the day changes within a few minutes.',
       undone: 'Undone. This page shows it now, the app on your phone a little later.',
     },
     statedTitle: 'Your corrections for this day',
@@ -608,7 +608,7 @@ export const en = {
         'trip after': 'It ends when the next trip begins, or when your phone reported that it no longer moved.',
       } satisfies Record<'location' | 'movement' | 'trip after', string> as Record<string, string>,
       endedBy: {
-        dwell: 'Afterwards your phone stayed in one place for some minutes.',
+        dwell: 'Afterwards your phone stayed in one place for several minutes.',
         gap: 'Afterwards your phone sent no locations for some time.',
         restart: 'Afterwards your phone was restarted, or the recording stopped.',
         phone: 'Afterwards your phone reported that it no longer moved.',
@@ -695,11 +695,11 @@ export const en = {
         'It has not contacted the server for some days. Open the app once and check that it may run in the background.',
       no_put: 'It contacts the server but sends no data. Open the app once, and check that recording is switched on.',
       nothing_stored: 'It sends nothing new. Open the app once, and check that recording is switched on.',
-      clock_ahead: 'Its clock is ahead: what it sends shows only later. Let the phone set its clock automatically.',
+      clock_ahead: 'Its clock is ahead, so its data appears only later. Let the phone set its clock automatically.',
       encrypted:
         'The app encrypts what it sends, so this server cannot read it. Remove the encryption key in the settings of the app.',
-      unknown_messages: 'The app sends messages that this server does not know. Set it up again by your invitation.',
-      misdated: 'Its locations have times of other years. Restart the phone outdoors, and update the app.',
+      unknown_messages: 'The app sends messages that this server does not know. Set it up again with your invitation.',
+      misdated: 'Its locations have dates in other years. Restart the phone outdoors, and update the app.',
       inexact:
         'It sends approximate locations only. Switch on “Precise Location” for the app in the settings of the phone.',
       no_location: 'It sends no location. Allow the app to see your location “all the time”.',
