@@ -5,7 +5,8 @@ import type { Entry } from '../../src/model/entry.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { openStore } from '../../src/store/open.ts';
-import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
+import type { ColumnValue } from '../../src/store/rows/rows.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
 import { allEntries } from '../support/diary.ts';
@@ -107,7 +108,7 @@ export function changeRow(
   folder: string,
   uuid: string,
   [table, column]: readonly [string, string],
-  changed: (value: Uint8Array) => SqlValue,
+  changed: (value: Uint8Array) => ColumnValue,
 ): void {
   const connection = connect(databaseIn(folder));
   try {

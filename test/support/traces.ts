@@ -3,8 +3,9 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { packText } from '../../src/store/chunks/pack.ts';
+import type { ColumnValue } from '../../src/store/rows/rows.ts';
 import { allTables, userTables } from '../../src/store/rows/tables.ts';
-import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 
 /** Bytes of every file below a folder, by name; of a compressed log what it contains. */
@@ -59,7 +60,7 @@ export function piecesOf(folder: string, user?: string): Set<string> {
     const where = user === undefined ? '' : ' WHERE user = ?';
     const rows = connection
       .prepare(`SELECT * FROM ${name}${where}`)
-      .all<Record<string, SqlValue>>(...(user === undefined ? [] : [user]));
+      .all<Record<string, ColumnValue>>(...(user === undefined ? [] : [user]));
     for (const value of rows.flatMap((row) => Object.values(row))) {
       if (value === null || typeof value === 'number') continue;
       for (const piece of runsOf(Buffer.from(value as string))) pieces.add(piece);

@@ -1,17 +1,16 @@
 // The only file that uses the SQLite binding, `@photostructure/sqlite` (same API as `node:sqlite`).
 import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite';
-
-export type SqlValue = string | number | null | Uint8Array;
+import { backup, DatabaseSync } from '@photostructure/sqlite';
+import type { ColumnValue } from '../rows/rows.ts';
 
 /** A prepared statement. The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
 export interface Statement {
-  run(...values: SqlValue[]): { changes: number };
-  get<Row>(...values: SqlValue[]): Row | undefined;
-  all<Row>(...values: SqlValue[]): Row[];
-  /** The values of each row in the order of the columns. Takes half the time of `all`. */
-  cells(...values: SqlValue[]): SqlValue[][];
+  run(...values: ColumnValue[]): { changes: number };
+  get<Row>(...values: ColumnValue[]): Row | undefined;
+  all<Row>(...values: ColumnValue[]): Row[];
+  /** Rows become lists of values in the order of the columns. This takes half the time. */
+  setReturnArrays(isOn: boolean): void;
 }
 
 export type Connection = ReturnType<typeof connect>;
@@ -24,7 +23,7 @@ export function connect(path: string) {
       return database.isTransaction;
     },
     exec: (sql: string): void => database.exec(sql),
-    prepare: (sql: string): Statement => exactly(database.prepare(sql)),
+    prepare: (sql: string): Statement => database.prepare(sql) as Statement,
     /**
      * Copies the state that the connection sees to a new file. An open read transaction decides that state. Throws the
      * reason of `signal` once it is aborted.
@@ -62,34 +61,6 @@ export function isOnReadOnlyMount(path: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EROFS';
   }
-}
-
-/**
- * The binding stores smaller positive numbers as 0. So they are bound as text, which a REAL column converts back to the
- * same number.
- */
-const leastBound = 2 ** -52;
-
-function exactly(statement: StatementSyncInstance): Statement {
-  const asArrays = (isOn: boolean): StatementSyncInstance => {
-    statement.setReturnArrays(isOn);
-    return statement;
-  };
-  return {
-    run: (...values) => statement.run(...bound(values)),
-    get: (...values) => asArrays(false).get(...bound(values)),
-    all: (...values) => asArrays(false).all(...bound(values)),
-    cells: (...values) => asArrays(true).all(...bound(values)),
-  };
-}
-
-/** Replaces numbers below `leastBound` by texts. Changes the list itself, which is used for one statement only. */
-function bound(values: SqlValue[]): SqlValue[] {
-  for (let i = 0; i < values.length; i += 1) {
-    const value = values[i]!;
-    if (typeof value === 'number' && value > 0 && value < leastBound) values[i] = String(value);
-  }
-  return values;
 }
 
 /** The extended result code of an error of SQLite; null for any other error. */

@@ -4,7 +4,7 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** The rows that a connection sees. `sql` prepares a statement, and returns the same one for the same text. */
+/** The rows that a connection sees. `sql` prepares a statement, and returns the same one for the same text; its rows are lists. */
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
@@ -16,7 +16,7 @@ export function rowsIn(sql: (text: string) => Statement): WritableRows {
       const limit = query.limit === undefined ? '' : ' LIMIT ?';
       if (query.limit !== undefined) values.push(query.limit);
       const read = columnList(isWhole ? [...names, 'sum'] : names);
-      const found = sql(`SELECT ${read} FROM ${table.name}${where}${order}${limit}`).cells(...values);
+      const found = sql(`SELECT ${read} FROM ${table.name}${where}${order}${limit}`).all<ColumnValue[]>(...values);
       return found.map((cells) => {
         const row = rowOf<Row>(names, cells);
         if (isWhole) expectSum(table, row, cells[names.length]);
@@ -26,7 +26,7 @@ export function rowsIn(sql: (text: string) => Statement): WritableRows {
     total: async (table, where, column) => {
       const { where: text, values } = conditionsOf(table, where);
       const what = column === undefined ? 'count(*)' : `coalesce(sum("${column}"), 0)`;
-      return sql(`SELECT ${what} AS total FROM ${table.name}${text}`).get<{ total: number }>(...values)!.total;
+      return sql(`SELECT ${what} FROM ${table.name}${text}`).get<[number]>(...values)![0];
     },
     put: async (table, rows) => {
       const names = Object.keys(table.columns) as (keyof (typeof rows)[number] & string)[];
@@ -67,8 +67,14 @@ function rowOf<Row>(names: readonly string[], cells: readonly ColumnValue[]): Ro
 
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
 
-/** Escapes NUL and half surrogate pairs in texts, which SQLite cannot hold. */
-const bindable = (value: ColumnValue): ColumnValue => (typeof value === 'string' ? escapeText(value) : value);
+/**
+ * Escapes NUL and half surrogate pairs in texts, which SQLite cannot hold. The binding stores positive numbers below
+ * 2^-52 as 0: they are bound as texts, which a REAL column converts to the same number.
+ */
+function bindable(value: ColumnValue): ColumnValue {
+  if (typeof value === 'string') return escapeText(value);
+  return typeof value === 'number' && value > 0 && value < 2 ** -52 ? String(value) : value;
+}
 
 const isEmptyList = (one?: Condition): boolean =>
   typeof one === 'object' && one !== null && 'in' in one && one.in.length === 0;
@@ -112,6 +118,6 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
   }
   // Filled up to a power of two, so that few different statements are prepared.
   const places = 2 ** Math.ceil(Math.log2(list.length));
-  for (let i = 0; i < places; i++) values.push(list[Math.min(i, list.length - 1)]!);
+  for (let i = 0; i < places; i++) values.push(bindable(list[Math.min(i, list.length - 1)]!));
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;
 }

@@ -40,7 +40,7 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** An open connection. `rows` reads and writes through it; `sql` returns the one prepared statement of a text. */
+/** An open connection. `rows` reads and writes through it; `sql` returns the one prepared statement of a text, with rows as lists. */
 interface OpenConnection {
   connection: Connection;
   rows: WritableRows;
@@ -55,8 +55,12 @@ async function openFile(path: string, limit: number, begin = setUp): Promise<Ope
   });
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
-    const statement = statements.get(text) ?? connection.prepare(text);
-    statements.set(text, statement);
+    let statement = statements.get(text);
+    if (statement === undefined) {
+      statement = connection.prepare(text);
+      statement.setReturnArrays(true);
+      statements.set(text, statement);
+    }
     return statement;
   };
   return { connection, sql, rows: rowsIn(sql) };

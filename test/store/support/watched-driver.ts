@@ -49,9 +49,9 @@ export function watchedDriver(actual: typeof driver): typeof driver {
       prepare: (sql) => {
         watched.prepared(sql, connection);
         const statement = connection.prepare(sql);
-        const { run, get, all, cells } = statement;
-        const reads = { get: watch(sql, get), all: watch(sql, all), cells: watch(sql, cells) };
-        return { run: watch(sql, run), ...reads } as driver.Statement;
+        const watchMethod = (name: 'run' | 'get' | 'all') => watch(sql, statement[name].bind(statement));
+        const [run, get, all] = (['run', 'get', 'all'] as const).map(watchMethod);
+        return { run, get, all, setReturnArrays: (isOn) => statement.setReturnArrays(isOn) } as driver.Statement;
       },
     };
   };

@@ -1,8 +1,8 @@
 // Rows that changed on disk: they are refused by table and key, for any value, and no other user is affected.
 import { expect, it } from 'vitest';
-import type { Table } from '../../../../src/store/rows/rows.ts';
+import type { ColumnValue, Table } from '../../../../src/store/rows/rows.ts';
 import { allTables } from '../../../../src/store/rows/tables.ts';
-import { connect, type SqlValue } from '../../../../src/store/sqlite/driver.ts';
+import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { fix, newId, Person, same, storeWithUser } from '../../../store/contract/kit.ts';
@@ -114,7 +114,7 @@ it.each(tables)('a row of $name with any changed value is refused', async ({ nam
   for (const column of values) {
     const { value } = connection
       .prepare(`SELECT "${column}" AS value FROM ${name} WHERE ${owner}`)
-      .get<{ value: SqlValue }>()!;
+      .get<{ value: ColumnValue }>()!;
     connection.prepare(`UPDATE ${name} SET "${column}" = 7 WHERE ${owner}`).run();
     // Another process, which has read nothing yet.
     const other = await openStoreIn(folder);
