@@ -4,6 +4,9 @@ import type { ColumnKind, Table } from './rows.ts';
 /** The format of the tables below. A store of another format is refused. */
 export const storeFormat = 1;
 
+/** The tables of this file, in its order. */
+export const allTables: Table<never>[] = [];
+
 export const people = table('people', {
   columns: {
     uuid: 'text',
@@ -235,30 +238,10 @@ export type ChunkRow = RowOf<typeof chunks>;
 export type TripRow = RowOf<typeof trips>;
 export type DocumentRow = RowOf<typeof documents>;
 
-/** Tables with rows of users, in the order in which an erasure empties them. */
-export const userTables: readonly Table<never>[] = [
-  batches,
-  documents,
-  errors,
-  profiles,
-  chunks,
-  trips,
-  places,
-  months,
-] as never;
-
-export const allTables: readonly Table<never>[] = [
-  people,
-  tokens,
-  studies,
-  erasedTokens,
-  managers,
-  feeds,
-  feedParts,
-  accounts,
-  arrivals,
-  ...userTables,
-] as never;
+/** Tables with rows of users that an erasure empties first. The user's account stays until they are empty. */
+export const userTables = allTables.filter(
+  (one) => one.user === 'user' && ![accounts, arrivals].includes(one as never),
+);
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
@@ -278,5 +261,7 @@ function table<const Columns extends Record<string, ColumnKind>>(
   name: string,
   rest: Partial<Table<Made<Columns>>> & Pick<Table<Made<Columns>>, 'key'> & { columns: Columns },
 ): Table<Made<Columns>> {
-  return { name, indexes: [], user: rest.key[0] === 'user' ? 'user' : null, ...rest } as never;
+  const made = { name, indexes: [], user: rest.key[0] === 'user' ? 'user' : null, ...rest } as never;
+  allTables.push(made);
+  return made;
 }
