@@ -50,35 +50,26 @@ export function trips(engine: Engine): Trips {
     byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
     next: (userId, chainTs) => first(userId, { gt: chainTs }, 'chain_ts'),
     previous: (userId, chainTs) => first(userId, { lt: chainTs }, '-chain_ts'),
-    starts: (userId, { from, to }) => {
-      const where = { user: userId, ...onlyTrips, day: { gte: from, lte: to } };
-      return engine.read((rows) => rows.find(table, { where, order: ['chain_ts'] }, ['chain_ts', 'day']));
-    },
+    starts: (userId, { from, to }) =>
+      engine.read((rows) => rows.find(table, tripsOf(userId, { day: { gte: from, lte: to } }), ['chain_ts', 'day'])),
     summary: (userId) =>
       engine.read(async (rows) => {
-        const where = { user: userId, ...onlyTrips };
-        const edge = async (order: 'chain_ts' | '-chain_ts') =>
-          (await rows.find(table, { where, order: [order], limit: 1 }, ['start_ts', 'end_ts']))[0];
-        const [earliest, latest] = [await edge('chain_ts'), await edge('-chain_ts')];
-        const count = await rows.total(table, where);
+        const [earliest] = await rows.find(table, { ...tripsOf(userId), limit: 1 }, ['start_ts']);
+        const [latest] = await rows.find(table, lastTrips(userId, end, 1), ['end_ts']);
+        const count = await rows.total(table, { user: userId, ...onlyTrips });
         return { count, start_ts: earliest?.start_ts ?? null, end_ts: latest?.end_ts ?? null };
       }),
     spans: (userId, { from, to }) =>
-      engine.read((rows) => {
-        const where = { user: userId, ...onlyTrips, chain_ts: { gte: from, lt: to } };
-        return rows.find(table, { where, order: ['chain_ts'] }, spanColumns);
-      }),
+      engine.read((rows) => rows.find(table, tripsOf(userId, { chain_ts: { gte: from, lt: to } }), spanColumns)),
     neighbours: (userId, ts) =>
       engine.read(async (rows) => {
-        const [before, after] = [{ lt: ts }, { gte: ts }].map((chain_ts) => ({ user: userId, ...onlyTrips, chain_ts }));
-        const last = await rows.find(table, { where: before!, order: ['-chain_ts'], limit: 2 }, spanColumns);
-        const first = await rows.find(table, { where: after!, order: ['chain_ts'], limit: 3 }, spanColumns);
+        const last = await rows.find(table, lastTrips(userId, ts, 2), spanColumns);
+        const first = await rows.find(table, { ...tripsOf(userId, { chain_ts: { gte: ts } }), limit: 3 }, spanColumns);
         return [...last.reverse(), ...first];
       }),
     briefs: (userId, { from, to }) =>
       engine.read(async (rows) => {
-        const edge = { user: userId, ...onlyTrips, chain_ts: { lt: from } };
-        const [before] = await rows.find(table, { where: edge, order: ['-chain_ts'], limit: 1 }, ['chain_ts']);
+        const [before] = await rows.find(table, lastTrips(userId, from, 1), ['chain_ts']);
         const later = { where: { user: userId, chain_ts: { gte: to } }, order: ['chain_ts'], limit: 1 } as const;
         const [after] = await rows.find(table, later, ['chain_ts']);
         const until = after === undefined ? { lt: to } : { lte: after.chain_ts };
@@ -115,6 +106,15 @@ export function trips(engine: Engine): Trips {
       });
     },
   };
+}
+
+function tripsOf(user: string, where: Where<TripRow> = {}): Query<TripRow> {
+  return { where: { user, ...onlyTrips, ...where }, order: ['chain_ts'] };
+}
+
+/** The last `limit` trips before `chainTs`, the latest first. */
+function lastTrips(user: string, chainTs: number, limit: number): Query<TripRow> {
+  return { ...tripsOf(user, { chain_ts: { lt: chainTs } }), order: ['-chain_ts'], limit };
 }
 
 const spanColumns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
