@@ -3,7 +3,7 @@ import * as tables from '../rows/tables.ts';
 import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
-import { keepErasedTokens } from './erased-tokens.ts';
+import { keepErasedTokens } from './people.ts';
 
 type Counts = Record<Collection, number>;
 

@@ -9,7 +9,6 @@ import type { Engine, Query, Rows, Table, WritableRows } from '../rows/rows.ts';
 import * as tables from '../rows/tables.ts';
 import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
-import { erasedTokenMethods, isErasedToken } from './erased-tokens.ts';
 
 export function users(engine: Engine): Omit<UserRegistry, 'figures' | 'months'> {
   return {
@@ -136,7 +135,9 @@ export function studies(engine: Engine): Studies {
       const uuid = newUuid();
       return engine.write(null, (rows) => enrol(rows, uuid, enrolment));
     },
-    ...erasedTokenMethods(engine),
+    hasErased: (study, hash) => engine.read((rows) => isErasedToken(rows, study, hash)),
+    readmit: (study, hash) =>
+      engine.write(null, async (rows) => (await rows.remove(tables.erasedTokens, erasedToken(study, hash))) > 0),
     remove: (name) =>
       engine.write(null, async (rows) => {
         const members = await rows.total(tables.people, { study: name });
@@ -173,6 +174,24 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   const { joins, ...settings } = study;
   await rows.put(tables.studies, [{ name, settings: jsonText(settings as unknown as JsonValue), joins: joins + 1 }]);
   return { enrolled: user, study, lastHour: lastHour + 1 };
+}
+
+// The app of an erased person tries by itself to join the study again with the same token, which must fail.
+
+/** Stores the study tokens of a user who is being erased, without the user and without a time. */
+export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
+  const study = (await personBy(rows, { uuid: user }))?.study;
+  if (study === undefined) return;
+  const own = (await rows.find(tables.tokens, { where: { user } })).filter(({ kind }) => (kind ?? 'study') === 'study');
+  const erased = own.map(({ hash }) => erasedToken(study, hash));
+  await rows.put(tables.erasedTokens, erased);
+}
+
+/** 64 bits of SHA-256. The token cannot be derived from them. */
+const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
+
+async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {
+  return (await rows.total(tables.erasedTokens, erasedToken(study, hash))) > 0;
 }
 
 async function removeIdle(
