@@ -4,7 +4,7 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** The rows that a connection sees. `sql` prepares a statement, and returns the same one for the same text; its rows are lists. */
+/** The rows that a connection sees. `sql` returns the one prepared statement of a text, with rows as lists. */
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {

@@ -40,7 +40,7 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** An open connection. `rows` reads and writes through it; `sql` returns the one prepared statement of a text, with rows as lists. */
+/** An open connection. `sql` returns the one prepared statement of a text, with rows as lists. `rows` uses it. */
 interface OpenConnection {
   connection: Connection;
   rows: WritableRows;
