@@ -1,7 +1,7 @@
 // Limits of one caller in one process: calls and bytes per minute and day, pending entries, unknown keys, statements
 // per day, corrections, and pages at the same time. Routes and pages store entries only through `CallerLimiter.put`.
 import type { Config } from '../config.ts';
-import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
+import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/read-corrections.ts';
 import { type CheckedEntry, isEntry, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
 import { type PutCheckedOptions, putChecked } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';

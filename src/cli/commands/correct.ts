@@ -1,7 +1,6 @@
 import { Argument, Option } from '@commander-js/extra-typings';
-import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
-import { concernedTime } from '../../diary/corrections/read-corrections.ts';
+import { beyondLimit, concernedTime, limitText } from '../../diary/corrections/read-corrections.ts';
 import { minuteText } from '../../diary/number-text.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';

@@ -1,4 +1,4 @@
-// Applies corrections to links of the analysed chain. Pure.
+// Applies corrections to links of the analysed chain.
 import { locationOf, metres, speed } from '../../analysis/positions.ts';
 import { measureTrip, startAtPlace, stopBetween } from '../../analysis/trips/build-trip.ts';
 import { linkLimits, newPlace } from '../../analysis/trips/chain-links.ts';
@@ -7,25 +7,19 @@ import type { Correction, CorrectionStanding, Effect, Stated } from '../../model
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
 import { sensedModeOf } from '../../model/modes.ts';
-import { justAfter, localDay, type TimeRange } from '../../model/time.ts';
+import { allTime, justAfter, localDay, type TimeRange } from '../../model/time.ts';
 import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../../model/trip.ts';
 import { isTripLink, type TripLink, zoneWithin } from '../../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
 import { concernedTime } from './read-corrections.ts';
 import { inStatedMode } from './stated-mode.ts';
 
-/** s; if start or end differ by more, the author did not see this trip (by hand; the same value as for labels) */
-const slack = 900;
+const slack = 900; // s; if start or end differ by more, the author saw another trip (by hand, as for labels)
 
 const source = 'correction';
 
-/** True for a trip that a correction added. No data of it were recorded. */
+/** True for a trip that a correction added: no entries of it exist. */
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
-
-export interface Corrected {
-  links: TripRecord[];
-  standings: CorrectionStanding[];
-}
 
 /**
  * Applies corrections in order of `write_ts`. `links` must contain the trips before and after the time of each.
@@ -43,22 +37,23 @@ export function applyCorrections(
   userId: string,
   links: readonly TripRecord[],
   corrections: readonly Stated[],
-): Corrected {
+): { links: TripRecord[]; standings: CorrectionStanding[] } {
   const stretch = new CorrectedStretch(userId, links);
   const ordered = [...corrections].sort((a, b) => a.write_ts - b.write_ts);
   const standings = ordered.map((one) => stretch.apply(one));
   return { links: stretch.links(), standings };
 }
 
-/** The trips under way at the time of a correction; for `join`, the trips before and after it. `trips` ascend. */
-export function concernedTrips<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
+/** The trips under way at the time of a correction; for `join`, the trip before and the trip after it. In order. */
+export function concernedTrips<T extends Pick<TripRecord, 'start_ts' | 'end_ts'>>(
+  correction: Correction,
+  trips: readonly T[],
+): T[] {
   const { from, to } = concernedTime(correction);
   const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
   if (correction.kind === 'join') return trips.slice(Math.max(0, ended), ended + 2);
   return trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
 }
-
-type TripSpan = Pick<TripRecord, 'start_ts' | 'end_ts'>;
 
 class CorrectedStretch {
   private readonly userId: string;
@@ -88,9 +83,9 @@ class CorrectedStretch {
     const { seen } = correction;
     if (seen === undefined) return true;
     const found = concernedTrips(correction, this.trips);
-    const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
-      Math.abs(start_ts - start) <= slack && Math.abs(end_ts - end) <= slack;
-    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
+    const isSame = ({ start_ts, end_ts }: TripLink, i: number): boolean =>
+      Math.abs(start_ts - seen[i]![0]) <= slack && Math.abs(end_ts - seen[i]![1]) <= slack;
+    return found.length === seen.length && found.every(isSame);
   }
 
   private change(one: Stated): Effect {
@@ -107,24 +102,26 @@ class CorrectedStretch {
     return cleared === 'contradicted' ? cleared : 'applied';
   }
 
-  /** Index of the trip under way at `ts`; -1: none. */
+  /** The index of the trip under way at `ts`; -1: none. */
   private tripAt(ts: number): number {
     return this.trips.findIndex(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
   }
 
-  /** Index of the last trip that ended at or before `ts`; -1: none. */
+  /** The index of the last trip that ended at or before `ts`; -1: none. */
   private gapAt(ts: number): number {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
   /**
-   * Replaces the `count` trips from index `i` on by `trips`. If the trip after them began where they ended, it begins
-   * where the last new trip ends.
+   * Replaces `count` trips from index `i` on by `trips`. If the next trip began at their end, it now begins at the new
+   * one.
    */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const replaced = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
-    this.others.push(...replaced.filter(({ chain_ts }) => !kept.has(chain_ts)).map(droppedLink));
+    const dropped = replaced.filter(({ chain_ts }) => !kept.has(chain_ts));
+    for (const link of dropped)
+      this.others.push({ ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null });
     const [before, after] = [replaced.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
     const next = this.trips[i + trips.length];
     if (after === undefined || next === undefined || next.trip.start_place.id !== before?.id) return;
@@ -157,8 +154,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Makes a trip begin at the stay before it. If it begins elsewhere, the user moved there during `unseen` without
-   * being recorded. Returns true if it begins at the stay.
+   * Makes a trip begin at the stay before it, and returns true. If the trip begins elsewhere, the user moved there
+   * during `unseen` without being recorded: then makes the time untracked, and returns false.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];
@@ -249,20 +246,11 @@ class CorrectedStretch {
     const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, ends);
     const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
-    const trip = rebuiltTrip({
-      id,
-      raw_trip: id,
-      source,
-      start_zone: zone,
-      end_zone: zone,
-      zone_guessed: false,
-      start_place,
-      end_place,
-      sections: [section],
-      stops: [],
-    });
+    const own = { id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false };
+    const trip = rebuiltTrip({ ...own, start_place, end_place, sections: [section], stops: [] });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // no analysis continues from here
+    // No analysis continues from an added trip, so its state is empty.
+    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null };
     const about = { id, kind: 'trip', chain_ts, settled_ts: null, untracked: null } as const;
     const [silences, later] = splitGaps(before ?? {}, start_ts);
     if (before !== undefined) this.trips[at - 1] = { ...before, silences };
@@ -292,12 +280,9 @@ class CorrectedStretch {
     const link = this.trips[i];
     if (link === undefined || link.untracked === null) return; // it begins at the stay before it
     const enter_ts = Math.max(ts, link.untracked.start_ts);
-    const start_place = { ...link.trip.start_place, enter_ts };
-    this.trips[i] = {
-      ...link,
-      untracked: { ...link.untracked, end_ts: enter_ts },
-      trip: { ...link.trip, start_place },
-    };
+    const untracked = { ...link.untracked, end_ts: enter_ts };
+    const trip = { ...link.trip, start_place: { ...link.trip.start_place, enter_ts } };
+    this.trips[i] = { ...link, untracked, trip };
   }
 
   private nameStay(ts: number, name: string): Effect {
@@ -305,40 +290,38 @@ class CorrectedStretch {
     const [left, right] = [this.trips[i], this.trips[i + 1]];
     const gap = right?.untracked ?? null; // separates the place before the move from the place after it
     const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
-    if ((left ?? right) === undefined || (right !== undefined && right.start_ts < ts) || isUnseen)
-      return 'without effect';
+    const isMoving = right !== undefined && right.start_ts < ts;
+    if ((left ?? right) === undefined || isMoving || isUnseen) return 'without effect';
     const isAfterGap = left === undefined || (gap !== null && ts >= gap.end_ts);
-    const named = (place: Place): Place => ({ ...place, name });
-    if (left !== undefined && !isAfterGap) {
-      this.trips[i] = { ...left, trip: { ...left.trip, end_place: named(left.trip.end_place) } };
-    }
-    if (right !== undefined && (isAfterGap || gap === null)) {
-      this.trips[i + 1] = { ...right, trip: { ...right.trip, start_place: named(right.trip.start_place) } };
-    }
+    const rename = (at: number, place: 'start_place' | 'end_place'): void => {
+      const link = this.trips[at]!;
+      this.trips[at] = { ...link, trip: { ...link.trip, [place]: { ...link.trip[place], name } } };
+    };
+    if (left !== undefined && !isAfterGap) rename(i, 'end_place');
+    if (right !== undefined && (isAfterGap || gap === null)) rename(i + 1, 'start_place');
     return 'applied';
   }
 }
 
 /** True for a link that a correction created: an added trip, or the second part of a split trip. */
-const isCreated = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
+const isCreated = (link: TripRecord | undefined): boolean => !!link?.trip && link.trip.raw_trip === link.trip.id;
 
 /** Moves gaps to created links. A created link takes the gaps before its end from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
-    const [created, next] = isCreated(link)
-      ? [link, links.slice(i + 1).find((other) => !isCreated(other))]
-      : [links[i - 1], link];
-    if (created === undefined || next === undefined || !isCreated(created)) return link;
-    const from = isCreated(link) && i > 0 && isCreated(links[i - 1]!) ? links[i - 1]!.end_ts : Number.NEGATIVE_INFINITY;
-    const part = isCreated(link) ? { from, to: link.end_ts } : { from: created.end_ts, to: Number.POSITIVE_INFINITY };
+    const before = isCreated(links[i - 1]) ? links[i - 1]!.end_ts : allTime.from;
+    const isOwn = isCreated(link);
+    const next = isOwn ? links.slice(i + 1).find((other) => !isCreated(other)) : link;
+    if (next === undefined || !(isOwn || isCreated(links[i - 1]))) return link;
+    const part = { from: before, to: isOwn ? link.end_ts : allTime.to };
     const gaps = (next.silences ?? []).flatMap((gap) => cutTo(gap, part));
-    const silences = isCreated(link) ? [...(link.silences ?? []), ...gaps] : gaps;
+    const silences = isOwn ? [...(link.silences ?? []), ...gaps] : gaps;
     const { silences: _, ...rest } = link;
     return silences.length === 0 ? rest : { ...rest, silences };
   });
 }
 
-/** The part of a gap within a range; empty if they do not overlap. */
+/** The part of a gap within a range; an empty list if they do not overlap. */
 function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
   // Only the part with the end of the gap keeps `moved_m`, so that the distance counts once.
   const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
@@ -355,10 +338,6 @@ function linkOf(link: Omit<TripLink, 'start_ts' | 'end_ts' | 'day'>, trip: Trip)
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
 }
 
-function droppedLink(link: TripLink): TripRecord {
-  return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
-}
-
 function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'duration'>): Trip {
   const measured = measureTrip(trip.sections, trip.stops);
   return { ...trip, ...measured, duration: measured.end_ts - measured.start_ts };
@@ -369,28 +348,20 @@ function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'du
  * began, moves the first vertex of the trip to the place.
  */
 function startTripAt(trip: Trip, place: Place): Trip {
-  const [longitude, latitude] = trip.start_loc;
-  const isThere = longitude === place.location[0] && latitude === place.location[1];
+  const { location } = place;
+  const isThere = trip.start_loc[0] === location[0] && trip.start_loc[1] === location[1];
   const led = isThere ? trip : startAtPlace(trip, place, linkLimits.leadIn);
-  const { sections } = led;
-  const [first, ...rest] = sections as [Section, ...Section[]];
-  const coordinates = [place.location, ...first.coordinates.slice(1)];
-  return {
-    ...led,
-    duration: led.end_ts - led.start_ts,
-    start_place: place,
-    start_loc: place.location,
-    sections: [{ ...first, coordinates }, ...rest],
-  };
+  const [first, ...rest] = led.sections as [Section, ...Section[]];
+  const sections = [{ ...first, coordinates: [location, ...first.coordinates.slice(1)] }, ...rest];
+  return { ...led, duration: led.end_ts - led.start_ts, start_place: place, start_loc: location, sections };
 }
 
 /** Makes a straight section for an added trip, of which only the ends are known. */
 function straightSection(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },
-  ends: Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc'>,
+  { start_ts, end_ts, start_loc, end_loc }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc'>,
 ): Section {
-  const { start_ts, end_ts, start_loc, end_loc } = ends;
   const length = metres(stated ?? distance(locationOf(start_loc), locationOf(end_loc)));
   const duration = end_ts - start_ts;
   return {

@@ -24,20 +24,20 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, whole. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /** The last `chain_ts` of the analysed links that decide `briefs`; infinite: later links may change the result. */
+  /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: it depends on all later links. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
 /**
- * The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. A list
- * `corrections` is used in place of the stored ones: a preview adds the correction that is not stored yet.
+ * The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. If the list
+ * `corrections` is given, it replaces the stored ones: a preview adds a correction that is not stored yet.
  */
 export interface ChainStore
   extends Pick<Store, 'trips' | 'timeseries'>,
     Partial<Pick<Store, 'usercache'>>,
     Pick<CorrectionStore, 'corrections'> {}
 
-/** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
+/** Makes the corrected chain. Every call reads the corrections of the user, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
   const readStated = async (userId: string): Promise<Stated[]> =>
@@ -66,7 +66,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    // A draft that overlaps a corrected trip is left out. Only corrections after the last links reach into drafts.
+    // Leaves out drafts that overlap a corrected trip. Only corrections after the last link can affect drafts.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
         const overlays = await overlay({ from: allTime.to, to: allTime.to });
@@ -125,7 +125,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       const before = await trips.previous(userId, from);
       const links: TripRecord[] = [];
       for await (const link of everyLink({ trips }, userId, { from: before?.chain_ts ?? from, to })) links.push(link);
-      // The link after the range may have a gap that began in it.
+      // A gap that began in the range may be stored with the link after it.
       links.push(...(await trips.chain(userId, { from: to, limit: 1 })));
       const drafts = await trips.drafts(userId);
       return [...links, ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to)];
@@ -161,8 +161,8 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
 }
 
 /**
- * The store without pending entries, for stored documents. A pending entry may still be rejected or replaced. If a
- * document contained its data, nothing would show that the document is out of date.
+ * The store without pending entries, for stored documents. A pending entry may still be rejected or replaced: nothing
+ * would show that a document with its data is then out of date.
  */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
@@ -175,7 +175,7 @@ export function everyCorrectedLink(
   return everyLink({ trips: correctedTrips(store) }, userId, range);
 }
 
-/** The links of `everyCorrectedLink`, then the trips that have not ended. */
+/** Reads the links of `everyCorrectedLink`, then the drafts. */
 export async function* everyLinkAndDraft(
   store: ChainStore,
   userId: string,
@@ -197,7 +197,7 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
 }
 
 /**
- * The range of links that decide `briefs`. Without a link beyond an end, any earlier or later correction may add one.
+ * The range of links that `briefs` depends on; open at an end without a link beyond it, as a correction may add one.
  */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
@@ -205,10 +205,10 @@ function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: numbe
 }
 
 interface Overlay {
-  analysed: readonly TripRecord[]; // the links of this part as analysed
-  links: readonly TripRecord[]; // the links of this part after the corrections
+  range: TimeRange; // of `chain_ts`
+  analysed: readonly TripRecord[]; // the links in the range before corrections
+  links: readonly TripRecord[]; // the links in the range after corrections
   standings: readonly CorrectionStanding[];
-  range: TimeRange; // the range of `chain_ts` of this part
   received_ts: number; // when the newest of the corrections was received
 }
 
@@ -225,8 +225,8 @@ function withOverlay<T extends { chain_ts: number }>(
 }
 
 /**
- * The overlays of all corrections that can change a link in a range of `chain_ts`, both ends included. Corrections far
- * apart have overlays of their own, so that the links between them are not read.
+ * Reads the overlays of all corrections that can change a link in a range of `chain_ts`, both ends included.
+ * Corrections far apart have separate overlays, so that the links between them are not read.
  */
 async function readOverlays(
   raw: Trips,
@@ -249,14 +249,12 @@ const linksAtOnce = 500;
 
 type Touching = TimeRange & { touching: readonly Stated[] };
 
-/** s; corrections at most this far apart are read together, which costs less than finding the range of each */
-const nearby = 7 * day;
+const nearby = 7 * day; // corrections at most this far apart are read together: that costs less than reading each
 
 /**
- * Finds the corrections that affect a range, then the corrections that affect their range, and so on. A
- * correction of a mode affects the trips that may be under way at its time. Other corrections affect the time from the
- * second trip that begins before them to the second that begins after them. Corrections with overlapping ranges are
- * returned together.
+ * Finds the corrections that affect a range, then the corrections that affect their ranges, and so on. A correction of
+ * a mode affects the trips that may be under way at its time. Other corrections affect the time from the second trip
+ * that begins before them to the second that begins after them. Returns corrections with overlapping ranges together.
  *
  *   range         [-----------------------------------]
  *   corrections     a b                       c        d      e
@@ -292,7 +290,7 @@ async function findTouching(
     const { first } = await gapAt(group.from);
     touch({ touching: group.touching, from: first, to: (await gapAt(group.to)).last });
   }
-  // Look at the nearest corrections first: if one does not affect the range, farther ones of its kind do not either.
+  // The nearest corrections come first: if one does not affect the range, farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [
@@ -327,7 +325,7 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 
 type Concerned = Touching & { one: Stated };
 
-/** From the start of the trip `before` to the start of `after`. `first`, `last`: start of the trips beyond these. */
+/** From `chain_ts` of the trip `before` to `chain_ts` of `after`. `first`, `last`: `chain_ts` of the trips beyond them. */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
 /** The gap around a time; empty if a trip begins at that time. */
@@ -349,7 +347,7 @@ function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
 
-/** The corrections of a user with their effects, by `write_ts`: all, or only those about a time in `range`. */
+/** Finds the effects of the corrections about a time in `range`, by `write_ts`. */
 async function readStandings(
   raw: Trips,
   userId: string,

@@ -15,20 +15,12 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
 /** Makes the part with the vertices from index `from` up to `to`, exclusive, and its share of the estimated metres. */
 function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
   const { estimated = 0, ...rest } = section;
-  const [coordinates, altitudes, times] = [section.coordinates, section.altitudes, section.times].map((list) =>
-    list.slice(from, to),
-  ) as [Section['coordinates'], Section['altitudes'], number[]];
+  const slice = <T>(list: readonly T[]): T[] => list.slice(from, to);
+  const times = slice(section.times);
+  const line = { coordinates: slice(section.coordinates), altitudes: slice(section.altitudes), times, ...steps };
   const [start_ts, end_ts] = [times[0]!, times.at(-1)!];
   const distance = metres(steps.distances.reduce((sum, one) => sum + one, 0));
   const own = section.distance > 0 ? metres((estimated * distance) / section.distance) : 0;
-  const line = { coordinates, altitudes, times, ...steps };
-  return {
-    ...rest,
-    ...line,
-    start_ts,
-    end_ts,
-    duration: end_ts - start_ts,
-    distance,
-    ...(own >= 1 && { estimated: own }),
-  };
+  const part = { ...rest, ...line, start_ts, end_ts, duration: end_ts - start_ts, distance };
+  return own >= 1 ? { ...part, estimated: own } : part;
 }

@@ -10,15 +10,17 @@ import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected
 import { concernedTime } from './read-corrections.ts';
 
 export interface CorrectionAuthor {
-  /** Seconds since the epoch. Must be different for each correction of a user. */
-  now: number;
+  now: number; // seconds since the epoch; different for each correction of a user
   origin: Origin;
   zone?: string;
   author?: string; // name of an operator; absent: the user is the author
   reason?: string;
 }
 
-/** Makes the entry, with the times of the trips that the author sees: `seen` later shows whether they changed. */
+/**
+ * Makes the entry. Its field `seen` has the times of the trips that the author sees: if they change later, the
+ * correction is shown as contradicted.
+ */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,
@@ -26,17 +28,16 @@ export async function correctionEntry(
   { now, origin, zone, author, reason }: CorrectionAuthor,
 ): Promise<Entry> {
   const { from, to } = concernedTime(correction);
-  const around: (TripRecord | null)[] = [];
+  const details: JsonObject = { ...(author && { author }), ...(reason && { reason }) };
   if (Number.isFinite(from) && correction.kind !== 'set_aside' && correction.kind !== 'place_name') {
-    const trips = correctedTrips(store);
-    around.push(await trips.previous(userId, from - day));
+    const chain = correctedTrips(store);
+    const around = [await chain.previous(userId, from - day)];
     for await (const link of everyCorrectedLink(store, userId, { from: from - day, to: justAfter(to + day) }))
       around.push(link);
-    around.push(await trips.next(userId, to + day));
+    around.push(await chain.next(userId, to + day));
+    const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
+    details.seen = concernedTrips(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);
   }
-  const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
-  const seen = concernedTrips(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);
-  const details = { ...(author && { author }), ...(reason && { reason }), ...(around.length > 0 && { seen }) };
   return {
     metadata: {
       key: keys.correction,

@@ -1,4 +1,5 @@
-// Reads the corrections of a user, and finds the active ones: neither undone nor beyond the limits.
+// Reads the corrections of a user, finds the active ones, which are neither undone nor beyond the limits, and rejects
+// new corrections beyond the limits.
 //
 //   write_ts   1 drop a trip   2 undo 1   3 undo 2   4 mode of a section
 //   active     1 and 4: the undo at 2 is itself undone
@@ -7,14 +8,13 @@ import { withinBounds } from '../../intake/stated-times.ts';
 import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
-import type { TimeRange } from '../../model/time.ts';
+import { day, type TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
-/** Limits for the corrections of a user (by hand): more than people make, and few enough for every read of trips. */
+/** Limits of a user's corrections (by hand): each read of trips reads all corrections of the user. */
 export const mostCorrections = { active: 1000, inAll: 2000 };
 
-/** At most this many corrections are read. It is above `inAll`, because an active correction can always be undone. */
-const mostRead = mostCorrections.inAll + mostCorrections.active;
+const mostRead = mostCorrections.inAll + mostCorrections.active; // an active correction can be undone beyond the limit
 
 /** The part of the store that has corrections. Without `usercache`, pending ones are ignored. */
 export interface CorrectionStore {
@@ -25,8 +25,8 @@ export interface CorrectionStore {
 }
 
 /**
- * All corrections of a user by `write_ts`, also pending ones, undone ones, and undos. Reads at most `mostRead`:
- * imported or recovered corrections beyond this limit have no effect.
+ * Reads all corrections of a user by `write_ts`, also pending ones, undone ones, and undos. Imports and recoveries may
+ * store more than `mostRead` corrections: the others have no effect.
  */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,
@@ -44,16 +44,16 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
   const found: Stated[] = [];
   for await (const page of entryPages(part, userId, { keys: [keys.correction], time: 'write_ts' })) {
     for (const [i, entry] of page.entries.entries()) found.push(...parseCorrection(entry, page.received_ts[i]!));
-    if (found.length >= mostRead) return found.slice(0, mostRead);
+    if (found.length >= mostRead) break;
   }
-  return found;
+  return found.slice(0, mostRead);
 }
 
 /**
- * Returns the correction in an entry; an empty list if an earlier version accepted the entry and this version rejects
- * it. Times beyond the bounds, which an earlier version accepted, are moved to the bounds.
+ * Returns the correction in an entry; an empty list if an earlier version of the program accepted the entry and this
+ * version rejects it. Moves times beyond the bounds, which an earlier version accepted, to the bounds.
  */
-export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
+function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
     const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
@@ -73,7 +73,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
-/** The `write_ts` of undone corrections. An undo that is itself undone does not count. `all` ascend by `write_ts`. */
+/** The `write_ts` of undone corrections. An undo that is itself undone has no effect. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {
@@ -88,18 +88,18 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-const mostOfDay = 100; // corrections about one UTC day that count (by hand: more than people make)
+const mostOfDay = 100; // corrections about one UTC day that have effect (by hand: more than people make)
 
 /**
- * The corrections that have effect, in order: neither undone ones nor undos. Of the corrections whose time begins on
- * the same UTC day the first 100 count, and of all the first 1000. `all` ascend by `write_ts`.
+ * The corrections that have effect: neither undone ones nor undos. Of corrections whose time begins on one UTC day, the
+ * first 100 have effect, and of all the first 1000. `all` ascend by `write_ts`.
  */
 export function activeCorrections(all: readonly Stated[]): Stated[] {
-  const found = new Map<number, number>();
+  const counts = new Map<number, number>();
   const counting = withoutUndone(all).filter((one) => {
-    const day = Math.floor(concernedTime(one).from / 86_400);
-    const count = (found.get(day) ?? 0) + 1;
-    found.set(day, count);
+    const utcDay = Math.floor(concernedTime(one).from / day);
+    const count = (counts.get(utcDay) ?? 0) + 1;
+    counts.set(utcDay, count);
     return count <= mostOfDay;
   });
   return counting.slice(0, mostCorrections.active);
@@ -109,4 +109,42 @@ export function activeCorrections(all: readonly Stated[]): Stated[] {
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
+}
+
+/** The reason for rejecting a correction whose user has too many. Operators can recover it. */
+export const tooManyCorrections = 'too_many_corrections';
+
+/** The limit for messages. */
+export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
+
+/** Finds the corrections among `entries` that exceed the user's limit. Pending corrections count, too. */
+export async function beyondLimit(
+  store: { timeseries: EntryPart; usercache: EntryPart },
+  userId: string,
+  entries: readonly Entry[],
+): Promise<ReadonlySet<Entry>> {
+  const beyond = new Set<Entry>();
+  const stated = entries.filter(({ metadata }) => metadata.key === keys.correction);
+  if (stated.length === 0) return beyond;
+  const all = await readCorrections(store, userId);
+  const found = new Map(all.map((one) => [one.write_ts, one]));
+  const active = new Set(withoutUndone(all).map((one) => one.write_ts));
+  const { active: most, inAll } = mostCorrections;
+  for (const entry of stated) {
+    const { write_ts } = entry.metadata;
+    const [one] = parseCorrection(entry, write_ts);
+    if (one === undefined || found.has(write_ts)) continue; // its converter rejects it, or the store has it already
+    const undoes = one.kind === 'undo' && active.has(one.of);
+    // An undo of an undo makes the first correction active again.
+    const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
+    // An active correction can always be undone, also beyond the limit.
+    const isBeyond = undoes ? found.size >= inAll + most : found.size >= inAll || (states && active.size >= most);
+    if (isBeyond) beyond.add(entry);
+    else {
+      found.set(write_ts, one);
+      if (undoes) active.delete(one.of);
+      else if (states) active.add(write_ts);
+    }
+  }
+  return beyond;
 }

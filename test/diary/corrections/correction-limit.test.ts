@@ -1,7 +1,7 @@
 // Which corrections of a batch exceed the limits of their user, and the entry of a correction.
 import { expect, it } from 'vitest';
-import { beyondLimit } from '../../../src/diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../../src/diary/corrections/new-correction.ts';
+import { beyondLimit } from '../../../src/diary/corrections/read-corrections.ts';
 import type { Correction } from '../../../src/model/correction.ts';
 import type { Entry, Origin } from '../../../src/model/entry.ts';
 import type { Store, Trips } from '../../../src/store/store.ts';

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { applyCorrections } from '../../../src/diary/corrections/apply.ts';
 import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
-import { beyondLimit } from '../../../src/diary/corrections/correction-limit.ts';
 import { cutSection } from '../../../src/diary/corrections/cut-section.ts';
 import { correctionEntry } from '../../../src/diary/corrections/new-correction.ts';
+import { beyondLimit } from '../../../src/diary/corrections/read-corrections.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../../src/model/correction.ts';
 import type { Entry, Origin } from '../../../src/model/entry.ts';
 import { justAfter } from '../../../src/model/time.ts';
