@@ -27,7 +27,7 @@ export const lineName = ({ route_short_name, route_long_name, route_id }: Transi
 
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
 
-/** The part of a `Day` that the summary shows. Labels and flags may be missing. */
+/** The part of a `Day` that the summary shows. */
 export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
   records: readonly TripRecord[]; // links that start on the day, in order
 }
@@ -57,6 +57,9 @@ export function dayParts(
 ): DayPart[] {
   const parts: DayPart[] = [];
   const trips = records.filter(isTripLink);
+  const place = (ts: number, zone: string, position: Position, stay: string): DayPart => {
+    return { kind: 'place', clock: clockText(ts, zone), letter: letterOf(position), position, stay };
+  };
   for (const [i, { trip, untracked }] of trips.entries()) {
     const { start_ts, start_zone, end_ts, end_zone } = trip;
     if (untracked !== null) {
@@ -75,10 +78,6 @@ export function dayParts(
       parts.push(place(end_ts, end_zone, trip.end_loc, stay === null ? '' : stayText(end_ts, end_ts + stay, observed)));
   }
   return parts;
-
-  function place(ts: number, zone: string, position: Position, stay: string): DayPart {
-    return { kind: 'place', clock: clockText(ts, zone), letter: letterOf(position), position, stay };
-  }
 }
 
 const leastStay = 1; // s; if less time is between two trips, no place is shown between them

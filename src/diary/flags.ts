@@ -1,5 +1,4 @@
-// Flags days, places, trips and sections that look wrong although nothing failed. Flags are computed when the diary is
-// read, and change nothing.
+// Flags days, places, trips and sections that look wrong although nothing failed. A flag does not change the diary.
 //
 //   locations   o                                        o     2 locations, 60 km apart
 //   section     |------------- bicycle, 1 h -------------|
@@ -49,16 +48,13 @@ export interface Flagged extends Mark {
   mode?: string; // mode of the section
 }
 
-/** A stay. An open end is infinite. */
-export interface FlaggedStay {
+/** A stay at the place `id`. An open end is infinite. */
+export interface FlaggedStay extends TimeRange {
   id: string;
-  from: number;
-  to: number;
 }
 
 const limits = {
-  /** m; on shorter sections an average speed is not reliable, and the path to the first location is often estimated */
-  least: 500,
+  least: 500, // m; on shorter sections an average speed is not reliable, and the path to the first location is estimated
   around: 300, // s; a second location this long before or after a stay confirms it
   stay: 900, // s; a stay shorter than this may have only one location
 };
@@ -70,15 +66,12 @@ export function flagTrip(trip: FlaggedTrip, inputs: FlagInputs, labels: Labels =
   const { id, start_ts: from, end_ts: to, sections, evidence } = trip;
   const { spikes = 0, strays = 0 } = evidence?.left_out ?? {};
   const label = labels.ofTrip(from).user_input.mode_confirm;
-  const own: Flag[] = [
-    ...(spikes + strays > 0 ? ['jump_left_out' as const] : []),
-    ...(typeof label === 'string' && contradicts(label, sections) ? ['label_contradicts' as const] : []),
-  ];
+  const own: Flag[] = spikes + strays > 0 ? ['jump_left_out'] : [];
+  if (typeof label === 'string' && contradicts(label, sections)) own.push('label_contradicts');
   const ofSections = sections.flatMap((section) => {
-    const [begin, end] = [section.start_ts, section.end_ts];
-    const found = sectionFlags(section, inputs).map((flag) => ({ flag, from: begin, to: end }));
+    const about = { from: section.start_ts, to: section.end_ts, of: 'section', id: section.id } as const;
     const mode = plainMode(section.sensed_mode);
-    return found.map((mark): Flagged => ({ ...mark, of: 'section', id: section.id, mode }));
+    return sectionFlags(section, inputs).map((flag): Flagged => ({ flag, ...about, mode }));
   });
   return [...own.map((flag): Flagged => ({ flag, from, to, of: 'trip', id })), ...ofSections];
 }
@@ -94,7 +87,7 @@ function sectionFlags(
   return flags;
 }
 
-/** True if the label names a known mode and the diary has another mode for the longest ride. */
+/** True if the label names a known mode, and the longest ride of the trip has another mode. */
 function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   const label = modeClass(mode);
   if (label === 'other' || sections.length === 0) return false;

@@ -19,11 +19,9 @@ export function durationText(seconds: number): string {
 }
 
 /** `08:05` in `zone`. */
-export function clockText(ts: number, zone: string): string {
-  return formatForPeople(ts, zone, 'HH:mm');
-}
+export const clockText = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
 
-/** `2024-03-12 08:05` in `zone`; the seconds if they are outside the calendar, as phones may write any number. */
+/** `2024-03-12 08:05` in `zone`. Phones may write any number as a time: outside the calendar, `1e30 s`. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');

@@ -15,7 +15,7 @@ import { distance, type LatLon } from '../model/geo/distance.ts';
 import { median } from '../model/geo/quantile.ts';
 import { idOf } from '../model/ids.ts';
 import { allTime, day, type TimeRange } from '../model/time.ts';
-import type { Position } from '../model/trip.ts';
+import type { BriefTrip, Position } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { addToList } from '../util/add-to-list.ts';
 import { atOnce, inSlices } from '../util/slices.ts';
@@ -30,16 +30,13 @@ import {
 const limits = {
   reach: 150, // m; a stay farther away is another place
   count: 50, // m; side of the cells in which stays are counted
-  /** m; sizes of the cells for ids: the place with the most stays in a cell gets its id, others try a smaller cell */
-  ids: [1500, 500, 150, 1],
+  ids: [1500, 500, 150, 1], // m; sides of the cells that ids are made from
   night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
 
-export interface LocatedStay {
+/** A stay. `from` equals `to` if one of them is not known. */
+export interface LocatedStay extends TimeRange {
   at: Position;
-  /** Seconds since the epoch. `from` equals `to` if one of them is not known. */
-  from: number;
-  to: number;
   zone: string;
 }
 
@@ -50,9 +47,8 @@ export interface KnownPlace {
   nights: number; // nights spent here
   first: number; // when the first stay began, seconds since the epoch
   letter: string; // `A` for the place of the first stay, then `B`; after `Z` numbers
-  name: string | null; // the name that the person or an operator gave, or null
-  /** Probability of spending the next night here; null except for the place with the most nights. */
-  home: number | null;
+  name: string | null; // the name that the person or an operator gave
+  home: number | null; // probability of spending the next night here; null except for the place with the most nights
 }
 
 /** The places of a person, in order of their first stay. */
@@ -76,7 +72,7 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. `names`: the last name of a place counts. `kept`: places of earlier stays. Pure. */
+/** Groups stays into places. A place has its last name of `names`. `kept`: the places of earlier stays. Pure. */
 export const groupPlaces = (
   userId: string,
   found: readonly LocatedStay[],
@@ -119,13 +115,12 @@ function* placesInSteps(
   const home = spots.findIndex((one) => one.nights === most);
   const ids = assignIds(userId, spots);
   const places = new Map(kept?.named);
-  const named = new Map(
-    names.flatMap(({ ts, name }) => {
-      const stay = stayAt(stays, ts);
-      const place = stay !== undefined && (stay.from <= ts || !places.has(ts)) ? indexOf(stay.at) : places.get(ts);
-      return place === undefined ? [] : [[place, name] as const];
-    }),
-  );
+  const named = new Map<number | undefined, string>();
+  for (const { ts, name } of names) {
+    const stay = stayAt(stays, ts);
+    const isHere = stay !== undefined && (stay.from <= ts || !places.has(ts));
+    named.set(isHere ? indexOf(stay.at) : places.get(ts), name);
+  }
   const order = [...spots.keys()].sort((a, b) => spots[a]!.first - spots[b]!.first || a - b);
   const all = order.map((i, rank): KnownPlace => {
     const { middle, stays, nights: own, first } = spots[i]!;
@@ -158,14 +153,12 @@ const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefi
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
 /**
- * Groups positions and returns the median of each group. Takes the cell with the most stays near it and groups all
- * positions within `limits.reach` of it, then does the same with the remaining cells.
+ * Groups positions and returns the median of each group. A group is the cell with the most stays near it, with all
+ * cells within `limits.reach` of it. The remaining cells are grouped in the same way.
  */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
-  for (const at of positions) {
-    addToList(cells, JSON.stringify(cellMiddle(at, limits.count)), at);
-  }
+  for (const at of positions) addToList(cells, JSON.stringify(cellMiddle(at, limits.count)), at);
   const spots = [...cells].map(([key, own]) => ({ key, own, at: medianLocation(own) }));
   const weights = new Map<string, number>();
   const bands = bandsOf(spots.map(({ at }) => at));
@@ -198,13 +191,11 @@ const bandOf = ({ latitude }: LatLon): number => Math.floor(latitude / bandHeigh
 
 function bandsOf(locations: readonly LatLon[]): Bands {
   const bands = new Map<number, number[]>();
-  for (const [i, one] of locations.entries()) {
-    addToList(bands, bandOf(one), i);
-  }
+  for (const [i, one] of locations.entries()) addToList(bands, bandOf(one), i);
   return bands;
 }
 
-/** Indexes, ascending, of all locations within `limits.reach` and of some farther ones. */
+/** The indexes of all locations within `limits.reach`, and of some farther locations. Ascending. */
 function indexesAround(bands: Bands, at: LatLon): number[] {
   const band = bandOf(at);
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
@@ -216,25 +207,22 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-/** The index of the nearest location; of equally near ones the first. Searches all only if none is within reach. */
+/** The index of the nearest location. Searches all locations only if none is within `limits.reach`. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Number.POSITIVE_INFINITY];
-  const look = (indexes: Iterable<number>): void => {
+  for (const indexes of [indexesAround(bands, at), middles.keys()]) {
+    [found, metres] = [0, Number.POSITIVE_INFINITY];
     for (const i of indexes) {
-      const middle = middles[i]!;
-      if (isFarNorth(at, middle, metres)) continue;
-      const away = distance(at, middle);
+      if (isFarNorth(at, middles[i]!, metres)) continue;
+      const away = distance(at, middles[i]!);
       if (away < metres) [found, metres] = [i, away];
     }
-  };
-  look(indexesAround(bands, at));
-  if (metres <= limits.reach) return found;
-  [found, metres] = [0, Number.POSITIVE_INFINITY];
-  look(middles.keys());
+    if (metres <= limits.reach) break;
+  }
   return found;
 }
 
-/** Makes ids from cells: a median that moves a few metres mostly stays in its cell. Stored places keep theirs. */
+/** Makes ids from cells: a median that moves a few metres mostly stays in its cell. Stored places keep their ids. */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids = places.map(({ id }) => id ?? '');
@@ -284,9 +272,9 @@ export async function placesUntil(
   };
 }
 
-const correctionReach = 14 * day; // s; a correction changes no trip that ended this long before it
+const correctionReach = 14 * day; // a correction does not change trips that ended this long before it
 
-/** The key of stored places: a hash of all that changes them, except trips: the end, the retention and corrections. */
+/** A hash of what changes stored places, besides trips: their end, the retention and corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // A mode does not move the ends of a trip.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
@@ -294,7 +282,7 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** Reads stays: from the last trip before `from` on, and up to the last trip that begins before `to`. */
+/** Reads the stays from the last trip before `from` to the last trip that begins before `to`. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const range = { from: from ?? allTime.from, to: to ?? allTime.to };
   const found = await correctedTrips(store).briefs(userId, range);
@@ -315,15 +303,9 @@ const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
   });
 
 /** The fields of a trip that its stays are derived from. */
-export interface Ends {
-  start_ts: number;
-  end_ts: number;
-  start_zone: string;
-  start_loc: Position;
-  end_loc: Position;
-}
+export type Ends = Pick<BriefTrip, 'start_ts' | 'end_ts' | 'start_zone' | 'start_loc' | 'end_loc'>;
 
-/** The stays between trips. After an unrecorded move, the times of departure and arrival are not known. */
+/** The stays between trips. If the user moved without being recorded, a stay lasts 0 s: its other end is not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -5,15 +5,18 @@ import { oid, point, timeFields } from '../model/extended-json.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
 import type { Place, Section, Stop, Trip } from '../model/trip.ts';
-import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
+import {
+  estimatedField,
+  estimatedOf,
+  type StayTimes,
+  stayFields,
+  stopFields,
+  zoneWithin,
+} from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
-export interface AfterTrip {
-  /** When the user left the place where the trip ends; null: not known. */
-  exit_ts: number | null;
-  /** The trip that begins at this place; null if the departure was not recorded. */
-  starting_trip: string | null;
-}
+/** When the user left the place where a trip ends, and the trip that begins there; null: not known. */
+export type AfterTrip = Pick<StayTimes, 'exit_ts' | 'starting_trip'>;
 
 /** A section of a trip, as the app of 2016/17 reads it: a collection with one line. */
 export interface SectionCollection {
@@ -36,6 +39,7 @@ export function tripFeatures(
   incidents: readonly Entry[],
   userId: string,
 ): TripFeatureCollection {
+  const departure = { exit_ts: trip.start_ts, starting_trip: trip.id };
   return {
     type: 'FeatureCollection',
     id: trip.id,
@@ -57,16 +61,11 @@ export function tripFeatures(
       feature_type: 'trip',
     },
     features: [
-      placeFeature(
-        trip.start_place,
-        'start_place',
-        { exit_ts: trip.start_ts, starting_trip: trip.id },
-        trip.start_zone,
-      ),
+      placeFeature(trip.start_place, 'start_place', departure, trip.start_zone),
       placeFeature(trip.end_place, 'end_place', after, trip.end_zone),
       ...trip.stops.map((stop) => stopFeature(stop, trip)),
       ...trip.sections.map((section, i) => sectionCollection(section, trip, i)),
-      ...incidents.map((incident) => incidentFeature(incident, trip, userId)).filter((feature) => feature !== null),
+      ...incidents.flatMap((incident) => incidentFeature(incident, trip, userId) ?? []),
     ],
   };
 }
@@ -92,7 +91,7 @@ function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
 function sectionCollection(section: Section, trip: Trip, index: number): SectionCollection {
   const startStop = trip.stops[index - 1];
   const endStop = trip.stops[index];
-  // A line needs two positions (RFC 7946), so a section of one point becomes a line of length 0.
+  // A line needs two positions (RFC 7946), so a section with one position becomes a line of length 0.
   const single = section.coordinates.length === 1;
   const aligned = <T>(list: readonly T[]): T[] => (single ? [list[0]!, list[0]!] : [...list]);
   const properties = {
@@ -107,7 +106,7 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
     ...estimatedField(section.estimated),
     duration: section.duration,
     times: aligned(section.times),
-    timestamps: aligned(section.times).map(inMilliseconds),
+    timestamps: aligned(section.times).map((ts) => Math.round(ts * 1000)), // ms
     speeds: aligned(section.speeds),
     distances: aligned(section.distances),
     ...(startStop && { start_stop: oid(startStop.id) }),
@@ -122,12 +121,9 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
 const isPosition = (list: readonly unknown[]): list is [number, number] =>
   list.length >= 2 && Number.isFinite(list[0]) && Number.isFinite(list[1]);
 
-const inMilliseconds = (ts: number): number => Math.round(ts * 1000);
-
 /** Makes the feature of an incident; null: its location cannot be read. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
-  const loc = data.loc as { coordinates?: unknown } | null | undefined;
-  const coordinates = loc?.coordinates;
+  const coordinates = (data.loc as { coordinates?: unknown } | null | undefined)?.coordinates;
   if (!Array.isArray(coordinates) || !isPosition(coordinates)) return null;
   const ts = data.ts as number;
   const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : zoneWithin(trip, ts);

@@ -325,7 +325,9 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 
 type Concerned = Touching & { one: Stated };
 
-/** From `chain_ts` of the trip `before` to `chain_ts` of `after`. `first`, `last`: `chain_ts` of the trips beyond them. */
+/**
+ * From `chain_ts` of the trip `before` to `chain_ts` of `after`. `first`, `last`: `chain_ts` of the trips beyond them.
+ */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
 /** The gap around a time; empty if a trip begins at that time. */
