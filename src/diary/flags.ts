@@ -61,7 +61,7 @@ const limits = {
 
 type FlaggedTrip = Pick<BriefTrip, 'id' | 'start_ts' | 'end_ts' | 'sections' | 'evidence'>;
 
-/** The flags of a trip and its sections. */
+/** Flags a trip by its evidence and its label, and each section by marks, speed and locations. */
 export function flagTrip(trip: FlaggedTrip, inputs: FlagInputs, labels: Labels = noLabels): Flagged[] {
   const { id, start_ts: from, end_ts: to, sections, evidence } = trip;
   const { spikes = 0, strays = 0 } = evidence?.left_out ?? {};
@@ -99,7 +99,7 @@ function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   return !(label === 'scooter' && found === 'bike'); // scooters are shown as cycling
 }
 
-/** The flags of a stay. */
+/** Flags a stay. `inputs` must include the locations of 5 minutes before and after it. */
 export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, { from, to });
   const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;

@@ -1,8 +1,6 @@
-// Makes a case of a day that may be given to others. It has the entries that the day follows from, moved to another
-// place and to other weeks, with only the fields that the analysis reads.
-//
-//   day     Tuesday 2024-05-14, 08:10    37.7793, -122.3940    line N from Embarcadero
-//   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4         same lengths and durations
+// Makes a case of a day that can be given to others: the entries that the day was derived from, moved to another place
+// and other weeks, with only the fields that the analysis reads. day Tuesday 2024-05-14, 08:10 37.7793, -122.3940 line
+// N from Embarcadero case Tuesday 2021-05-04, 08:10 -12.6041, 51.2278 line 3 from stop 4 same lengths and durations
 import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields, toPing, whyUnusable } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';

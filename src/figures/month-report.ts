@@ -21,7 +21,6 @@ import {
   weekdayOf,
 } from './tally.ts';
 
-/** One month by one dimension. */
 export interface MonthReport extends Disclosed {
   month: string; // `YYYY-MM`
   by: Dimension;
@@ -90,7 +89,7 @@ export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   return { tally, all, observed: new Map(kept.observed) };
 }
 
-/** Reads the month of one person. */
+/** Computes the figures from trips, observed time and labels. Ignores figures that the store keeps. */
 export async function readPersonMonth(
   source: LabelStore & Pick<Store, 'pipeline'>,
   userId: string,

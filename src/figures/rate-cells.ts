@@ -16,7 +16,6 @@ export interface WeightedPerson {
 /** An estimate and the bounds of its 95 % interval; null without observed days. */
 export type RateInterval = readonly [estimate: number, low: number, high: number] | null;
 
-/** Rates of a cell, or of all cells together. */
 export interface RatedCell {
   cell: string;
   people: number;

@@ -82,7 +82,6 @@ async function* checkAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<CheckedE
   for await (const value of pushed) yield checkPushed(value);
 }
 
-/** Checks one pushed value: an object or a JSON text. */
 export const checkPushed = (pushed: Pushed): CheckedEntry =>
   typeof pushed === 'string' ? checkEntryText(pushed) : checkEntry(pushed as JsonValue);
 

@@ -39,7 +39,7 @@ export interface Identity {
   write_ts: number;
 }
 
-/** The identity of an entry. */
+/** Of two entries of a user with the same identity, the later one replaces the earlier one. */
 export const identityOf = ({ metadata: { key, write_ts } }: Entry): Identity => ({ key, write_ts });
 
 /** The identity as one text, for maps and sets. A key has no blank, see `intake/check-entry.ts`. */

@@ -30,7 +30,6 @@ export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 
 
 export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuses];
 
-/** States of the phone's state machine. */
 export const states = { START: 0, WAITING_FOR_TRIP_START: 1, ONGOING_TRIP: 2, TRACKING_STOPPED: 3 } as const;
 
 /** Transitions of the phone's state machine. 20 is this service's own, because e-mission uses 18 for two. */

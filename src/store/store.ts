@@ -38,7 +38,6 @@ export interface Store {
   readonly trips: Trips;
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
-  /** Counts the rows or entries of a user. */
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes a user. Returns how many rows or entries each collection had. Repeat it after a failure. */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
@@ -166,7 +165,6 @@ export interface Studies {
   /** Creates the study or replaces its settings. The number of joins stays. */
   put(settings: StudySettings): Promise<void>;
   byName(name: string): Promise<StudyRecord | null>;
-  /** The study that has this name among its `join_names`. */
   byJoinName(name: string): Promise<StudyRecord | null>;
   list(): Promise<StudyRecord[]>;
   /**
@@ -253,7 +251,6 @@ export interface PutContent {
 
 /** Changes of a profile. `PersonFigures` lists its fields. */
 export interface ProfileNote {
-  /** Fields to replace. */
   set: JsonObject;
   /** New values by field. A value replaces a stored value that is smaller or not a number. */
   raise?: Readonly<Record<string, number>>;

@@ -6,7 +6,7 @@ import type { ByMode, TripChange } from '../pipeline/stage.ts';
 import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import type { Store } from '../store/store.ts';
 
-/** The result of a rebuild for a user, with the changed trips. */
+/** `changes`: the trips that differ after the rebuild. */
 export type RebuildReport = UserReport & { changes: TripChange[] };
 
 /**
@@ -50,7 +50,6 @@ export async function previewRebuild(
   return changes;
 }
 
-/** The changes of one local day of one user. */
 export interface DayChange {
   user_id: string;
   day: string;
@@ -79,7 +78,7 @@ export function emptySummary(): RebuildSummary {
 
 const mostDays = 10; // days in `worst`
 
-/** Adds the changed days of another user. */
+/** Adds a user to the sums. A user without changed days counts in `users` only. */
 export function addUser(summary: RebuildSummary, days: readonly DayChange[]): void {
   summary.users += 1;
   summary.users_changed += days.length > 0 ? 1 : 0;

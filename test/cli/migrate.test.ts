@@ -193,7 +193,10 @@ describe('migrate', () => {
     [['--to', 'ftp://example.org'], 'as the address of a store'],
     [['--from', 'nowhere', '--to', 'elsewhere'], 'expected a store in nowhere'],
     [['--from', './same', '--to', 'sqlite:same/../same'], 'expected --from and --to to be two stores'],
-    [['--to', 'mongodb://u:secret@h/d', '--from', 'mongodb://u:secret@h/d'], 'expected --from and --to to be two stores'],
+    [
+      ['--to', 'mongodb://u:secret@h/d', '--from', 'mongodb://u:secret@h/d'],
+      'expected --from and --to to be two stores',
+    ],
   ])('with %j is a usage error, and makes nothing', async (args, message) => {
     const { folder, run, address } = await freshProgram('ada');
     const { code, stdout, stderr } = await run(['migrate', ...args]);

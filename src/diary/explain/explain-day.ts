@@ -13,7 +13,6 @@ import { lineText, modeText } from '../day-summary.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
 
-/** A location, a motion reading or an event of the phone. */
 export interface PhoneReading {
   ts: number;
   kind: 'location' | 'motion' | 'phone';

@@ -35,7 +35,7 @@ export interface StepTime {
   phone_ts?: number | null;
 }
 
-/** The name of a step. */
+/** A step, named by its field in `Steps`. */
 export type StepName = keyof Steps;
 
 /**

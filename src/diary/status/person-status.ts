@@ -24,7 +24,7 @@ export interface BrokenStep {
   since: number | null;
 }
 
-/** The status of a person. */
+/** `since`: when the state began, seconds since the epoch; null: not known, or the state is `in_order`. */
 export interface PersonStatus {
   user: UserRecord;
   state: PersonState;
