@@ -116,7 +116,7 @@ function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolea
   };
 }
 
-/** The same angle between minus and plus half a `turn`. */
+/** Adds whole turns to an angle, so that it lies between minus and plus half a `turn`. */
 const wrapped = (angle: number, turn: number): number => angle - turn * Math.round(angle / turn);
 
 /** The section without its hidden vertices. An empty list if all are hidden. */

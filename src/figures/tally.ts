@@ -3,7 +3,7 @@ import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { BriefRecord, BriefTrip } from '../model/trip.ts';
 
-/** The dimension that divides a table into cells. */
+/** What divides a table into cells: the mode, or the hour, weekday, zone or grid cell in which a trip begins. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
 export interface Figures {

@@ -13,7 +13,7 @@ const mostStale = 365 * day;
 /** s. Apps that send no write time may send old recordings. */
 const mostLate = 5 * mostStale;
 
-/** Judges a location that arrives at time `at`, seconds since the epoch. */
+/** `at`: when the location arrives, seconds since the epoch. */
 export function judgeLocation({ metadata, data }: Entry, at: number): 'usable' | 'inexact' | 'misdated' {
   if (typeof data.accuracy === 'number' && data.accuracy >= inexactFrom) return 'inexact';
   const ts = dataTime(data) ?? metadata.write_ts;

@@ -11,7 +11,7 @@ import { type FileLine, parseFileLine } from './line-format.ts';
 
 const pollTime = 250; // ms between two searches for new lines
 
-/** A line and its source: `server`, `pipeline`, or `server-2` if several processes of a kind ran at once. */
+/** A line and its source: `server`, `pipeline`, or `server-2` if two servers ran at the same time. */
 export type LogLine = FileLine & { source: string };
 
 export interface ReadOptions {

@@ -123,7 +123,7 @@ export interface TripEvidence {
   parted_by?: string;
   /** Stops that were waits within the journey, and the reasons. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
-  /** True if only errors of the receiver look like movement. */
+  /** True if the user did not move: errors of the receiver looked like movement. */
   phantom?: true;
   /** Numbers of removed locations of the candidate group, by reason. */
   left_out: { repeats?: number; spikes?: number; strays?: number };

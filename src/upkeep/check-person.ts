@@ -43,7 +43,7 @@ const longGap = 2 * 3600; // s
 /** s from the start of the day; at night, a phone at rest records nothing for hours */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
-/** Reasons of time before the first location or after the last one. */
+/** Unobserved time with these reasons lies before the first or after the last location, so it is not a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
 /** Explains the long gaps of a day, with the entries that the phone sent for that time; null: there are none. */

@@ -15,7 +15,7 @@ export const databaseIn = (folder: string): string => join(folder, 'mobility.db'
 
 /**
  * The path of the database in `folder`, after a check. `make`: creates a store if there is none. Several processes may
- * do so at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
+ * do so at the same time. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
  */
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);
