@@ -13,6 +13,7 @@ import type { BriefSection, BriefTrip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
 import { ridesOf } from './corrections/stated-mode.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
+import { clockText } from './number-text.ts';
 
 /** All flags with their meanings. */
 export const flagMeanings = {
@@ -116,6 +117,13 @@ export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flag
 /** The names of the flags, without repeats, in the order of `flagMeanings`. */
 export const flagNames = (flagged: readonly Flagged[]): Flag[] =>
   (Object.keys(flagMeanings) as Flag[]).filter((flag) => flagged.some((one) => one.flag === flag));
+
+/** The flags of a day, one line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */
+export const flagLines = (flagged: readonly Flagged[], zone: string): string[] =>
+  flagged.map(({ flag, of, from, to, mode = of }) => {
+    const clocks = `${clockText(from, zone)}-${clockText(to, zone)} `;
+    return `${of === 'day' ? '' : clocks}${mode.replaceAll('_', ' ')}: ${flag.replaceAll('_', ' ')}`;
+  });
 
 const touching = ({ marks }: FlagInputs, { from, to }: TimeRange): Flag[] => [
   ...new Set(marks.filter((mark) => mark.from < to && mark.to >= from).map(({ flag }) => flag)),

@@ -253,6 +253,7 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
+/** The unobserved seconds of the day from `from` to `to`. */
 export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
   const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
   return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);

@@ -1,7 +1,7 @@
 // One day as text: places, ways, and what is unusual about days.
 import { expect, it } from 'vitest';
 import { diaryText } from '../../src/cli/diary-text.ts';
-import { modeText } from '../../src/diary/day-summary.ts';
+import { modeText } from '../../src/diary/mode-text.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../src/diary/places.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';

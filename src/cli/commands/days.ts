@@ -1,5 +1,4 @@
-import { flagLines } from '../../diary/day-summary.ts';
-import { flagMeanings, flagNames } from '../../diary/flags.ts';
+import { flagLines, flagMeanings, flagNames } from '../../diary/flags.ts';
 import { distanceText, durationText } from '../../diary/number-text.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { modeText } from '../../diary/day-summary.ts';
+import { modeText } from '../../diary/mode-text.ts';
 import { clockText, distanceText } from '../../diary/number-text.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
 import { type Bundle, bundleKeys } from '../../evaluate/bundle.ts';

@@ -9,7 +9,7 @@ import { firstTimeShowing } from '../../model/clock-times.ts';
 import { formatForPeople, justAfter } from '../../model/time.ts';
 import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
 import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
-import { lineText, modeText } from '../day-summary.ts';
+import { lineText, modeText } from '../mode-text.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
 

@@ -1,7 +1,8 @@
 // The view of a day: a summary, its bar, a map, and the list of stays, trips and gaps.
-import { lineName, modeTotals } from '../../diary/day-summary.ts';
+
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
+import { lineName, modeTotals } from '../../diary/mode-text.ts';
 import { metresPerDegree } from '../../model/geo/distance.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
