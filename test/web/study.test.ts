@@ -101,7 +101,9 @@ it('shows the operator the findings of the doctor, with a command as remedy', as
   const html = await text('/operator');
   const german = await text('/operator?lang=de');
   expect(german).toContain('<h2>Aus den letzten 7 Tagen gibt es keine Sicherung.</h2>');
-  expect(html).toMatch(/2 things need you[\s\S]*<code>mobility backup FOLDER[\s\S]*<code>mobility status<\/code>/);
+  expect(html).toMatch(
+    /2 things need your attention[\s\S]*<code>mobility backup FOLDER[\s\S]*<code>mobility status<\/code>/,
+  );
   expect(german).toContain('Sichern Sie täglich: <code>mobility backup FOLDER</code>');
   for (const page of [html, german]) expect(page).not.toContain('the audit log shows none');
 });

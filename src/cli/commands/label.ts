@@ -18,7 +18,7 @@ const flags = () =>
   mobility diary --user ada@example.org --day 2024-03-12 --ids
   mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
 
-Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`)
+Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip counts, whether the app or this command wrote it.`)
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
     .option('--mode <mode>', 'travel mode, such as bus or e_bike')

@@ -17,7 +17,7 @@ const notRecorded: Record<UnobservedReason, string> = {
   silent: 'The phone recorded nothing and gave no reason.',
   'no location': 'The phone sent no location.',
   moved: 'The phone was silent and then at another place. How you got there was not recorded.',
-  'nothing received': 'Nothing has arrived yet. The phone sends it with its next contact.',
+  'nothing received': 'Nothing has arrived yet. The phone sends its data when it next contacts the server.',
   'before the first location': 'This was before the first location of the phone.',
   'before joining': 'This was before joining.',
   'after leaving': 'This was after leaving.',
@@ -113,7 +113,7 @@ export const en = {
     title: 'This server',
     works: 'The server works.',
     needsYou: (things: number): string =>
-      `The server works. ${count(things, { one: 'thing needs', other: 'things need' })} you.`,
+      `The server works. ${count(things, { one: 'thing needs', other: 'things need' })} your attention.`,
     broken: 'The store does not answer.',
     noReminder: 'No person needs a reminder.',
     store: 'Store',
@@ -368,7 +368,7 @@ export const en = {
     report: (stored: string, known: string, rejected: string): string =>
       `${stored} records added, ${known} known before, ${rejected} not readable.`,
     range: (from: string, to: string): string => `From ${from} to ${to}.`,
-    undo: 'Ignore what it brought',
+    undo: 'Ignore these records',
     use: 'Use it again',
     isIgnored: 'Ignored. Your days change within a few minutes.',
     failed: {
@@ -388,14 +388,14 @@ export const en = {
       packing:
         'Protected by a password, or packed in a way that the server cannot read. Unpack it, and add the files one by one or in a normal ZIP without a password.',
       people:
-        'Data of several people; reading stopped at the second person. If the records added are not yours, choose “Ignore what it brought”. Then add a file that has only your data.',
+        'Data of several people; reading stopped at the second person. If the records added are not yours, choose “Ignore these records”. Then add a file that has only your data.',
       points:
         'Some records were left out, because their time or place is missing or cannot be read. If much is missing, export your data again, for example as GPX.',
       empty:
         'No recorded points. Saved places and planned routes are not imported. Choose a file with a track that you recorded.',
       zone: 'The times do not name their time zone. Export your data with times in UTC, for example as GPX, and add that file.',
       speeds:
-        'The speeds are probably not in metres per second, so some means of transport may be wrong. Correct them in your days, or choose “Ignore what it brought”.',
+        'The speeds are probably not in metres per second, so some means of transport may be wrong. Correct them in your days, or choose “Ignore these records”.',
       other: 'Not everything could be read. If records are missing, ask the people of the study.',
     } satisfies Record<SourceProblem, string>,
   },
@@ -593,7 +593,7 @@ export const en = {
     /** The sentences that explain a trip, by the rules that are stored with the trip. */
     why: {
       title: 'Why?',
-      corrected: 'You changed this trip. What follows was recorded before that.',
+      corrected: 'You changed this trip. The reasons below are those from before your change.',
       start: {
         location: 'It begins when you left the place, estimated from the distance to the first location.',
         movement: 'It begins where your phone began to move.',
