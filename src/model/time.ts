@@ -6,16 +6,7 @@ import type { Entry } from './entry.ts';
 dayjs.extend(utc);
 
 /** Calendar fields of a local time, as clients read them. */
-export type LocalDateTime = {
-  year: number;
-  month: number;
-  day: number;
-  hour: number;
-  minute: number;
-  second: number;
-  weekday: number; // 0: Monday
-  timezone: string;
-};
+export type LocalDateTime = ReturnType<typeof localDateTime>;
 
 /** Half-open range of time, `[from, to)`, seconds since the epoch. */
 export interface TimeRange {
@@ -195,7 +186,7 @@ function localTime(ts: number, zone: string): { local: Date; offset: number } {
  * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and for a year beyond 1
  * to 9999 in UTC or in the zone.
  */
-export function localDateTime(ts: number, zone: string): LocalDateTime {
+export function localDateTime(ts: number, zone: string) {
   const { local } = localTime(ts, zone);
   return {
     year: local.getUTCFullYear(),
@@ -204,7 +195,7 @@ export function localDateTime(ts: number, zone: string): LocalDateTime {
     hour: local.getUTCHours(),
     minute: local.getUTCMinutes(),
     second: local.getUTCSeconds(),
-    weekday: (local.getUTCDay() + 6) % 7,
+    weekday: (local.getUTCDay() + 6) % 7, // 0: Monday
     timezone: zone,
   };
 }

@@ -1,7 +1,9 @@
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
 import { allTime, type TimeRange } from './time.ts';
-import type { BriefRecord, BriefSection, BriefTrip, Place, Section, Stop, Trip, TripRecord } from './trip.ts';
+import type { Place, Stop, Trip, TripRecord } from './trip.ts';
+import { type BriefRecord, type BriefTrip, briefSectionFields, briefTripFields } from './trip.ts';
+import { withFields } from './with-fields.ts';
 
 export type TripLink = TripRecord & { trip: Trip };
 
@@ -90,30 +92,18 @@ export function briefOf({ kind, chain_ts, start_ts, end_ts, day, silences, trip,
   return silences === undefined ? brief : { ...brief, silences };
 }
 
-function briefTrip({ sections = [], evidence, draft, ...trip }: Trip): BriefTrip {
-  const { id, source, start_ts, end_ts, start_zone, end_zone, start_loc, end_loc } = trip;
-  const { duration, distance, start_place, end_place } = trip;
-  return {
-    id,
-    source,
-    start_ts,
-    end_ts,
-    start_zone,
-    end_zone,
-    start_loc,
-    end_loc,
-    duration,
-    distance,
-    sections: sections.map(briefSection),
+function briefTrip(trip: Trip): BriefTrip {
+  const { sections = [], start_place, end_place, evidence } = trip;
+  return withFields(pick(trip, briefTripFields), {
     start_place: { id: start_place?.id },
     end_place: { id: end_place?.id },
+    sections: sections.map((section) => pick(section, briefSectionFields)),
     ...(evidence && { evidence: { left_out: evidence.left_out } }),
-    ...(draft && { draft }),
-  };
+  });
 }
 
-function briefSection(section: Section): BriefSection {
-  const { id, start_ts, end_ts, sensed_mode, duration, distance, estimated, source } = section;
-  const brief = { id, start_ts, end_ts, sensed_mode, duration, distance, source };
-  return estimated === undefined ? brief : { ...brief, estimated };
+function pick<T, Field extends keyof T>(object: T, fields: readonly Field[]): Pick<T, Field> {
+  const picked: Partial<Pick<T, Field>> = {};
+  for (const field of fields) if (object[field] !== undefined) picked[field] = object[field];
+  return picked as Pick<T, Field>;
 }

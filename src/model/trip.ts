@@ -237,20 +237,26 @@ export interface TripSpan extends Pick<TripRecord, 'chain_ts' | 'start_ts' | 'en
   written_ts: number;
 }
 
+/** Stored lists have this order, here and below, so never change it. Fields that may be absent come last. */
+export const briefTripFields = [
+  ...(['id', 'source', 'start_ts', 'end_ts', 'start_zone', 'end_zone', 'start_loc', 'end_loc'] as const),
+  ...(['duration', 'distance', 'start_place', 'end_place', 'sections', 'evidence', 'draft'] as const),
+] as const;
+
+export const briefSectionFields = [
+  ...(['id', 'start_ts', 'end_ts', 'sensed_mode', 'duration', 'distance', 'source', 'estimated'] as const),
+] as const;
+
+export type BriefSection = Pick<Section, (typeof briefSectionFields)[number]>;
+
 /** A trip in brief: what days, flags and figures need, without its line. */
 export interface BriefTrip
-  extends Pick<Trip, 'id' | 'source' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'start_loc' | 'end_loc'>,
-    Pick<Trip, 'duration' | 'distance' | 'draft'> {
+  extends Pick<Trip, Exclude<(typeof briefTripFields)[number], 'sections' | 'start_place' | 'end_place' | 'evidence'>> {
   sections: BriefSection[];
   start_place: Pick<Place, 'id'>;
   end_place: Pick<Place, 'id'>;
   evidence?: Pick<TripEvidence, 'left_out'>;
 }
-
-export type BriefSection = Pick<
-  Section,
-  'id' | 'start_ts' | 'end_ts' | 'sensed_mode' | 'duration' | 'distance' | 'estimated' | 'source'
->;
 
 export interface BriefRecord
   extends Pick<TripRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day' | 'silences'> {

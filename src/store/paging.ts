@@ -26,16 +26,16 @@ export async function hasEntry(
   return entries.length > 0 || (await usercache.find(userId, query)).entries.length > 0;
 }
 
-/** Yields the registered users by UUID. `after`: only larger UUIDs. */
+/** Yields the registered users by UUID. */
 export async function* everyUser(
   { users }: Pick<Store, 'users'>,
-  { after, limit = pageSizes.users }: { after?: string; limit?: number } = {},
+  { limit = pageSizes.users }: { limit?: number } = {},
 ): AsyncGenerator<UserRecord, undefined> {
-  for (let last = after; ; ) {
-    const page = await users.list({ after: last, limit });
+  for (let after: string | undefined; ; ) {
+    const page = await users.list({ after, limit });
     yield* page;
     if (page.length < limit) return;
-    last = page.at(-1)!.uuid;
+    after = page.at(-1)!.uuid;
   }
 }
 
@@ -58,12 +58,8 @@ export async function* entryPages(
 }
 
 /** Yields the entries of a query one by one. */
-export async function* everyEntry(
-  part: EntryPart,
-  userId: string,
-  selection: EntrySelection,
-): AsyncGenerator<Entry, undefined> {
-  for await (const { entries } of entryPages(part, userId, selection)) yield* entries;
+export async function* everyEntry(...args: Parameters<typeof entryPages>): AsyncGenerator<Entry, undefined> {
+  for await (const { entries } of entryPages(...args)) yield* entries;
 }
 
 /** Yields the errors of a user by id, part by part. */
@@ -81,12 +77,8 @@ export async function* errorPages(
 }
 
 /** Yields the errors of a user by id, one by one. */
-export async function* everyError(
-  store: Pick<Store, 'errors'>,
-  userId: string,
-  which: { key?: string; reason?: string; limit?: number } = {},
-): AsyncGenerator<ErrorRow, undefined> {
-  for await (const page of errorPages(store, userId, which)) yield* page;
+export async function* everyError(...args: Parameters<typeof errorPages>): AsyncGenerator<ErrorRow, undefined> {
+  for await (const page of errorPages(...args)) yield* page;
 }
 
 /** Yields the links of the chain of trips by `chain_ts`, in `[from, to)` if given. */

@@ -1,27 +1,26 @@
 // Links in brief as JSON without names of fields: a list has the values of its fields in a fixed order.
 //
 //     { trip: { id: "a", distance: 9, sections: [...] }, untracked: null }   ->   [["a", 9, [...]], null]
-import type { BriefRecord, BriefSection, BriefTrip } from '../../model/trip.ts';
+import {
+  type BriefRecord,
+  type BriefSection,
+  type BriefTrip,
+  briefSectionFields,
+  briefTripFields,
+} from '../../model/trip.ts';
 
 /** Fields of a link that are columns of its row. */
 type Columns = Pick<BriefRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day'>;
 
 type StoredTrip = Omit<BriefTrip, 'sections'> & { sections: unknown[][] };
 
-/** Stored lists have this order, so never change it. Fields that may be absent come last. */
+/** Stored lists have this order, so never change it. */
 const linkFields = ['trip', 'untracked', 'silences'] as const;
-const tripFields = [
-  ...(['id', 'source', 'start_ts', 'end_ts', 'start_zone', 'end_zone', 'start_loc', 'end_loc'] as const),
-  ...(['duration', 'distance', 'start_place', 'end_place', 'sections', 'evidence', 'draft'] as const),
-];
-const sectionFields = [
-  ...(['id', 'start_ts', 'end_ts', 'sensed_mode', 'duration', 'distance', 'source', 'estimated'] as const),
-];
 
 export function briefText(link: BriefRecord): string {
   const { trip } = link;
-  const sections = trip?.sections.map((section) => valuesOf(section, sectionFields)) ?? [];
-  const stored = trip && valuesOf<StoredTrip>({ ...trip, sections }, tripFields);
+  const sections = trip?.sections.map((section) => valuesOf(section, briefSectionFields)) ?? [];
+  const stored = trip && valuesOf<StoredTrip>({ ...trip, sections }, briefTripFields);
   return JSON.stringify(valuesOf({ ...link, trip: stored }, linkFields));
 }
 
@@ -30,8 +29,8 @@ export function briefIn(columns: Columns, text: string): BriefRecord | null {
   const values = JSON.parse(text) as unknown[] | object;
   if (!Array.isArray(values)) return null;
   const [stored = null, untracked = null, silences] = values as [unknown[]?, BriefRecord['untracked']?, never?];
-  const trip = stored && withValues<StoredTrip>(stored, tripFields);
-  const sections = trip?.sections.map((section) => withValues<BriefSection>(section, sectionFields)) ?? [];
+  const trip = stored && withValues<StoredTrip>(stored, briefTripFields);
+  const sections = trip?.sections.map((section) => withValues<BriefSection>(section, briefSectionFields)) ?? [];
   const brief = { ...columns, trip: trip && { ...trip, sections }, untracked };
   return silences === undefined ? brief : { ...brief, silences };
 }
