@@ -1,13 +1,5 @@
 // The phone apps, besides e-mission's, that push to this server. CONTRIBUTING.md says how to add one.
 
-/** How an app is set up for one user. */
-interface AppSetup {
-  /** The values to type into the app, by the names of the app's fields. */
-  settings: Readonly<Record<string, string>>;
-  /** A link that opens the app and sets it up. The QR code contains it. */
-  link: string;
-}
-
 interface PhoneApp {
   /** The name in the app store. */
   name: string;
@@ -20,8 +12,11 @@ interface PhoneApp {
   answer: object;
   /** True: people scan the QR code within the app, not with the camera. */
   isScannedInApp?: true;
-  /** `address`: of the server, without a slash at the end. */
-  setUp(address: string, userName: string, token: string): AppSetup;
+  /**
+   * Sets the app up for one user. `address`: of the server, without a slash at the end. `settings`: the values to type
+   * into the app, by the names of its fields. `link`: opens the app and sets it up; the QR code contains it.
+   */
+  setUp(address: string, userName: string, token: string): { settings: Readonly<Record<string, string>>; link: string };
 }
 
 const rows = {

@@ -8,18 +8,13 @@ export interface LabelOption {
   words: string;
 }
 
-export interface StudyLabels {
-  modes: LabelOption[];
-  purposes: LabelOption[];
-}
-
 /**
  * The labels in a language; null: the study has no lists of its own.
  *
  *     {"MODE": [{"value": "cargo", "baseMode": "BICYCLING"}], "PURPOSE": [{"value": "work"}],
  *      "translations": {"de": {"cargo": "Lastenrad"}}}
  */
-export function studyLabels(config: JsonObject | null | undefined, language: string): StudyLabels | null {
+export function studyLabels(config: JsonObject | null | undefined, language: string) {
   const lists = asObject(config?.label_lists);
   const translated = asObject(lists.translations);
   const [own, english] = [asObject(translated[language]), asObject(translated.en)];

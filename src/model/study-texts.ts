@@ -1,26 +1,13 @@
 import { asObject, isJsonObject, type JsonValue } from './json.ts';
 import type { StudySettings } from './study.ts';
 
-/** The texts of a study in one language, without HTML; empty if the study has none. */
-export interface StudyTexts {
-  /** Code of the language, as in the HTML attribute `lang`. */
-  language: string;
-  name: string;
-  partner: string;
-  summary: string[];
-  description: string;
-  why: string;
-  questions: string[];
-  /** Paragraphs. */
-  consent: string[];
-  contact: string;
-}
+export type StudyTexts = ReturnType<typeof studyTexts>;
 
 /**
- * The texts of a study in the first of the preferred languages that it offers, else in its own first language. English
- * texts are used where a language lacks one.
+ * The texts of a study, without HTML, in the first of the preferred languages that it offers, else in its own first
+ * language. English texts are used where a language lacks one. A text is empty if the study has none.
  */
-export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]): StudyTexts {
+export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]) {
   const intro = asObject(config?.intro);
   const translated = asObject(intro.translated_text);
   const offered = Object.keys(translated).filter((one) => isJsonObject(translated[one]));

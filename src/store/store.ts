@@ -95,7 +95,6 @@ export interface UserRegistry {
   isActive(uuid: string): Promise<boolean>;
   /** The figures of one user or of a page of users, read in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
-  /** In ascending order of UUIDs. */
   list(page: UserPage): Promise<UserRecord[]>;
   /** The stored figures of a month of the users of a page, in one snapshot. */
   months(page: UserPage, month: string): Promise<MemberMonth[]>;
@@ -199,7 +198,6 @@ export interface FeedRecord {
   index: string;
 }
 
-/** Transit feeds that the operator added. */
 export interface Feeds {
   /** Stores a feed with its zip, replacing a feed with the same id. After an interruption, no part of it is visible. */
   add(feed: FeedRecord, zip: AsyncIterable<Uint8Array>): Promise<void>;
@@ -312,7 +310,7 @@ export interface Moved {
   more: boolean;
 }
 
-/** A document that phones pull. User and key identify it. Pushed entries with the same key are independent of it. */
+/** A document that phones pull. The pipeline derives it from trips. User and key identify it. Pushed entries with the same key are independent of it. */
 export interface Document {
   key: string;
   /** Last change, seconds since the epoch. */
@@ -320,7 +318,6 @@ export interface Document {
   data: JsonValue;
 }
 
-/** Documents for phones. The pipeline derives them from trips. */
 export interface Documents {
   /**
    * In one transaction, in this order:

@@ -1,4 +1,6 @@
-// Every table of the store. Until the first release, the format stays 1 when a table changes: see CONTRIBUTING.md.
+// Every table of the store. Columns of bytes hold packed JSON, unless a comment says otherwise. The columns `settings`,
+// `record`, `facts`, `state`, `profile`, `waiting` and `figures` hold JSON. Until the first release, the format stays 1
+// when a table changes: see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
 /** The format of the tables below. A store of another format is refused. */
@@ -42,7 +44,7 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/** Each join writes the row, so that parallel joins conflict. `settings`: JSON. */
+/** Each join writes the row, so that parallel joins conflict. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
@@ -54,13 +56,12 @@ export const erasedTokens = table('erased_tokens', {
   key: ['study', 'token'],
 });
 
-/** `record`: JSON of the `ManagerRecord`. */
 export const managers = table('managers', {
   columns: { name: 'text', record: 'text' },
   key: ['name'],
 });
 
-/** The row is written after all parts of the zip, so an interrupted `add` leaves no feed. `facts`: JSON. */
+/** The row is written after all parts of the zip, so an interrupted `add` leaves no feed. `index`: packed text. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
@@ -114,7 +115,6 @@ export const arrivals = table('arrivals', {
   key: ['user'],
 });
 
-/** `profile`: JSON. */
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
   key: ['user'],
@@ -134,15 +134,14 @@ export const batches = table('batches', {
     last_ts: 'number?',
     /** The earliest time when one of the entries may be processed, see `dueTime`. */
     due_ts: 'number',
-    /** JSON of the `BatchHeader`. */
-    waiting: 'text',
+    waiting: 'text', // a `BatchHeader`
     entries: 'bytes',
   },
   key: ['user', 'id'],
   indexes: [{ columns: ['user', 'last', 'first'] }, { columns: ['user', 'due_ts'] }],
 });
 
-/** Rejected entries. `entry`: packed JSON. */
+/** Rejected entries. */
 export const errors = table('errors', {
   columns: {
     user: 'text',
@@ -203,26 +202,24 @@ export const trips = table('trips', {
      * The `BriefRecord`, see `stored-brief.ts`. Older versions stored an object, or null for a dropped trip or a draft.
      */
     outline: 'text?',
-    /** Packed JSON of the `TripRecord`. */
     record: 'bytes',
   },
   key: ['user', 'chain_ts'],
   indexes: [{ columns: ['user', 'day'] }, { columns: ['user', 'settled_ts'] }],
 });
 
-/** The places of a user, derived from the trips up to a time. `places`: packed JSON of the `KeptPlaces`. */
+/** The places of a user, derived from the trips up to a time: a `KeptPlaces`. */
 export const places = table('places', {
   columns: { user: 'text', places: 'bytes' },
   key: ['user'],
 });
 
-/** Figures of a month of a user, which the pipeline derived. `figures`: JSON of the `KeptMonth`. */
+/** Figures of a month of a user, which the pipeline derived: a `KeptMonth`. */
 export const months = table('months', {
   columns: { user: 'text', month: 'text', figures: 'text' },
   key: ['user', 'month'],
 });
 
-/** `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
   key: ['user', 'key'],

@@ -98,11 +98,7 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
 type Failure = FailedEntry & PendingEntry;
 
 /** Calls `judge` with each due entry. `recovered`: ids of errors whose entries are accepted now. */
-function judgeAll(
-  due: readonly BatchRow[],
-  at: number,
-  judge: Judge,
-): { accepted: StoredEntry[]; recovered: string[]; failures: Failure[] } {
+function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
   const accepted: StoredEntry[] = [];
   const recovered: string[] = [];
   const failures: Failure[] = [];

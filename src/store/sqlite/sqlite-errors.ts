@@ -45,68 +45,58 @@ export function storeError(error: unknown, path: string): unknown {
   const isRefused = code !== null && [readOnly, cannotOpen].includes(code & 0xff) && isOnReadOnlyMount(path);
   const meaning = isRefused || code === null ? meaningOfFile(isRefused ? 'EROFS' : fileCode) : meaningOf(code);
   if (meaning === null) return error;
-  const { name, expected, remedy } = meaning;
+  const [name, expected, remedy] = meaning;
   const found = code === null ? fileCode : `${errorText(error)} (SQLite ${code})`;
   return new MobilityError(name, `${path}: expected ${expected}, found ${found}: ${remedy}`, { cause: error });
 }
 
-interface Meaning {
-  name: MobilityError['code'];
-  expected: string;
-  remedy: string;
-}
-
-const as = (name: Meaning['name'], expected: string, remedy: string): Meaning => ({ name, expected, remedy });
+type Meaning = readonly [code: MobilityError['code'], expected: string, remedy: string];
 
 function meaningOf(extended: number): Meaning | null {
   const code = extended & 0xff;
   if (busy.includes(code)) {
     const remedy = 'another process holds it for too long: try again, and look for a process that hangs';
-    return as('MOBILITY_STORE_BUSY', 'to lock the database', remedy);
+    return ['MOBILITY_STORE_BUSY', 'to lock the database', remedy];
   }
   if (code === full || refusedWrites.includes(extended)) {
     const remedy = 'nothing was stored. Free space; no restart is needed';
-    return as('MOBILITY_STORE_FULL', 'space to write', remedy);
+    return ['MOBILITY_STORE_FULL', 'space to write', remedy];
   }
   if (code === readOnly) {
     const remedy = 'run the command as the user of the service, or give your user access';
-    return as('MOBILITY_STORE_READONLY', 'the right to write', remedy);
+    return ['MOBILITY_STORE_READONLY', 'the right to write', remedy];
   }
   if (damaged.includes(code)) {
     const remedy = 'keep the folder as it is, and restore a backup beside it';
-    return as('MOBILITY_STORE_DAMAGED', 'an undamaged database', remedy);
+    return ['MOBILITY_STORE_DAMAGED', 'an undamaged database', remedy];
   }
   if (code === noMemory || extended === ioNoMemory) {
     const remedy = 'raise the memory limit of the process, or end other programs';
-    return as('MOBILITY_STORE_UNAVAILABLE', 'enough memory', remedy);
+    return ['MOBILITY_STORE_UNAVAILABLE', 'enough memory', remedy];
   }
   if (code === cannotOpen) {
     const remedy = 'check rights and the limit of open files';
-    return as('MOBILITY_STORE_UNAVAILABLE', 'to open the file, its log and a temporary file', remedy);
+    return ['MOBILITY_STORE_UNAVAILABLE', 'to open the file, its log and a temporary file', remedy];
   }
   const remedy = 'check that the disk is sound, then try again';
-  return code === inputOutput ? as('MOBILITY_STORE_UNAVAILABLE', 'to read and write the file', remedy) : null;
+  return code === inputOutput ? ['MOBILITY_STORE_UNAVAILABLE', 'to read and write the file', remedy] : null;
 }
 
 function meaningOfFile(code: string): Meaning | null {
   if (code === 'EROFS') {
     const remedy = 'it is mounted read-only: mount it for writing, or copy the folder';
-    return as('MOBILITY_STORE_READONLY', 'a file system that allows writing', remedy);
+    return ['MOBILITY_STORE_READONLY', 'a file system that allows writing', remedy];
   }
   if (['EACCES', 'EPERM'].includes(code)) {
     const remedy = 'run the command as the user of the service, or give your user access';
-    return as('MOBILITY_STORE_READONLY', 'permission to read and write here', remedy);
+    return ['MOBILITY_STORE_READONLY', 'permission to read and write here', remedy];
   }
-  if (['ENOSPC', 'EDQUOT'].includes(code)) return as('MOBILITY_STORE_FULL', 'space to write', 'free space');
+  if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'space to write', 'free space'];
   if (['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'].includes(code))
-    return as(
-      'MOBILITY_STORE_ADDRESS',
-      'a folder, or a path where one can be made',
-      'correct the address of the store',
-    );
+    return ['MOBILITY_STORE_ADDRESS', 'a folder, or a path where one can be made', 'correct the address of the store'];
   if (['EMFILE', 'ENFILE'].includes(code))
-    return as('MOBILITY_STORE_UNAVAILABLE', 'to open a file', 'raise the limit of open files (ulimit -n)');
+    return ['MOBILITY_STORE_UNAVAILABLE', 'to open a file', 'raise the limit of open files (ulimit -n)'];
   const isOutOfReach = ['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code);
   const remedy = 'check that the disk is mounted and sound, then try again';
-  return isOutOfReach ? as('MOBILITY_STORE_UNAVAILABLE', 'an answer of the folder and its disk', remedy) : null;
+  return isOutOfReach ? ['MOBILITY_STORE_UNAVAILABLE', 'an answer of the folder and its disk', remedy] : null;
 }
