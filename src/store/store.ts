@@ -310,7 +310,10 @@ export interface Moved {
   more: boolean;
 }
 
-/** A document that phones pull. The pipeline derives it from trips. User and key identify it. Pushed entries with the same key are independent of it. */
+/**
+ * A document that phones pull. The pipeline derives it from trips. User and key identify it. Pushed entries with the
+ * same key are independent of it.
+ */
 export interface Document {
   key: string;
   /** Last change, seconds since the epoch. */

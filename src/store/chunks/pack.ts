@@ -50,10 +50,9 @@ export function spanOf(times: readonly (number | null)[]): { first_ts: number | 
   return { first_ts, last_ts };
 }
 
-/** Compresses any JSON value. `unpackValue` restores it exactly. */
 export const packValue = (value: JsonValue): Uint8Array => packText(jsonText(value));
 
-/** Decompresses a JSON value. Throws if the bytes are damaged. */
+/** Throws if the bytes are damaged. */
 export function unpackValue(bytes: Uint8Array): JsonValue {
   return JSON.parse(unpackText(bytes)) as JsonValue;
 }

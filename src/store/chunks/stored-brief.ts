@@ -9,9 +9,6 @@ import {
   briefTripFields,
 } from '../../model/trip.ts';
 
-/** Fields of a link that are columns of its row. */
-type Columns = Pick<BriefRecord, 'kind' | 'chain_ts' | 'start_ts' | 'end_ts' | 'day'>;
-
 type StoredTrip = Omit<BriefTrip, 'sections'> & { sections: unknown[][] };
 
 /** Stored lists have this order, so never change it. */
@@ -25,7 +22,7 @@ export function briefText(link: BriefRecord): string {
 }
 
 /** Reads a link from a text of `briefText`; null: the text is an object, as an older version stored it. */
-export function briefIn(columns: Columns, text: string): BriefRecord | null {
+export function briefIn(columns: Omit<BriefRecord, (typeof linkFields)[number]>, text: string): BriefRecord | null {
   const values = JSON.parse(text) as unknown[] | object;
   if (!Array.isArray(values)) return null;
   const [stored = null, untracked = null, silences] = values as [unknown[]?, BriefRecord['untracked']?, never?];

@@ -17,8 +17,22 @@ import { usercache } from './usercache.ts';
 /** Builds the store over an engine. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
-  const { guard, close } = guardClosing(engine.address);
+  const running = new Set<Promise<unknown>>();
   let closed: Promise<void> | null = null;
+  const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {
+    if (closed !== null) {
+      const text = `expected an open store, found ${engine.address} closed: open it again`;
+      throw new MobilityError('MOBILITY_STORE_CLOSED', text);
+    }
+    const result = method(...args);
+    running.add(result);
+    return result.finally(() => running.delete(result));
+  };
+  /** The same methods, which reject after `close`. */
+  const guard = <T extends object>(methods: T): T => {
+    const guarded = Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]);
+    return Object.fromEntries(guarded);
+  };
   return {
     address: engine.address,
     users: guard({
@@ -46,31 +60,6 @@ export function storeOver(engine: Engine): Store {
       version: () => engine.version(),
       disk: () => engine.disk(),
     }),
-    close: () => (closed ??= close().then(() => engine.close())),
-  };
-}
-
-/** `guard`: the same methods, which reject after `close`. `close`: waits for the running calls. */
-function guardClosing(address: string) {
-  let isOpen = true;
-  const running = new Set<Promise<unknown>>();
-  const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {
-    if (!isOpen) {
-      const text = `expected an open store, found ${address} closed: open it again`;
-      throw new MobilityError('MOBILITY_STORE_CLOSED', text);
-    }
-    const result = method(...args);
-    running.add(result);
-    return result.finally(() => running.delete(result));
-  };
-  return {
-    guard: <T extends object>(methods: T): T =>
-      Object.fromEntries(
-        Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]),
-      ) as T,
-    close: async (): Promise<void> => {
-      isOpen = false;
-      await Promise.allSettled(running);
-    },
+    close: () => (closed ??= Promise.allSettled(running).then(() => engine.close())),
   };
 }

@@ -83,7 +83,7 @@ async function* chunkParts(
   }
 }
 
-/** A month with the days beside it has about 70 chunks of locations. */
+/** Chunks whose facts are read at once, at most. A month with the days beside it has about 70 of locations. */
 const mostFactual = 512;
 
 async function readFacts(

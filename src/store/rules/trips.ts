@@ -125,7 +125,7 @@ async function briefsIn(rows: Rows, where: Where<TripRow>): Promise<BriefRecord[
   const found = await rows.find(table, { where, order: ['chain_ts'] }, briefColumns);
   const briefs = found.map(({ user, outline, ...columns }): BriefRecord | null => {
     if (outline === null) return null;
-    const read = () => briefIn(columns as Omit<BriefRecord, 'trip' | 'untracked'>, outline);
+    const read = () => briefIn(columns as Parameters<typeof briefIn>[0], outline);
     return readColumn(table, { user, ...columns }, 'outline', read);
   });
   const old = found.flatMap(({ chain_ts }, i) => (briefs[i] === null ? [chain_ts] : []));
