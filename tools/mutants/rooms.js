@@ -133,7 +133,7 @@ export const rooms = {
     tests: ['test/web/corrections.test.ts', 'test/web/correction-forms.test.ts', 'test/web/security.test.ts'],
   },
   explain: {
-    sources: ['src/diary/explain/explain-day.ts', 'src/diary/explain/readings.ts'],
+    sources: ['src/diary/explain/explain-day.ts'],
     tests: ['test/diary/explain'],
   },
   retain: {

@@ -1,7 +1,12 @@
 import { Help } from '@commander-js/extra-typings';
 import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
-import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
-import { readReadings } from '../../diary/explain/readings.ts';
+import {
+  type ExplainedPart,
+  explainDay,
+  type PhoneReading,
+  partsAt,
+  readReadings,
+} from '../../diary/explain/explain-day.ts';
 import { clockText } from '../../diary/number-text.ts';
 import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';

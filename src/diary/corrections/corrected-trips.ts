@@ -32,10 +32,9 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
  * The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. If the list
  * `corrections` is given, it replaces the stored ones: a preview adds a correction that is not stored yet.
  */
-export interface ChainStore
-  extends Pick<Store, 'trips' | 'timeseries'>,
-    Partial<Pick<Store, 'usercache'>>,
-    Pick<CorrectionStore, 'corrections'> {}
+export type ChainStore = Pick<Store, 'trips' | 'timeseries'> &
+  Partial<Pick<Store, 'usercache'>> &
+  Pick<CorrectionStore, 'corrections'>;
 
 /** Makes the corrected chain. Every call reads the corrections of the user, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
@@ -286,10 +285,8 @@ async function findTouching(
     [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
     parts.push(own);
   };
-  for (const group of groupsOf(inside, nearby)) {
-    const { first } = await gapAt(group.from);
-    touch({ touching: group.touching, from: first, to: (await gapAt(group.to)).last });
-  }
+  for (const group of groupsOf(inside, nearby))
+    touch({ ...group, from: (await gapAt(group.from)).first, to: (await gapAt(group.to)).last });
   // The nearest corrections come first: if one does not affect the range, farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);

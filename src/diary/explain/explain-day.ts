@@ -1,14 +1,20 @@
-// Explains the diary of a day: lists, for each part, the rules and probabilities that decided it, in plain words and
-// with values. Reads what is stored with trips and gaps, and runs no analysis.
+// Explains the diary of a day: lists the rules and probabilities that decided each part, in words and with values. They
+// are stored with trips and gaps: no analysis runs.
 import { type Candidate, candidateLimits as rests } from '../../analysis/clean/candidates.ts';
 import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
 import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
+import { interpretEntry } from '../../intake/converters/convert.ts';
 import { firstTimeShowing } from '../../model/clock-times.ts';
-import { formatForPeople, justAfter } from '../../model/time.ts';
+import { dataTime, type Entry } from '../../model/entry.ts';
+import { keys } from '../../model/keys.ts';
+import { motionTypes, transitions } from '../../model/payloads.ts';
+import { formatForPeople, justAfter, type TimeRange } from '../../model/time.ts';
 import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
 import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
+import { everyEntry } from '../../store/paging.ts';
+import type { Store } from '../../store/store.ts';
 import { lineText, modeText } from '../mode-text.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
@@ -21,20 +27,16 @@ export interface PhoneReading {
 
 export interface Reason {
   about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';
-  /** The name of the stored rule; null: the reason is a measurement. */
-  rule: string | null;
+  rule: string | null; // the name of the stored rule; null: the reason is a measurement
   text: string;
-  /** The values of the reason: times in seconds since the epoch, `_s` seconds, `_m` metres, probabilities 0 to 1. */
+  /** Times in seconds since the epoch, `_s` in s, `_m` in m, probabilities 0 to 1. */
   values: Record<string, number | string>;
-  /** Entries that the phone wrote around that time, in order of time; absent: they were not read. */
-  readings?: PhoneReading[];
+  readings?: PhoneReading[]; // what the phone recorded around that time, in order; absent: not read
 }
 
 /** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was not a trip. */
-export interface ExplainedPart {
+export interface ExplainedPart extends TimeRange {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
-  from: number;
-  to: number;
   zone: string; // the time zone of its clock times
   title: string; // such as `walking, bus, 6.3 km`
   reasons: Reason[];
@@ -44,8 +46,7 @@ export interface ExplainSource {
   records: readonly TripRecord[]; // the links that touch the day, in order
   observed: ObservedDay;
   zone: string; // the time zone if no trip has one
-  /** Entries of the phone on the day and shortly before and after it, ascending by `ts`; absent: not read. */
-  readings?: readonly PhoneReading[];
+  readings?: readonly PhoneReading[]; // on the day and shortly before and after it, ascending; absent: not read
 }
 
 /** The parts of a day in order of time. Pure. */
@@ -53,8 +54,7 @@ export function explainDay({ records, observed, zone, readings }: ExplainSource)
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const zoneAt = (ts: number): string =>
     trips.findLast(({ end_ts }) => end_ts <= ts)?.end_zone ?? trips[0]?.start_zone ?? zone;
-  const isOnDay = ({ from, to }: { from: number; to: number }): boolean =>
-    from < observed.to && Math.max(to, from + 1) > observed.from;
+  const isOnDay = ({ from, to }: TimeRange): boolean => from < observed.to && Math.max(to, from + 1) > observed.from;
   const links = records.flatMap((record) => linkParts(record, nextTrip(records, record), zoneAt, readings));
   const spans = observed.spans.flatMap((span) => spanParts(span, zoneAt(span.from), readings));
   return [...links, ...spans].filter(isOnDay).sort((a, b) => a.from - b.from || a.to - b.to);
@@ -80,11 +80,9 @@ function linkParts(
   const zone = trip?.start_zone ?? zoneAt(from);
   const parts: ExplainedPart[] = [];
   if (untracked !== null) {
-    const text =
-      'the next location was at another place, and too far for the time or after a restart: the path was not recorded';
-    const seconds = untracked.end_ts - untracked.start_ts;
-    const reasons = [reason('why', 'untracked', text, { unseen_s: seconds })];
     const { start_ts, end_ts } = untracked;
+    const seconds = end_ts - start_ts;
+    const reasons = [reason('why', 'untracked', untrackedText, { unseen_s: seconds })];
     parts.push({ kind: 'moved unseen', from: start_ts, to: end_ts, zone, title: durationText(seconds), reasons });
   }
   if (trip === null) {
@@ -95,6 +93,9 @@ function linkParts(
   const title = `${modes}, ${distanceText(trip.distance)}`;
   return [...parts, { kind: 'trip', from, to, zone, title, reasons: tripReasons(record, trip, next, readings) }];
 }
+
+const untrackedText =
+  'the next location was at another place, and too far for the time or after a restart: the path was not recorded';
 
 const noTripTexts: Record<string, string> = {
   'no travel': 'no part of it was travel: the phone was at rest and its receiver drifted',
@@ -136,7 +137,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
   }
 }
 
-const aroundBoundary = 300;
+const aroundBoundary = 300; // s; readings this long before and after a start or end are listed
 
 const startTexts: Record<BoundaryRule, string> = {
   location:
@@ -271,3 +272,35 @@ const reason = (
   values: Reason['values'] = {},
   more: Pick<Reason, 'readings'> = {},
 ): Reason => ({ about, rule, text, values, ...more });
+
+/** Reads the readings of a time range without their coordinates, ascending. `locations`: the key of the locations. */
+export async function readReadings(
+  { timeseries }: Pick<Store, 'timeseries'>,
+  userId: string,
+  { from, to }: TimeRange,
+  locations: string,
+): Promise<PhoneReading[]> {
+  const wanted = [locations, keys.motionActivity, keys.activity, keys.transition];
+  const readings: PhoneReading[] = [];
+  for await (const entry of everyEntry(timeseries, userId, { keys: wanted, time: 'ts', from, to, limit: 5000 })) {
+    const reading = readingIn(interpretEntry(entry));
+    if (reading !== null) readings.push(reading);
+  }
+  return readings;
+}
+
+function readingIn({ metadata: { key }, data }: Entry): PhoneReading | null {
+  const ts = dataTime(data);
+  if (ts === null) return null;
+  if (key === keys.transition) return { ts, kind: 'phone', word: nameOf(transitions, data.transition) };
+  if (key === keys.motionActivity || key === keys.activity) {
+    return { ts, kind: 'motion', word: nameOf(motionTypes, data.type) };
+  }
+  return { ts, kind: 'location', word: 'location' };
+}
+
+/** `exited geofence` for the code of `EXITED_GEOFENCE`. */
+function nameOf(codes: Record<string, number>, code: unknown): string {
+  const [name = 'unknown code'] = Object.entries(codes).find(([, one]) => one === code) ?? [];
+  return name.toLowerCase().replaceAll('_', ' ');
+}

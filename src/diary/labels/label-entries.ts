@@ -7,7 +7,7 @@ import type { Input } from './input-keys.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
-/** What a label names: the mode of a trip, its purpose, or the mode that it replaced. */
+/** A label names the mode of a trip, its purpose, or the mode that it replaced. */
 export type LabelName = keyof typeof wordKeys;
 
 /** Converts a text to a label as the app writes it, in lower case with underscores; null: it cannot be a label. */
@@ -16,10 +16,7 @@ export function labelWord(given: string): string | null {
   return word === '' || word.length > 100 ? null : word;
 }
 
-interface LabelAuthor {
-  origin: JsonObject;
-  now: number;
-}
+type LabelAuthor = { origin: JsonObject; now: number };
 
 /** Makes the entries that label a trip. `now` is also the `match_id` by which `undoOfLabels` finds them. */
 export function labelEntries(

@@ -1,6 +1,5 @@
 // Combines the inputs of one trip or stay. Their order of arrival has no effect.
-import type { Entry } from '../../model/entry.ts';
-import { identityText } from '../../model/entry.ts';
+import { type Entry, identityText } from '../../model/entry.ts';
 import type { Input } from './input-keys.ts';
 
 /** The user input about one trip or place. */
@@ -11,18 +10,12 @@ export interface UserInput {
   label_ids?: Record<string, string>;
 }
 
-const noInput: UserInput = { user_input: {}, additions: [] };
-
 /** Combines inputs. For each key the newest label or survey counts. All notes count unless deleted. */
 export function combineInputs(inputs: readonly Input[]): UserInput {
-  if (inputs.length === 0) return noInput;
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
   const active = inputs
     .filter((input) => !isDeleted(input) && !deleted.has(input.entry.data.match_id ?? null))
-    .sort(
-      (a, b) =>
-        writtenAt(a) - writtenAt(b) || (identityText(a.entry.metadata) < identityText(b.entry.metadata) ? -1 : 1),
-    );
+    .sort((a, b) => writtenAt(a) - writtenAt(b) || (identityIn(a) < identityIn(b) ? -1 : 1));
   const combined: UserInput = { user_input: {}, additions: [] };
   for (const input of active) {
     const { of, entry } = input;
@@ -39,6 +32,7 @@ export function combineInputs(inputs: readonly Input[]): UserInput {
 }
 
 const writtenAt = ({ entry }: Input): number => entry.metadata.write_ts;
+const identityIn = ({ entry }: Input): string => identityText(entry.metadata);
 const isDeleted = ({ entry }: Input): boolean => entry.data.status === 'DELETED';
 
 /** The newest note of each `match_id`, and all notes without one. */

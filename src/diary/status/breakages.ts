@@ -1,35 +1,22 @@
 // The steps of a person's data, and the reasons why a step fails: for each code the step, the state of the person, and
 // a sentence.
 
-/**
- * When each step last succeeded, in seconds since the epoch; null: never, or not known. Each step needs the steps
- * before it.
- */
+/** When each step last succeeded. Each step needs the steps before it. */
 export interface Steps {
   registered: StepTime;
-  /** The person used a study's link. People whom an operator registers do not join. */
-  joined: StepTime;
-  /** A call with a valid token; calls that only read are known to the hour. */
-  called: StepTime;
-  /** A put of which all entries were stored. `phone_ts`: its newest `write_ts`. */
-  pushed: StepTime;
-  /** A put with entries. */
-  stored: StepTime;
-  /** A put with a location. `phone_ts`: the data time of the newest location so far. */
-  located: StepTime;
-  /** A run moved pending entries. */
-  moved: StepTime;
-  /** A converter accepted an entry. */
-  converted: StepTime;
-  /** The last run, if it succeeded. `phone_ts`: time of the last motion reading. */
-  analysed: StepTime;
-  /** The diary is final up to `phone_ts`. */
-  final: StepTime;
-  /** A phone or a page fetched days or trips; known to the hour. */
-  fetched: StepTime;
+  joined: StepTime; // the person used a study's link; people whom an operator registers do not join
+  called: StepTime; // a call with a valid token; calls that only read are known to the hour
+  pushed: StepTime; // a put whose entries were all stored; `phone_ts`: its newest `write_ts`
+  stored: StepTime; // a put with entries
+  located: StepTime; // a put with a location; `phone_ts`: the data time of the newest location so far
+  moved: StepTime; // a run moved pending entries
+  converted: StepTime; // a converter accepted an entry
+  analysed: StepTime; // the last run, if it succeeded; `phone_ts`: time of the newest data
+  final: StepTime; // the diary is final up to `phone_ts`
+  fetched: StepTime; // a phone or a page fetched days or trips; known to the hour
 }
 
-/** When a step last succeeded, by the server's clock and, if known, by the phone's. */
+/** When a step last succeeded, by the server's clock, and a time of the phone's data; null: never, or not known. */
 export interface StepTime {
   ts: number | null;
   phone_ts?: number | null;

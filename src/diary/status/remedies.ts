@@ -7,24 +7,18 @@ import { type BreakageCode, breakages } from './breakages.ts';
 import type { BrokenStep, PersonStatus } from './person-status.ts';
 
 /** What is wrong, in sentences, and the remedy: a command, or a question to the person. */
-export interface Remedy {
-  why: string;
-  next: string;
-}
+export type Remedy = { why: string; next: string };
 
 /** The current time, seconds since the epoch, and the zone of shown times. */
-export interface Shown {
-  now: number;
-  zone: string;
-}
+export type Shown = { now: number; zone: string };
 
 interface Facts extends PersonFigures {
-  name: string; // the name, quoted for a command line
+  name: string; // quoted for a command line
   token: string; // the command that makes a new token
-  since: string; // when the step began to fail, as a text
-  called: string; // when the phone called last, as a text with the age
-  rejected: number; // the number of rejected entries
-  faults: number; // the number of entries that were rejected because a converter failed
+  since: string; // when the step began to fail
+  called: string; // when the phone called last, and how long ago
+  rejected: number; // number of rejected entries
+  faults: number; // number of entries rejected because a converter failed
   shown: Shown;
 }
 
@@ -60,10 +54,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   stopped: ({ token }) => ({
     next: `nothing: it is their wish; to record again, if they ask for it: ${token}`,
   }),
-  no_token: ({ token, since }) => ({
-    detail: `The last one is refused since ${since}.`,
-    next: token,
-  }),
+  no_token: ({ token, since }) => ({ detail: `The last one is refused since ${since}.`, next: token }),
   never_called: ({ name, token, tokens, user }) => {
     if (tokens.length === 0 && user.study === undefined) return { detail: 'They have no token.', next: token };
     return {
