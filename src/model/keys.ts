@@ -1,5 +1,3 @@
-// The table of keys.
-
 /**
  * What a change of an entry affects: trips; the documents and stored figures of months, but no trips; only stored
  * figures; or nothing.

@@ -4,8 +4,12 @@ import type { Rows, Summed } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 
+/** The columns of a chunk that are read without its entries. */
+export const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'sum'] as const;
+export type Head = Pick<ChunkRow & Summed, (typeof headColumns)[number]>;
+
 /** The columns that name a chunk in the cache; `sum` names its content. */
-export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
+export type ChunkHead = Pick<Head, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
  * The maximum number of characters of JSON in a cache. One entry of a phone takes about 35 characters, and a character

@@ -9,7 +9,7 @@ import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type Writt
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Dirty } from '../store.ts';
-import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import { type ChunkCache, type ChunkHead, type Head, headColumns } from './chunk-cache.ts';
 
 export interface Edited {
   inserted: number;
@@ -28,9 +28,6 @@ interface DayChange {
   put: StoredEntry[];
   remove: number[];
 }
-
-const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'sum'] as const;
-type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
 
 /** Puts entries, which replace entries with the same identity. Identities of `remove` may be unknown. */
 export async function editChunks(

@@ -10,7 +10,7 @@ import { readColumn } from '../rows/sums.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
 import type { ChunkFacts, EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
 import { underLease } from './accounts.ts';
-import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import { type ChunkCache, type Head, headColumns } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 
@@ -45,9 +45,6 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
     },
   };
 }
-
-const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
-type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 
 /** A query opens several chunks in one call: one for each 500 entries of its limit, and up to 8. */
 const entriesAhead = 500;
