@@ -18,7 +18,7 @@ import { allTime, day, type TimeRange } from '../model/time.ts';
 import type { BriefTrip, Position } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { addToList } from '../util/add-to-list.ts';
-import { atOnce, inSlices } from '../util/slices.ts';
+import { inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import {
   activeCorrections,
@@ -72,23 +72,15 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. A place has its last name of `names`. `kept`: the places of earlier stays. Pure. */
-export const groupPlaces = (
+/** Groups stays into places. A place has its last name of `names`. `kept`: the places of earlier stays. */
+export const groupPlaces = (...of: Parameters<typeof placesInSteps>): Promise<Places> => inSlices(placesInSteps(...of));
+
+/** Yields between steps, because a person may have thousands of stays. */
+function* placesInSteps(
   userId: string,
   found: readonly LocatedStay[],
   names: readonly PlaceName[] = [],
   kept: KeptPlaces | null = null,
-): Places => atOnce(placesInSteps(userId, found, names, kept));
-
-/** Like `groupPlaces`, but in slices, because a person may have thousands of stays. */
-export const groupPlacesInSlices: (...all: Required<Parameters<typeof groupPlaces>>) => Promise<Places> = (...all) =>
-  inSlices(placesInSteps(...all));
-
-function* placesInSteps(
-  userId: string,
-  found: readonly LocatedStay[],
-  names: readonly PlaceName[],
-  kept: KeptPlaces | null,
 ): Generator<void, Places> {
   const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
   const before = kept?.places ?? [];
@@ -251,7 +243,7 @@ export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, u
   const { retained } = await store.pipeline.get(userId);
   const kept = found?.key === undefined || found.key !== keptKey(found.until, retained, corrections) ? null : found;
   const stays = await readStays(store, userId, kept === null ? {} : { from: kept.until });
-  return groupPlacesInSlices(userId, stays, placeNames(corrections), kept);
+  return groupPlaces(userId, stays, placeNames(corrections), kept);
 }
 
 /** Groups the places of a person up to the time `until`. `store`: without pending entries. */
@@ -262,7 +254,7 @@ export async function placesUntil(
 ): Promise<KeptPlaces> {
   const corrections = await readCorrections(store, userId);
   const stays = await readStays(store, userId, { to: until });
-  const { all, of } = await groupPlacesInSlices(userId, stays, [], null);
+  const { all, of } = await groupPlaces(userId, stays);
   const named = stays.length === 0 ? [] : placeNames(corrections);
   return {
     key: keptKey(until, retained, corrections),

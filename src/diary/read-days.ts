@@ -46,33 +46,26 @@ export interface DayBounds {
   to?: string | undefined;
 }
 
+type ReadDays<Link extends BriefRecord> = (
+  store: DayStore,
+  user: Owner,
+  bounds: DayBounds,
+  now: number,
+  beyond?: boolean,
+) => AsyncGenerator<Day<Link>, undefined>;
+
 /**
  * Reads all local days from the first to the last day with data, also days without trips. `now`: seconds since the
  * epoch. `beyond`: also days before the first and after the last day with data, up to `bounds`.
  */
-export const everyDay = (
-  store: DayStore,
-  user: Owner,
-  bounds: DayBounds,
-  now: number,
-  beyond = false,
-): AsyncGenerator<Day, undefined> => daysWith(store, user, { ...bounds, now, beyond }, (trips) => trips.briefs);
+export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
 
 /** Like `everyDay`, but with whole links. */
-export const everyWholeDay = (
-  store: DayStore,
-  user: Owner,
-  bounds: DayBounds,
-  now: number,
-  beyond = false,
-): AsyncGenerator<Day<TripRecord>, undefined> =>
-  daysWith(store, user, { ...bounds, now, beyond }, (trips) => trips.around);
+export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
 
 async function* daysWith<Link extends BriefRecord>(
-  source: DayStore,
-  user: Owner,
-  { now, beyond, ...bounds }: DayBounds & { now: number; beyond: boolean },
   linksOf: (trips: CorrectedTrips) => ReadLinks<Link>,
+  ...[source, user, bounds, now, beyond = false]: Parameters<ReadDays<Link>>
 ): AsyncGenerator<Day<Link>, undefined> {
   const state = await source.pipeline.get(user.uuid);
   const store = {

@@ -5,7 +5,7 @@ import type { Trips } from '../store/store.ts';
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
-type Chain = Pick<Trips, 'chain'>; // the corrected chain for people, the stored chain for comparisons
+type Chain = Pick<Trips, 'chain' | 'previous'>; // the corrected chain for people, the stored chain for comparisons
 
 const pageSize = 200; // links of the chain in memory at one time
 
@@ -15,7 +15,8 @@ export async function readSections(trips: Chain, userId: string, range: TimeRang
   const found: SectionFigures[] = [];
   // A trip may start before its link's `chain_ts`: read a day more than the range.
   const to = range.to + day;
-  const from = await startOfChain(trips, userId, range.from);
+  // A trip may be under way at the start of the range. Trips do not overlap, so it is the last trip before.
+  const from = (await trips.previous(userId, range.from))?.chain_ts ?? range.from;
   for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
     if (trip === null) continue;
     found.push(...figuresOfTrip(trip).filter(({ start_ts }) => start_ts >= range.from && start_ts < range.to));
@@ -34,16 +35,4 @@ export async function readSectionsOfDays(
   const range = { from: startOfDay(days.from, 'UTC') - day, to: startOfDay(days.to, 'UTC') + 2 * day };
   const sections = await readSections(trips, userId, range);
   return sections.filter((section) => localDayOf(section) >= days.from && localDayOf(section) <= days.to);
-}
-
-/**
- * Returns the `chain_ts` from which to read so that a trip under way at `ts` is included. Trips do not overlap, so any
- * link that begins before `ts` is early enough. Searches the day before `ts`, then 8 days, then 64 days.
- */
-async function startOfChain(trips: Chain, userId: string, ts: number): Promise<number> {
-  for (let back = day; back <= 64 * day; back *= 8) {
-    const page = await trips.chain(userId, { from: ts - back, to: ts, limit: 1 });
-    if (page.length > 0) return page[0]!.chain_ts;
-  }
-  return ts;
 }

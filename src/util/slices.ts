@@ -48,14 +48,6 @@ export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   }
 }
 
-/** Runs a generator to its end without a break, for short work. */
-export function atOnce<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** Like `list.map(change)`, but in slices. */
 export async function mapInSlices<T, R>(
   list: readonly T[],

@@ -78,25 +78,36 @@ function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay 
 const placesIn = (records: TripRecord[]) =>
   groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
 
-const text = (records: TripRecord[], completeUntil: number | null = null, silences: Silence[] = []): string =>
+const text = async (
+  records: TripRecord[],
+  completeUntil: number | null = null,
+  silences: Silence[] = [],
+): Promise<string> =>
   diaryText(
-    { name: 'ada', day, records, observed: observedOf(records, silences), completeUntil, places: placesIn(records) },
+    {
+      name: 'ada',
+      day,
+      records,
+      observed: observedOf(records, silences),
+      completeUntil,
+      places: await placesIn(records),
+    },
     marks,
   );
 
-it('time that was not observed is blank in the bar, and its reasons are printed below', () => {
+it('time that was not observed is blank in the bar, and its reasons are printed below', async () => {
   const silences: Silence[] = [
     { from: midnight, to: midnight + 6 * 3600, reason: 'phone off' },
     { from: noon + 3600, to: noon + 7200, reason: 'silent' },
   ];
-  const shown = text([record(noon, noon + 600, [home, work])], null, silences);
+  const shown = await text([record(noon, noon + 600, [home, work])], null, silences);
   expect(shown).toMatch(/\n {2} {18}─{18}•─{2} {3}─{30}\n/);
   expect(shown).toContain('\n  observed 17 h, not observed 7 h:\n    6 h phone off\n    1 h silent\n');
-  expect(text([], null, silences)).toContain('ada  2024-03-12: no trips  UTC\n  observed 17 h, not observed 7 h');
+  expect(await text([], null, silences)).toContain('ada  2024-03-12: no trips  UTC\n  observed 17 h, not observed 7 h');
 });
 
-it('a place that the user returns to keeps its letter, and a stay its length', () => {
-  const shown = text([
+it('a place that the user returns to keeps its letter, and a stay its length', async () => {
+  const shown = await text([
     record(noon, noon + 600, [home, work]),
     record(noon + 4200, noon + 4800, [work, [home[0] + 0.0005, home[1]]]),
   ]);
@@ -106,25 +117,25 @@ it('a place that the user returns to keeps its letter, and a stay its length', (
   expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
-it('a stay shows its unobserved part, and two trips without time between them have no place', () => {
+it('a stay shows its unobserved part, and two trips without time between them have no place', async () => {
   const records = [
     record(noon, noon + 600, [home, work]),
     record(noon + 7800, noon + 8400, [work, home]),
     record(noon + 8400, noon + 9000, [home, work]),
   ];
-  const shown = text(records, null, [{ from: noon + 3600, to: noon + 7200, reason: 'silent' }]);
+  const shown = await text(records, null, [{ from: noon + 3600, to: noon + 7200, reason: 'silent' }]);
   expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  2 h here, 1 h of it not observed\n');
   expect(shown).toMatch(/\n {2}14:20 {2}○ continued at once\n {9}│ 14:20-14:30/);
 });
 
-it('the part of a path that no location shows is printed beside its length', () => {
+it('the part of a path that no location shows is printed beside its length', async () => {
   const walk = { ...section(noon, noon + 600, 'PredictedModeTypes.WALKING', 1000), estimated: 240 };
-  const shown = text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
+  const shown = await text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
   expect(shown).toMatch(/walking +1\.0 km +10 min +240 m estimated\n/);
   expect(shown).toContain('  1 trip, 1.0 km (240 m estimated), 10 min on the way\n');
 });
 
-it('waits of a minute or more are shown, shorter ones are not', () => {
+it('waits of a minute or more are shown, shorter ones are not', async () => {
   const stop = (enter: number, exit: number) => ({
     id: 'x',
     enter_ts: enter,
@@ -142,7 +153,7 @@ it('waits of a minute or more are shown, shorter ones are not', () => {
     section(noon + 500, noon + 900, 'MotionTypes.IN_VEHICLE', 4000),
     section(noon + 930, noon + 1200, 'MotionTypes.WALKING', 300),
   ];
-  const shown = text([
+  const shown = await text([
     record(noon, noon + 1200, [home, work], {
       sections: parts,
       stops: [stop(noon + 300, noon + 500), stop(noon + 900, noon + 930)],
@@ -153,53 +164,53 @@ it('waits of a minute or more are shown, shorter ones are not', () => {
   expect(shown).toContain('  ■ vehicle 4.0 km  • walking 700 m\n');
 });
 
-it('untracked time is shown between two places', () => {
+it('untracked time is shown between two places', async () => {
   const untracked = { start_ts: noon + 700, end_ts: noon + 3600, start_loc: work, end_loc: home };
-  const shown = text([
+  const shown = await text([
     record(noon, noon + 600, [home, work]),
     record(noon + 3600, noon + 4200, [home, work], { untracked }),
   ]);
   expect(shown).toMatch(/12:10 {2}● B .*\n {2}12:11 {2}○ moved unseen for 48 min\n {2}13:00 {2}● A /);
   expect(shown).not.toContain('here');
   const sinceYesterday = { ...untracked, start_ts: midnight - 3600, end_ts: noon };
-  expect(text([record(noon, noon + 600, [home, work], { untracked: sinceYesterday })])).toContain(
+  expect(await text([record(noon, noon + 600, [home, work], { untracked: sinceYesterday })])).toContain(
     '  11 Mar 23:00  ○ moved unseen for 13 h\n',
   );
 });
 
-it('a trip over midnight fills the day to its end, and a day in two zones names both', () => {
+it('a trip over midnight fills the day to its end, and a day in two zones names both', async () => {
   const late = noon + 41_400; // 23:30
-  const shown = text([record(late, late + 7200, [home, work], { end_zone: 'Europe/Stockholm' })]);
+  const shown = await text([record(late, late + 7200, [home, work], { end_zone: 'Europe/Stockholm' })]);
   expect(shown).toContain('UTC, Europe/Stockholm');
   expect(shown).toMatch(/\n {2}─{70}••\n/);
 });
 
-it('each part of the bar has the character and colour of its mode; a wait has no mode', () => {
+it('each part of the bar has the character and colour of its mode; a wait has no mode', async () => {
   const from = noon - 14_400; // 08:00
   const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN', 'SUBWAY', 'AIR_OR_HSR'];
   const sections = modes.map((mode, i) =>
     section(from + i * 2400, from + i * 2400 + 1200, `PredictedModeTypes.${mode}`, 1000 - i),
   );
   const records = [record(from, sections.at(-1)!.end_ts, [home, work], { sections })];
-  const shown = text(records);
+  const shown = await text(records);
   expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
   expect(shown).toContain('\n  • walking 1.0 km  ▒ bicycling 1.0 km  █ car 1.0 km  ▓ bus 1.0 km  ═ train 1.0 km');
   const tinted = diaryText(
-    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null, places: placesIn(records) },
+    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null, places: await placesIn(records) },
     { ...marks, tint: (piece, colour) => `<${colour}${piece}>` },
   );
   expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');
 });
 
-it('a day without any final part is marked as such', () => {
+it('a day without any final part is marked as such', async () => {
   const trips = [record(noon, noon + 600, [home, work])];
-  expect(text(trips)).toMatch(/draft: later entries may change it$/);
-  expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; later parts are a draft$/);
+  expect(await text(trips)).toMatch(/draft: later entries may change it$/);
+  expect(await text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; later parts are a draft$/);
 });
 
-it('trips too short to keep are not counted as trips', () => {
+it('trips too short to keep are not counted as trips', async () => {
   const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
-  expect(text([dropped])).toMatch(/^ada {2}2024-03-12: no trips {2}UTC\n/);
+  expect(await text([dropped])).toMatch(/^ada {2}2024-03-12: no trips {2}UTC\n/);
 });
 
 it('modes are printed as words', () => {

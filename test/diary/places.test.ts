@@ -50,7 +50,7 @@ const orders: ((count: number, seed: string) => number[])[] = [
   },
 ];
 
-it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for any part of the data', () => {
+it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for any part of the data', async () => {
   let [right, all, homes] = [0, 0, 0];
   for (let n = 0; n < 30; n += 1) {
     const seed = `life ${n}`;
@@ -63,7 +63,7 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
       for (const share of [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1]) {
         const some = new Set(arrived.slice(0, Math.round(share * days)));
         const part = stays.filter(({ stay }) => some.has(dayOf(stay)));
-        const places = groupPlaces(
+        const places = await groupPlaces(
           'a person',
           part.map(({ stay }) => stay),
         );
@@ -78,7 +78,7 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
     expect(new Set(main.map(([id]) => id)).size, seed).toBe(seen.size);
     right += main.reduce((sum, [, count]) => sum + count, 0);
     all += [...seen.values()].reduce((sum, ids) => sum + [...ids.values()].reduce((a, b) => a + b, 0), 0);
-    const whole = groupPlaces(
+    const whole = await groupPlaces(
       'a person',
       stays.map(({ stay }) => stay),
     );
@@ -89,19 +89,19 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
   expect(homes).toBeGreaterThanOrEqual(29);
 });
 
-it('places that were stored up to a day keep their ids, and later stays join them', () => {
+it('places that were stored up to a day keep their ids, and later stays join them', async () => {
   let [right, all] = [0, 0];
   for (let n = 0; n < 30; n += 1) {
     const stays = lifeOf(`life ${n}`).map(({ stay }) => stay);
-    const whole = groupPlaces('a person', stays);
+    const whole = await groupPlaces('a person', stays);
     const until = stays[0]!.from + 30 * 86_400;
-    const earlier = groupPlaces(
+    const earlier = await groupPlaces(
       'a person',
       stays.filter(({ from }) => from < until),
     );
     const kept = { key: '', until, places: [...earlier.all], named: [] };
     const later = stays.filter(({ from }) => from >= until);
-    const found = groupPlaces('a person', later, [], kept);
+    const found = await groupPlaces('a person', later, [], kept);
     const sum = ({ all: places }: Places, of: 'stays' | 'nights'): number =>
       places.reduce((total, place) => total + place[of], 0);
     for (const of of ['stays', 'nights'] as const) expect(sum(found, of)).toBe(sum(whole, of));
@@ -115,9 +115,9 @@ it('places that were stored up to a day keep their ids, and later stays join the
   expect(right / all).toBeGreaterThan(0.999);
 });
 
-it('the guessed home is shown to its owner only', () => {
+it('the guessed home is shown to its owner only', async () => {
   const stays = lifeOf('guess').map(({ stay }) => stay);
-  const places = groupPlaces('a', stays);
+  const places = await groupPlaces('a', stays);
   const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(stays[0]!.at).look);
   expect(looks).toEqual(['home', 'place']);
 });
@@ -128,21 +128,21 @@ const saidOf = (places: Places, stays: readonly LocatedStay[]): unknown => [
   stays.map(({ at }) => places.of(at).id),
 ];
 
-it('the order of stays has no effect, also at a change of the day, and another person has other ids', () => {
+it('the order of stays has no effect, also at a change of the day, and another person has other ids', async () => {
   const stays = lifeOf('order').map(({ stay: { at, ...stay } }): LocatedStay => {
     const longitude = at[0] - lifeOrigin + 180;
     return { ...stay, at: [longitude > 180 ? longitude - 360 : longitude, at[1]] };
   });
-  const expected = saidOf(groupPlaces('a', stays), stays);
-  fc.assert(
-    fc.property(fc.shuffledSubarray(stays, { minLength: stays.length }), (mixed) => {
-      expect(saidOf(groupPlaces('a', mixed), stays)).toEqual(expected);
+  const expected = saidOf(await groupPlaces('a', stays), stays);
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(stays, { minLength: stays.length }), async (mixed) => {
+      expect(saidOf(await groupPlaces('a', mixed), stays)).toEqual(expected);
     }),
     { numRuns: 10 },
   );
-  expect(groupPlaces('a', stays).all.length).toBeLessThan(10);
-  const ids = new Set(groupPlaces('a', stays).all.map(({ id }) => id));
-  expect(groupPlaces('b', stays).all.some(({ id }) => ids.has(id))).toBe(false);
+  expect((await groupPlaces('a', stays)).all.length).toBeLessThan(10);
+  const ids = new Set((await groupPlaces('a', stays)).all.map(({ id }) => id));
+  expect((await groupPlaces('b', stays)).all.some(({ id }) => ids.has(id))).toBe(false);
 });
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];

@@ -39,7 +39,7 @@ it('a week of a person is one small page with every trip and without requests fo
   expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
 });
 
-it('a name or label cannot act as HTML', () => {
+it('a name or label cannot act as HTML', async () => {
   const hostile = `</title><script>alert(1)</script>"'&\0\u001b[2J\u202e`;
   const trip = {
     id: 't',
@@ -68,7 +68,7 @@ it('a name or label cannot act as HTML', () => {
     labels,
     flagged: [],
     now: 1e9,
-    placeAt: namedPlaces(groupPlaces('u', staysBetweenTrips([trip]), [{ ts: 60, name: hostile }]), t, false),
+    placeAt: namedPlaces(await groupPlaces('u', staysBetweenTrips([trip]), [{ ts: 60, name: hostile }]), t, false),
   };
   const page = dayFile(hostile, day, t, [null, null]);
   expect(page).not.toContain('<script');
