@@ -3,10 +3,10 @@
 import { ConversionError, convertedTime } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
-import { unionOf } from '../model/dirty-range.ts';
+import { type Dirty, unionOf } from '../model/dirty-range.ts';
 import { figureKeys, keyRow } from '../model/keys.ts';
 import { faultReason } from '../model/rejections.ts';
-import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
+import type { FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries per transaction. It limits the memory, the time that a put waits, and the work to repeat after a crash. */

@@ -9,9 +9,7 @@ import type { TimeRange } from '../model/time.ts';
 import type { BriefRecord, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
-export type { Dirty } from '../model/dirty-range.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
-export type { TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
  * All data of the service. Users are named by UUID. Keys, names and ids are sorted with `compareTexts`.

@@ -2,8 +2,7 @@
 // order of arrival nor on runs of the pipeline.
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
-import type { BriefTrip } from '../../model/trip.ts';
-import type { TripSpan } from '../../store/store.ts';
+import type { BriefTrip, TripSpan } from '../../model/trip.ts';
 import { addToList } from '../../util/add-to-list.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';

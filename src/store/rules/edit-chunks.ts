@@ -1,5 +1,5 @@
 // Changes the timeseries: puts entries into the chunks of their day and removes entries from them.
-import { addDirty } from '../../model/dirty-range.ts';
+import { addDirty, type Dirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -8,7 +8,6 @@ import { addToList } from '../../util/add-to-list.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
-import type { Dirty } from '../store.ts';
 import { type ChunkCache, type ChunkHead, type Head, headColumns } from './chunk-cache.ts';
 
 export interface Edited {

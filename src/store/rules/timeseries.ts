@@ -1,6 +1,7 @@
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
+import type { ZoneSighting } from '../../model/trip.ts';
 import { addToList } from '../../util/add-to-list.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import { splitFacts } from '../chunks/chunk-facts.ts';
@@ -8,7 +9,7 @@ import { spanOf } from '../chunks/pack.ts';
 import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
-import type { ChunkFacts, EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
+import type { ChunkFacts, EntryQuery, Timeseries } from '../store.ts';
 import { underLease } from './accounts.ts';
 import { type ChunkCache, type Head, headColumns } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';

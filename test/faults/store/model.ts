@@ -5,16 +5,8 @@ import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/rejections.ts';
 import { maxTime, type TimeRange, zoneNamed } from '../../../src/model/time.ts';
-import type { TripRecord } from '../../../src/model/trip.ts';
-import type {
-  Document,
-  ErrorRow,
-  Judge,
-  Moved,
-  PutContent,
-  PutResult,
-  ZoneSighting,
-} from '../../../src/store/store.ts';
+import type { TripRecord, ZoneSighting } from '../../../src/model/trip.ts';
+import type { Document, ErrorRow, Judge, Moved, PutContent, PutResult } from '../../../src/store/store.ts';
 
 interface Waiting {
   entry: Entry;
