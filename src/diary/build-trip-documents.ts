@@ -15,9 +15,8 @@ import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip
 export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /** Reads the trips that start on one local day, in order of time. */
-export async function readTripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
-  return (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
-}
+export const readTripsOfDay = async (store: DiaryStore, userId: string, day: string) =>
+  (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 
 /**
  * Reads trips by local start day, both ends included. The result has only days with trips. `last`: the user's last

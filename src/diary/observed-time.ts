@@ -35,9 +35,7 @@ const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no p
 /** A time that was not observed. `moved_m`: m in a straight line from its start to its end, if the user moved. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
-export interface TimeSpan {
-  from: number;
-  to: number;
+export interface TimeSpan extends TimeRange {
   kind: 'moving' | 'staying' | 'unobserved';
   reason: UnobservedReason | null;
 }

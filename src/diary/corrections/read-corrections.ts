@@ -76,9 +76,8 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
 /** The `write_ts` of undone corrections. An undo that is itself undone has no effect. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
-  for (const one of all.toReversed()) {
+  for (const one of all.toReversed())
     if (one.kind === 'undo' && !undone.has(one.write_ts) && one.of < one.write_ts) undone.add(one.of);
-  }
   return undone;
 }
 

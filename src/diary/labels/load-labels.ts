@@ -104,8 +104,8 @@ function staysBetween(tripSpans: readonly Span[]): Span[] {
 function assign(inputs: readonly Input[], about: 'trip' | 'place', spans: readonly Span[]): Map<Span, Input[]> {
   const found = new Map<Span, Input[]>();
   for (const input of inputs) {
-    const span = input.of.about === about ? findSpan(input, spans) : null;
-    if (span !== null) addToList(found, span, input);
+    const span = input.of.about === about && findSpan(input, spans);
+    if (span) addToList(found, span, input);
   }
   return found;
 }
