@@ -6,7 +6,7 @@ export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
-export const noState = 4; // of a motion reading that names none of the states
+export const noState = 4; // for motion readings that match no state, such as `UNKNOWN`
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
 

@@ -9,7 +9,7 @@ import type { Location, Observations } from './clean/observations.ts';
  */
 export const lookAround = 2700;
 
-/** One user's data, from `lookAround` s before the time to resume from, up to `loadedUntil`. */
+/** One user's data, from `lookAround` s before the time where the analysis resumes, up to `loadedUntil`. */
 export interface Stretch extends Observations {
   loadedUntil: number; // the data before this time are complete; infinite: there are no later data
 }
@@ -46,11 +46,11 @@ export interface SegmentedTrip {
   end_ts: number; // estimated from the data around the last location, as `end`
   end: LatLon;
   sections: SegmentedSection[];
-  /** m of the path that the phone recorded, with the straight line from the stay before the trip */
+  /** m; length of the recorded path, plus the straight line from the previous stay to its beginning */
   recorded: number;
   /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
-  /** The data up to this time decide the trip; null: the end of the data was used, too. */
+  /** Data after this time cannot change the trip. null: later data may, as the trip depends on where the data end. */
   settledTs: number | null;
   resume: Resume;
   needsFrom: number; // the next trips need only entries from this data time on

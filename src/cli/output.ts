@@ -99,7 +99,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
       return spinning;
     },
     endProgress: (): void => spinning.done(),
-    /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. `colour`: one of 256. */
+    /** Adds a style for terminals. In files and with NO_COLOR, returns `text` unchanged. `colour`: 0 to 255. */
     bold: (text: string): string => marked(text, 1, 22),
     dim: (text: string): string => marked(text, 2, 22),
     tint: (text: string, colour: number): string => marked(text, `38;5;${colour}`, 39),
@@ -196,7 +196,7 @@ export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** When `done` of `all` equal parts took `seconds`: `, about 2 h 5 min left`. Empty if there is no such estimate. */
+/** Estimates the rest, if `done` of `all` equal parts took `seconds`: `, about 2 h 5 min left`. Empty: no estimate. */
 export const leftText = (seconds: number, done: number, all: number): string =>
   done > 0 && done < all ? `, about ${durationText((seconds * (all - done)) / done)} left` : '';
 

@@ -6,9 +6,9 @@ import type { CommandContext } from './context.ts';
 
 /** The end of a process: the same error for all its tasks. */
 export class WorkerEnded extends Error {
-  /** The signal, or `exit code 1`. */
+  /** What ended the process: the name of a signal, or `exit code 1`. */
   readonly how: string;
-  /** False: it ended before it could take a task. */
+  /** False: the process ended before it could take a task. */
   readonly wasReady: boolean;
 
   constructor(how: string, wasReady: boolean) {
@@ -22,9 +22,9 @@ export class WorkerEnded extends Error {
 interface Worker {
   child: ChildProcess;
   exit: Promise<WorkerEnded>;
-  /** Resolves when it can take tasks. */
+  /** Resolves when the process can take tasks. */
   ready: Promise<void>;
-  /** Its tasks by number; called with the answer. */
+  /** For the number of each task in progress, the function that receives the worker's answer. */
   tasks: Map<number, (message: Message<never>) => void>;
 }
 

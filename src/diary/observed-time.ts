@@ -113,7 +113,7 @@ export type StatedTime = Pick<ObservedSource, 'observed' | 'exclusions' | 'state
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
 
-/** Reads the inputs of observed days that come from the pipeline state and from corrections. */
+/** Reads the observed range, the exclusions, and the stays that corrections state. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -164,7 +164,7 @@ function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 }
 
 interface Known {
-  /** Trips. `added`: by a correction. `unseen`: the move to its start was not recorded. */
+  /** Trips. `added`: a correction added the trip. `unseen`: there is untracked time before the trip. */
   moves: readonly (TimeRange & { added: boolean; unseen: boolean })[];
   gaps: readonly Unobserved[];
   inferred: readonly TimeRange[]; // gaps that were probably stays

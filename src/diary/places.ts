@@ -266,7 +266,7 @@ export async function placesUntil(
 
 const correctionReach = 14 * day; // a correction does not change trips that ended this long before it
 
-/** A hash of what changes stored places, besides trips: their end, the retention and corrections. */
+/** A hash of what stored places depend on, besides trips: the time `until`, the retention and the corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // A mode does not move the ends of a trip.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
@@ -274,7 +274,7 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** Reads the stays from the last trip before `from` to the last trip that begins before `to`. */
+/** Reads the stays before, between and after the trips that begin in the range, except the stay after the last trip. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const range = { from: from ?? allTime.from, to: to ?? allTime.to };
   const found = await correctedTrips(store).briefs(userId, range);

@@ -108,9 +108,10 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
 type Query = Omit<EntrySelection, 'after'>;
 
 /**
- * The pushed entries by time, key and `write_ts`. Of two with the same identity and time, the pending one counts, as it
- * is newer. A run may move entries from the usercache to the timeseries meanwhile. So a part of the usercache is read
- * first, then the timeseries up to the end of that part: an entry moved in between is in the timeseries.
+ * Yields the pushed entries in order of time, key and `write_ts`. If a pending and a stored entry have the same
+ * identity and time, yields the pending entry, which is newer. A run may move entries from the usercache to the
+ * timeseries during the call. So each part of the usercache is read before the same part of the timeseries: an entry
+ * that moves between the two reads is found in the timeseries.
  */
 async function* pushedEntries(store: Store, userId: string, query: Query): AsyncGenerator<Entry, undefined> {
   if (query.keys?.length === 0) return;

@@ -206,7 +206,7 @@ export function summarise(scores: readonly CaseScore[]) {
     cases: scores.length,
     trips: matched + missed,
     f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
-    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of the pieces between long waits
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of the pieces that `longWait` makes
     start: errors((s) => s.startErrors), // s; median and 90th percentile of the absolute error
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover

@@ -126,7 +126,7 @@ function describeTable(table: WrittenTable, keysAmong: ReadonlySet<Kind> | null)
     // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects the file if they are given.
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,
-    // `rows` and `schema` are for tables. Other files have them under names of this program.
+    // Data Package has `rows` and `schema` for tables only. Other files describe their columns in `columns` instead.
     ...describeRows(),
   };
 }

@@ -5,10 +5,10 @@ import { instantText } from './instants.ts';
 
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** A column that only the library has. It is computed from a row of this program. */
+/** A column that only the other library has. Its value is computed from a row of this program. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
-/** The columns of a table by their names in the library: the name of a column of this program, or a computed column. */
+/** By the name of a column in the other library: the name of this program's column, or a computed column. */
 type Renaming = Readonly<Record<string, string | Made>>;
 
 const same = (...names: string[]): Renaming => Object.fromEntries(names.map((name) => [name, name]));

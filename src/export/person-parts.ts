@@ -41,11 +41,11 @@ export async function isFinished(path: string, now: number): Promise<boolean> {
   return packed !== null;
 }
 
-/** The file without its checksum. */
+/** Reads a file and removes its checksum. Throws if the checksum is wrong. */
 async function packedIn(path: string): Promise<Buffer> {
   const bytes = await readFile(path);
   const packed = bytes.subarray(0, -4);
-  // Every person has a part, and the CRC-32 of nothing is 0.
+  // Every person has a part, so an empty list of parts is an error, although its CRC-32, 0, may be right.
   if (packed.length > 0 && crc32(packed) === bytes.readUInt32LE(packed.length)) return packed;
   throw new Error('it is incomplete or damaged');
 }

@@ -5,7 +5,7 @@ import type { Row } from './columns.ts';
 /** A person as the tables of an export show them. `uuid`: identifies the person in the store. */
 export interface Person {
   uuid: string;
-  id: string; // the values of `user_id` and `user_name`
+  id: string; // value of the column `user_id`; `name` is the value of `user_name`
   name: string;
   subgroup: string | null;
   joined_ts?: number | undefined;

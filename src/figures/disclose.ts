@@ -30,7 +30,7 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
-/** Observed time in s, by UUID, then by weekday and together as `all`. Without people who were not observed. */
+/** Observed time in s by UUID, then by weekday; `all` is the sum. People who were never observed are missing. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface Question {

@@ -55,7 +55,7 @@ export interface FileFormat {
   name: string; // the value of `--format`
   /** Default: `none`. */
   names?: Naming | ((file: SourceFile) => Naming);
-  /** True if the beginning of the file has this format. Its name counts only if the content is ambiguous. */
+  /** True if the beginning of the file has this format. The file's name counts only if the content is ambiguous. */
   recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
   read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }

@@ -20,7 +20,7 @@ export interface ImportCounts {
   doubled: number; // found more than once in this import
   /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
-  /** Not imported, since the pipeline derives them again or they say nothing about travel. */
+  /** Entries that are not imported, since the pipeline derives them again or they are not about travel. */
   left_behind: number;
 }
 

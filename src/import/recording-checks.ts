@@ -43,7 +43,7 @@ const fewest = 20; // pairs of successive locations for a decision
 const most = 5000; // pairs that are compared
 const longest = 120; // s between two locations; over a longer time the path bends
 const slowest = 2; // m/s; slower movement is mostly noise
-const tolerance = 0.12; // difference between the median ratio and the factor of a unit, divided by the factor
+const tolerance = 0.12; // a unit fits if the median ratio is 0.88 to 1.12 times the `factor` of the unit
 
 type SpeedLocation = Record<'ts' | 'latitude' | 'longitude' | 'sensed_speed', number>;
 

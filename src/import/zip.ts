@@ -24,7 +24,10 @@ export const uncheckedBytes = 16 * 1024 * 1024;
 
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
-/** `rejected`: why files are not read. Throws `SourceBroken` if the archive is damaged or exceeds a limit. */
+/**
+ * Lists the files of an archive. `rejected`: for each file with an unsafe name, the reason why it is not read. Throws
+ * `SourceBroken` if the archive is damaged, encrypted, or exceeds a limit.
+ */
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
   const zip = await openZip(place);
   try {

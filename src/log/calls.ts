@@ -87,7 +87,7 @@ function newCall({ source, thread, time }: LogLine) {
     seen_ts: time, // of the first line that was read
     start_ts: null as number | null,
     end_ts: null as number | null,
-    method: '', // a call without a line START, END or Answered is not shown
+    method: '', // of the line START, END or Answered; empty: none was read, so the call is not shown
     path: '',
     user_id: null as string | null,
     user_email: null as string | null,

@@ -30,7 +30,6 @@ export function unionOf(a: TimeRange | null, b: TimeRange | null): TimeRange | n
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
-/** True if a change needs work by the pipeline. */
 export const isDirty = ({ changed, documents }: Dirty): boolean => changed !== null || documents;
 
 /** The fields of the state that a change sets. */

@@ -20,7 +20,7 @@ export interface Metadata {
   origin?: JsonValue;
   /** IANA zone of the phone when it wrote the entry. */
   time_zone?: string;
-  /** Id of the token with which it was pushed, set by the service; absent: no token. */
+  /** Id of the token with which the entry was pushed. The server sets it; missing: the call had no token. */
   token_id?: string;
   read_ts?: number;
   plugin?: string | null;

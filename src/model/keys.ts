@@ -86,7 +86,6 @@ export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }
 
-/** What a change of an entry with this key affects. For unknown keys: nothing. */
 export const affectsOf = (key: string): Affects => rows.get(key)?.affects ?? 'nothing';
 
 /** The keys of entries that change figures of a month without changing the analysed trips. */

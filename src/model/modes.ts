@@ -36,13 +36,13 @@ interface ModeRow {
   /** False if a correction cannot state the mode. A mode without a name in `wire` cannot be stated either. */
   isStated?: false;
   /**
-   * Names of the mode that have an icon in e-mission's phone app, with the app's code; 0: the app never infers it.
-   * Default: UNKNOWN.
+   * The names of this mode for which e-mission's phone app has an icon, each with the app's number for the mode; 0: the
+   * app has no number. Default: UNKNOWN.
    */
   app?: Readonly<Record<string, number>>;
   /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
-  /** Its look, or the name of the mode whose look and drawing it uses. Default: `other`. */
+  /** The look of this mode, or the name of another mode whose look and drawing are used. Default: `other`. */
   look?: ModeLook | string;
 }
 
@@ -282,7 +282,7 @@ export function plainMode(sensedMode: string): string {
   return byWireName.get(name)?.name ?? name.toLowerCase();
 }
 
-/** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
+/** The class of a mode by any of its names: `PredictedModeTypes.LIGHT_RAIL` and `light rail` give `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
 /** The mode of a label such as `drove_alone`; null: the label is not a means of travel. */

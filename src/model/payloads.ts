@@ -32,7 +32,7 @@ export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuse
 
 export const states = { START: 0, WAITING_FOR_TRIP_START: 1, ONGOING_TRIP: 2, TRACKING_STOPPED: 3 } as const;
 
-/** Transitions of the phone's state machine. 20 is this service's own, because e-mission uses 18 for two. */
+/** Transitions of the phone's state machine. e-mission uses 18 for two of them, so `TRACKING_ERROR` has 20 here. */
 export const transitions = {
   INITIALIZE: 0,
   EXITED_GEOFENCE: 1,

@@ -43,9 +43,9 @@ export interface PipelineState {
   set_aside: readonly Exclusion[];
   /** null: `mobility retain` removed nothing. */
   retained: Retained | null;
-  /** Cells of 0.5 degrees with locations (`coarseCell`); null: the trips were derived before cells were recorded. */
+  /** Cells of 0.5 degrees with locations (`coarseCell`); null: the analysis that made the trips recorded no cells. */
   cells: readonly string[] | null;
-  /** Ids of the transit feeds with stops in these cells, when trips were derived. */
+  /** Ids of the transit feeds that had stops in `cells` when the last analysis derived trips. */
   feeds: readonly string[];
   drafts: number;
   /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */

@@ -20,7 +20,7 @@ export const allTime: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.P
 export const minTime = -62_135_596_800;
 /** s since the epoch, the last second of the year 9999 in UTC */
 export const maxTime = 253_402_300_799;
-/** A time from a device is in ms if it is this large or larger: in s it would be after 5138-11-16. */
+/** Times from devices that are at least this large are in ms. In s, this number means a day in 5138. */
 export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;

@@ -7,7 +7,7 @@ export type Position = [longitude: number, latitude: number];
 export interface Place {
   id: string;
   location: Position;
-  /** Ids of its raw places: more than one if dropped trips were between them. */
+  /** Ids of the raw places that this place combines: more than one if the analysis dropped trips between them. */
   raw_places: string[];
   /** When the user arrived, and the time zone then; null for the first place. */
   enter_ts: number | null;
@@ -16,7 +16,7 @@ export interface Place {
   ending_trip: string | null;
   /** Segmentation method, such as `DwellSegmentationTimeFilter`. Sections, stops and trips have it, too. */
   source: string;
-  /** The name that a person gave it; absent: none. */
+  /** The name that a person gave the place; absent: none. */
   name?: string;
 }
 
@@ -186,7 +186,7 @@ export interface LastSeen {
 export interface Carry extends Resume {
   /** The last known state of the phone at `resume_ts`. */
   seen?: LastSeen;
-  /** Gaps since the previous link, if no link follows yet; only within a run. */
+  /** Gaps since the previous link that no link contains yet. Never stored: a run passes them to its next stretch. */
   silences?: Silence[];
   /** Start of the data that the next links are derived from. Links of older versions lack it and use `resume_ts`. */
   needs_from?: number;

@@ -22,7 +22,7 @@ import { feedsDiffer } from './transit-feeds.ts';
 
 const firstStretchSize = 500; // locations; most runs need no other stretch
 const defaultStretchSize = 5000; // locations; each stretch has twice as many as the one before, up to this number
-const entriesAtOnce = 500; // filtered locations per read, until one is found that is not excluded
+const entriesAtOnce = 500; // filtered locations per read, while the analysis looks for one that is not excluded
 const linksAtOnce = 500; // stored links per read
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };

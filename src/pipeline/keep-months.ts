@@ -13,7 +13,7 @@ import { day, daysOfMonth, justAfter, localDay, monthBeside, startOfDay } from '
 import type { TripRecord } from '../model/trip.ts';
 import type { RunContext } from './stage.ts';
 
-/** s; user input of up to a week beside a trip of the month may decide its label, and zones differ by a day */
+/** s; a label may be up to a week earlier or later than its trip, and local times differ by up to a day */
 const margin = 9 * day;
 
 /** s; trips that decide stored figures are rarely derived again after this time */

@@ -10,7 +10,7 @@ export interface HeldLease {
 }
 
 export interface LeaseOptions {
-  owner?: string; // other processes see it; default: a random name
+  owner?: string; // the name of this process in messages of others, "… works on user …"; default: a random name
   leaseSeconds?: number; // the lease expires after this time unless it is renewed; default 60
 }
 

@@ -19,7 +19,10 @@ export interface AllOptions extends PipelineOptions {
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
-  /** s after which the run begins no further user whose trips only need another version or other feeds. */
+  /**
+   * s from the start of the run. Then the run begins no more users who have nothing new and only trips of an older
+   * analysis version or of other feeds. Default: no limit.
+   */
   outdatedSeconds?: number;
   signal?: AbortSignal; // once aborted, the run finishes the users in progress and begins no others
   onUser?: (report: UserReport, done: number) => void; // after each user who had work

@@ -14,9 +14,9 @@ export interface RunContext {
   lease: () => Lease;
   /** The state of the user as read at the start. A stage that stores a new state also changes this one. */
   state: PipelineState;
-  /** Trips that this run changed. null: others may have changed too, so all documents are built. */
+  /** Trips that this run changed. null: any trip may have changed, so the run builds all documents. */
   changedTrips: { day: string; chain_ts: number }[] | null;
-  /** Links up to this `chain_ts` are as before this run; missing: all are, because the run did not analyse. */
+  /** This run changed no link up to this `chain_ts`; missing: it changed no link, because it did not analyse. */
   unchangedUntil?: number;
   /** The last trip before corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
@@ -48,7 +48,7 @@ export interface StageResult {
   problems?: string[]; // descriptions of trips that were left out because of an error
 }
 
-/** A trip that a run added, removed or changed. `before` and `after`: its sections; null: there is no such trip. */
+/** A trip that a run added, removed or changed. `before`: null for an added trip. `after`: null for a removed trip. */
 export interface TripChange {
   what: 'added' | 'removed' | 'changed';
   day: string;
@@ -58,6 +58,7 @@ export interface TripChange {
   after: ByMode | null;
 }
 
+/** The sums over the sections of a trip, by mode. */
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
 /** The result of a stage, with its duration. */

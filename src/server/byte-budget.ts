@@ -60,7 +60,7 @@ export interface BodyShare {
    * caller leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
-  /** From now on the bytes count for this caller. Throws a 429 `Problem` if the caller's other bodies leave no room. */
+  /** Counts the bytes for the caller `userId`. Throws a 429 `Problem` if the caller's other bodies leave no room. */
   belongsTo(userId: string): void;
   /** Resolves when this large body may be processed. `release` frees the slot. */
   slot(): Promise<void>;

@@ -68,7 +68,7 @@ export function answerCaller(route: Route, server: Server) {
     const caller = await sender.admit(token);
     limiter.countBytes(caller, size);
 
-    // 4. Run the route. A streamed answer does not need the body.
+    // 4. Run the route. Then release the bytes of the body, which a streamed answer does not need.
     checkBody(body);
     const { log } = call;
     const onStored = metrics?.figures.countEntries;

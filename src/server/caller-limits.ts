@@ -42,8 +42,8 @@ export type CallerLimits = ReturnType<typeof callerLimits>;
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-const keysKept = 30_000; // ms; not longer, because an unknown key may contain the name of a user who is erased
-const countSeconds = 10; // seconds that a count of entries is used again: counting many entries takes long
+const keysKept = 30_000; // ms that unknown keys stay in memory; short, as a key may contain an erased user's name
+const countSeconds = 10; // s until the entries of a user are counted again: counting many entries takes long
 
 const [minute, day] = [60, 86_400]; // s
 
@@ -79,7 +79,7 @@ class Caller {
   entries: number | null = null;
   counted_ts = Number.NEGATIVE_INFINITY;
   readonly unknownKeys = new Set<string>();
-  /** When each limit, a refusal and a fetch were last recorded, seconds since the epoch. */
+  /** When each kind of event (a reached limit, `refused` or `fetch`) was last recorded, seconds since the epoch. */
   readonly recorded = new Map<string, number>();
 }
 

@@ -13,7 +13,7 @@ interface ConsoleOptions {
   now: () => number;
 }
 
-/** Returns a function that writes a line and never fails, and one that reports lost lines at the end. */
+/** Returns two functions: one writes a line and never fails, the other reports at the end how many lines were lost. */
 export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const stamp = createStamp(hostZone());
   let lost: { lines: number; since: string; reason: string } | null = null;

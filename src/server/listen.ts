@@ -23,7 +23,7 @@ export interface ServeOptions {
   drainSeconds: number; // how long `close` waits for running calls before it cuts them off
   maxConnections?: number; // see `Connections`; the default 5,000 take about 100 MiB
   proxies?: BlockList; // default: this machine and private networks
-  stallSeconds?: number; // after which an answer is ended if its caller does not read it; default 60
+  stallSeconds?: number; // a connection is closed if its caller reads nothing of the answer for so long; default 60
 }
 
 export interface Serving {

@@ -35,7 +35,7 @@ export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 /** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-// Characters. A shorter element cannot exceed the limits, since each value and each level takes at least two.
+// Characters. A shorter element cannot exceed the limits, since each value and each level has at least two characters.
 const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON

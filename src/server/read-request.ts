@@ -18,7 +18,7 @@ export interface RequestRules extends BodyRules {
 
 export interface RequestBody {
   body: JsonObject; // empty if the request has no body
-  list: CheckedEntry[]; // the checked elements of the list
+  list: CheckedEntry[]; // the checked elements of the member that `Route.list` names
   size: number; // decompressed bytes of the body
   note: string | null; // a warning for the log
   unread: string | null; // the text of a body that is not a JSON object, if the rules allow it

@@ -26,7 +26,7 @@ export async function hasEntry(
   return entries.length > 0 || (await usercache.find(userId, query)).entries.length > 0;
 }
 
-/** Yields the registered users by UUID. */
+/** Yields the registered users in order of UUID. */
 export async function* everyUser(
   { users }: Pick<Store, 'users'>,
   { limit = pageSizes.users }: { limit?: number } = {},

@@ -47,7 +47,7 @@ export interface Store {
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** The engine and its version: `SQLite 3.51.1`. */
   version(): Promise<string>;
-  /** Waits for running calls. A second call does nothing. */
+  /** Waits for running calls, then closes the store. A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -171,7 +171,7 @@ export interface Studies {
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
   /** True if the owner of the token was erased: the token cannot join the study again. */
   hasErased(study: string, hash: string): Promise<boolean>;
-  /** Lets a token of an erased owner join again. False if it was not blocked. */
+  /** Lets a token of an erased owner join the study again. False: the token could join already. */
   readmit(study: string, hash: string): Promise<boolean>;
   /** Removes the study, unless it has members. Returns their number. */
   remove(name: string): Promise<number>;
@@ -202,9 +202,9 @@ export interface Feeds {
   /** All feeds by id. `facts` is null for a removed feed: trips near it must be derived again. */
   list(): Promise<{ id: string; facts: JsonObject | null }[]>;
   index(id: string): Promise<string | null>;
-  /** A part of the zip, counted from 1; null after the last. */
+  /** A part of the zip; null after the last. `number`: 1 for the first part. */
   part(id: string, number: number): Promise<Uint8Array | null>;
-  /** False if there was none. */
+  /** Removes the feed. False: no feed has this id. */
   remove(id: string): Promise<boolean>;
 }
 

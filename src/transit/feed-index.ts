@@ -20,7 +20,7 @@ export interface TransitPattern {
   seconds: readonly number[]; // median from the first stop to each stop; empty if the feed has no times
   /** Hours of the day with a trip under way, as bits, for weekdays, Saturdays and Sundays. */
   hours: readonly [number, number, number];
-  trips: number; // mean number per day over the days of the feed
+  trips: number; // trips of the pattern per day, the mean over all days of the feed
 }
 
 /** Index in `hours` of a day of the week (Monday is 0). */

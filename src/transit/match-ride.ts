@@ -71,7 +71,7 @@ const mostGapSpread = 300; // m; time without a location, as below ground, adds 
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
-const scoreCutoff = 8; // a pattern this much below the best is not scored to the end
+const scoreCutoff = 8; // a pattern whose score cannot come within this of the best is not scored further
 
 /** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {

@@ -1,7 +1,7 @@
 // The feeds of an operator as one network: finds the patterns that pass near a place on a day.
 //
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
-//   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
+//   used       A Transit 2020 (valid on the day), B Rail 2019 (none of B Rail is valid: the nearest by date)
 import { type LatLon, metresPerDegree } from '../model/geo/distance.ts';
 import { Plane } from '../model/geo/plane.ts';
 import { withFields } from '../model/with-fields.ts';

@@ -107,7 +107,7 @@ export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): 
   }
 }
 
-/** The sum of the rows of all collections. */
+/** The number of removed rows in all tables. */
 export function totalOf(counts: Rows): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

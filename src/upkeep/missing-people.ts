@@ -10,7 +10,7 @@ import { everyRow } from './every-row.ts';
 
 const mostListed = 20;
 
-/** Without `merge` and `eraseMissing`, a copy to a store with missing people is refused. */
+/** How a copy treats missing people: `merge` keeps them, `eraseMissing` erases them, otherwise the copy is refused. */
 export type MissingOptions = { merge?: boolean; eraseMissing?: boolean; overwrite?: boolean; dryRun?: boolean };
 
 /**

@@ -21,7 +21,7 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Runs work that writes into a folder. If it fails, and the folder is new, removes the empty folders that it left. */
+/** Runs `work`, which writes into a folder. If `work` fails and created the folder, removes it and parents if empty. */
 export async function removeFolderOnFailure<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const existed = existsSync(folder);
   try {

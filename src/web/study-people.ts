@@ -98,7 +98,7 @@ export class FigureCache {
     return this.getFor(`${user.uuid} ${what}`, JSON.stringify(changes), read);
   }
 
-  /** `key`: changes with the data that the value of `name` depends on. */
+  /** Returns the cached value of `name` if `key` is unchanged, else reads the value. `key` changes with the data. */
   async getFor<T>(name: string, key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#known.get(name);
     if (known?.key === key) return known.value as T;

@@ -31,9 +31,9 @@ export const candidateLimits = {
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
-  timeSlack: 30, // s; the oldest location of a dwell may be this much younger than `timeThreshold`
+  timeSlack: 30, // s; the last locations may span this much less than `timeThreshold` in a dwell
   longestRestStep: 60, // s; after a trip, a near location that follows this soon belongs to the same rest
-  walkedOff: 250, // m within `timeThreshold` s: a slow walk, as receivers drift less (by hand)
+  walkedOff: 250, // m in `timeThreshold` s; a longer move ends a rest: receivers at rest drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart
   longestGap: 2700, // s; a longer gap without movement ends a trip (the longest tunnel took 2,363 s)

@@ -64,8 +64,9 @@ export const legLimits = {
   waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
   /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
-  away: 80, // m; people who change trains stay nearer to the vehicle, on the platform (physical)
-  turnedBack: 0.3, // 0 to 1; a turn back that makes both legs' straight line this much shorter suggests parking (by hand)
+  away: 80, // m from the vehicle; people who only change trains stay nearer, on the platform (physical)
+  /** 0 to 1; a turn back suggests parking if it shortens the straight line over both legs by this share (by hand) */
+  turnedBack: 0.3,
   stayed: 900, // s; a stop this long suggests parking, even without a walk or a turn back (by hand)
 };
 
@@ -180,7 +181,7 @@ function waitFeature(waited: number): number {
   return clampedLn(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
-/** Whether the user boarded leg `i` on foot, s of waiting before it, and features of the walks around it. */
+/** `boarded`: 1 if the user walked to leg `i`, else 0. `waited`: s before it. `walks`: features of walks around it. */
 function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
@@ -203,7 +204,7 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
 
-/** Wait and shorter walk, each divided by the feature of its limit in `boarding`. 1 or more: public transport. */
+/** Divides the features of the wait and of the shorter walk by the features of their limits in `boarding`. */
 export function boardingRatios(features: readonly number[]): { wait: number; walks: number } {
   const [wait, before, after] = boardingAt.map((f) => features[f]!);
   const { boarding } = legLimits;

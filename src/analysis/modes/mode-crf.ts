@@ -55,7 +55,7 @@ export function pairFeatures(a: number, b: number, { near, parked }: Link): { ki
   return features.filter(({ kind, share }) => kind >= 0 && share > 0);
 }
 
-/** Index of the kind of a pair in `pairKinds`. `near` and `parked` are 0 or 1. -1: the pair has no feature. */
+/** The index in `pairKinds` for modes `a` and `b`; -1: the pair has no feature. `near` and `parked` are 0 or 1. */
 function pairKind(a: number, b: number, { near, parked }: Link): number {
   if (a === walk || b === walk) return -1;
   if (parked && a === b && a <= car) return indexOf('the same, left');

@@ -107,7 +107,7 @@ export function movingBetween(segments: readonly Segment[], from: number, to: nu
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
-/** s; a user who moves this soon after a location was already under way there (physical) */
+/** s; a user who begins to move within this time after a location was not at rest at the location (physical) */
 const shortRest = 45;
 
 export function isUnderWay(segments: readonly Segment[], ts: number): boolean {

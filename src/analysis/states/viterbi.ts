@@ -21,7 +21,7 @@ import {
 
 /** By hand, on the training days. */
 export const decodeWeights = {
-  evidence: 0.5, // exponent of a cell's probabilities: neighbouring cells share locations
+  evidence: 0.5, // exponent of a cell's probabilities; below 1, as neighbouring cells use the same locations
   floor: 1e-4, // A lower probability counts as this one
   // Added to the logarithms for each change of state, from row to column, in the order of `stateNames`. -12: between a
   // bicycle and a vehicle people rest or walk.
@@ -66,7 +66,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
   const walking = new Float64Array(room);
   let n = 0;
   const modelled = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell for which the model ran
-  const starts = new Int32Array(blockSize); // where the features of such cells begin in `rows`
+  const starts = new Int32Array(blockSize); // for each run of the model, where its cell's features begin in `rows`
   const results = new Float64Array(4 * (blockSize + 1)); // the first four are the last result of the block before
   forEachBlock(input, ({ ts: start, count, rows }) => {
     let runs = 0; // of the model in this block

@@ -28,8 +28,8 @@ export const journeyLimits = {
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
   phantomConfidence: 50, // 0 to 100; a more confident reading of movement shows that a candidate is no phantom
-  noticedLate: 180, // s; readings this long before a candidate count, too: phones notice a short walk late
-  phantomSpeed: 0.2, // m/s; a slower candidate is a phantom despite such readings (physical)
+  noticedLate: 180, // s; motion readings up to this long before a candidate count: phones notice a short walk late
+  phantomSpeed: 0.2, // m/s; a slower candidate is a phantom even if motion readings show movement (physical)
   standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
   lateNotice: 2500, // m; a distance from the stay up to this counts: the phone noticed the departure late
 };
@@ -167,7 +167,7 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   const score = features.reduce((sum, figure, i) => sum + figure * decoded.crf.waits[i]!, 0);
   const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
   if (score <= 0) {
-    // The largest reason, for the explanation of a day; the thresholds decide nothing else.
+    // These thresholds only choose the reason that the explanation of a day shows.
     const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
     return { isWait: false, reason };
   }

@@ -121,7 +121,7 @@ export async function newStudy(
   };
 }
 
-/** Members of a subgroup that disappears could not set up a new phone. */
+/** Refuses to remove a subgroup that has members: their tokens name it, so they could not set up a new phone. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));

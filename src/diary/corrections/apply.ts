@@ -273,12 +273,13 @@ class CorrectedStretch {
   }
 
   /**
-   * Sets when the unrecorded move before the first trip from `after` on ended: at `ts`, but not before the move began.
+   * Finds the first trip that starts at or after `after`, and lets the untracked time before it end at `ts`. A `ts`
+   * before the start of the untracked time counts as that start.
    */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];
-    if (link === undefined || link.untracked === null) return; // it begins at the stay before it
+    if (link === undefined || link.untracked === null) return; // without untracked time, there is no end to set
     const enter_ts = Math.max(ts, link.untracked.start_ts);
     const untracked = { ...link.untracked, end_ts: enter_ts };
     const trip = { ...link.trip, start_place: { ...link.trip.start_place, enter_ts } };
@@ -306,7 +307,7 @@ class CorrectedStretch {
 /** True for a link that a correction created: an added trip, or the second part of a split trip. */
 const isCreated = (link: TripRecord | undefined): boolean => !!link?.trip && link.trip.raw_trip === link.trip.id;
 
-/** Moves gaps to created links. A created link takes the gaps before its end from the next analysed link. */
+/** Moves gaps that end before a created link ends from the next analysed link to the created link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const before = isCreated(links[i - 1]) ? links[i - 1]!.end_ts : allTime.from;

@@ -107,7 +107,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const overlays = await overlay({ from, to });
         const written = new Map<TripRecord, number>();
         for (const { range, received_ts, links, analysed } of overlays) {
-          // A corrected trip is as new as the newest link around it, or as the correction.
+          // A corrected trip is as new as the newest link in the range, or as its correction if that is newer.
           const around = await raw.spans(userId, { from: range.from, to: justAfter(range.to) });
           const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), received_ts);
           const kept = new Set(analysed);
@@ -346,7 +346,7 @@ function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
 
-/** Finds the effects of the corrections about a time in `range`, by `write_ts`. */
+/** Finds the effects of the corrections in `all` that concern a time in `range`. */
 async function readStandings(
   raw: Trips,
   userId: string,

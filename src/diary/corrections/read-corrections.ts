@@ -87,7 +87,7 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-const mostOfDay = 100; // corrections about one UTC day that have effect (by hand: more than people make)
+const mostOfDay = 100; // further corrections about the same UTC day have no effect (by hand: people make fewer)
 
 /**
  * The corrections that have effect: neither undone ones nor undos. Of corrections whose time begins on one UTC day, the

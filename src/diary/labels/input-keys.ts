@@ -28,7 +28,7 @@ export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 export interface Input {
   of: InputKey;
   entry: Entry; // the entry as clients read it
-  /** Seconds since the epoch; null: open, as for the first place and the place where the user is. */
+  /** Seconds since the epoch. The first place has no `start`, and the place where the user is has no `end`: null. */
   start: number | null;
   end: number | null;
 }

@@ -4,7 +4,7 @@ import type { Input } from './input-keys.ts';
 
 /** The user input about one trip or place. */
 export interface UserInput {
-  /** Input by the name of its key: the text of a label, or the whole entry of a survey. */
+  /** By the name of an input key, such as `mode_confirm`: the text of a label, or the whole entry of a survey. */
   user_input: Record<string, string | Entry>;
   additions: Entry[]; // notes, in the order in which they were written
   label_ids?: Record<string, string>;

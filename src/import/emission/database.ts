@@ -21,7 +21,10 @@ export type CollectionName = (typeof collectionNames)[number];
 export const isCollectionName = (name: string): name is CollectionName =>
   (collectionNames as readonly string[]).includes(name);
 
-/** Rejected entries are put again, so that they are checked. Of an entry that occurs twice, the last one counts. */
+/**
+ * Yields the people, profiles and entries of an e-mission database. Entries that e-mission rejected are yielded too, so
+ * that the import checks them again. If an entry occurs twice, the import keeps the one that is yielded last.
+ */
 export async function* readDatabase(
   open: (collection: CollectionName) => EmissionDocuments | null,
 ): AsyncGenerator<Found> {

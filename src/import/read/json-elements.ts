@@ -6,9 +6,9 @@ export interface JsonElement {
   /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
   member: string | null;
   listed: boolean; // true for an element of a list; false for a member that is not a list
-  text: string | null; // its JSON text; null if it was skipped because of `reason`
+  text: string | null; // the JSON text of the element; null: the element was skipped because of `reason`
   reason?: string;
-  offset: number; // the byte of the file where it begins
+  offset: number; // the byte of the file where the element begins
 }
 
 /** Bytes. Skips longer elements to bound memory: parsed, an element may need twenty times as many bytes. */

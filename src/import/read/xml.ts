@@ -16,9 +16,9 @@ const maxTextLength = 256; // characters that are kept: numbers, times and names
 const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
 
 /**
- * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit.
- * Nothing is downloaded. A text is cut off at `maxTextLength`. `long`: the name of elements whose text may have
- * `maxLongTextLength`. Throws `SourceBroken` with the line if the file is truncated or is not XML.
+ * Reads XML piece by piece and downloads nothing. Throws `SourceBroken` with the line if the file is truncated, is not
+ * XML, or uses an entity that it declares itself, since such an entity could expand without limit. Cuts a text off at
+ * `maxTextLength`, or in elements with the name `long` at `maxLongTextLength`.
  */
 export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });

@@ -105,7 +105,7 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
   return { entry, reason, message };
 }
 
-/** Makes an unusable entry of a message without a time (null) or with an impossible one. `field`: its name. */
+/** Rejects a message whose time is missing (`ts` null) or impossible. `field`: the name of the time's field. */
 export function badTime(entry: JsonValue, ts: number | null, field: string): UnusableEntry {
   const text = `expected ${field} of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found ${ts === null ? 'no time' : 'another time'}`;
   return unusable(entry, ts === null ? 'format_no_time' : 'format_bad_time', text);
@@ -144,8 +144,8 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
 export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
 
 /**
- * The number in a value: a number, or a text such as `"12.5"`, `"12,5"` or `"-4.5E-4"`. undefined: any other value, or
- * a number below `min`, since negative numbers mean "unknown" in some fields.
+ * Reads a number, also from a text such as `"12.5"`, `"12,5"` or `"-4.5E-4"`. Returns undefined for other values and
+ * for numbers below `min`. Callers pass `min` = 0 for fields in which a negative number means "unknown".
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =

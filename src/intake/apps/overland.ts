@@ -29,7 +29,7 @@ const reportedNames = new Set(
     'tracking_mode'
   ).split(' '),
 );
-/** Fields of events and trips that are stored. */
+/** The fields of Overland's events and trips that the server stores. It drops all other fields. */
 const keptNames = new Set([
   ...reportedNames,
   ...'action type mode start end start_location end_location duration distance steps stopped_automatically'.split(' '),
@@ -56,10 +56,10 @@ const batteryStates = new Map<string, BatteryStatus>([
 ]);
 
 /**
- * Converts the features of a batch. A location becomes a location entry, with a motion and a battery reading if it has
- * them; without a position, only the battery reading. Events and trips are stored as they are, under `overland/<name>`.
- * The caller leaves out the fields `current` and `trip` beside the batch, since the app sends their features again in a
- * batch. Never throws.
+ * Converts the features of a batch. A feature with a position becomes a location entry, and a motion and a battery
+ * reading if it has such fields. A feature with only a battery state becomes a battery reading. Events and trips are
+ * stored as they are, under `overland/<name>`. The fields `current` and `trip` of a body are not used: the app sends
+ * the same features again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
   const mapped = newMapped();

@@ -35,8 +35,8 @@ export function convertUserInput(entry: Entry): Conversion {
 }
 
 /**
- * Surveys and notes about a trip or a place. One of the two times may be missing, since the
- * first place has no start and the current place has no end.
+ * Surveys and notes about a trip or a place. `start_ts` or `end_ts` may be missing, since the first place has no start
+ * and the current place has no end.
  */
 export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
@@ -52,7 +52,7 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   );
 }
 
-/** Answers that belong to no trip, at one time. */
+/** A survey that belongs to no trip and no place. Its only time is `data.ts`. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkLengths(entry);

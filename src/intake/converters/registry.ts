@@ -78,7 +78,7 @@ export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
 
-/** The converter of a cell of the table. null: the platform or key is unknown, or the cell is empty. */
+/** The converter for entries of a platform and key. null: the table has none. */
 export function converterFor(platform: string, key: string): Converter | null {
   const row = rows.get(key);
   const known = platforms.find((name) => name === platform || name === platform.toLowerCase());

@@ -1,7 +1,7 @@
 /** m, mean radius of the earth; the value of e-mission, so that lengths agree */
 export const earthRadius = 6_371_000;
 
-/** m per degree of latitude on that sphere, rounded. The cells of stored places depend on this value. */
+/** m per degree of latitude on a sphere of `earthRadius`, rounded. The cells of stored places depend on this value. */
 export const metresPerDegree = 111_195;
 
 /** A location in degrees WGS84. */

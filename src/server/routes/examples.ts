@@ -1,6 +1,6 @@
 // An example of each call for `/openapi.json`: its body or query, and its answer. docs/api.md shows the same bodies.
 
-/** Neither `body` nor `query`: the call needs only the token. `path` replaces the `:name` in the route's path. */
+/** A call without `body` and `query` needs only the token. `path` replaces the `:name` in the path of the route. */
 export interface CallExample {
   body?: object;
   query?: Readonly<Record<string, string>>;

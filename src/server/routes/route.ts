@@ -18,7 +18,7 @@ export interface RouteCall {
   params: Readonly<Record<string, string>>; // the named parts of the path
   query: Readonly<Record<string, string>>; // if a name occurs twice, its first value counts
   store: Store;
-  /** Stores entries of the caller within their limits. A route must store entries only through this. */
+  /** Stores entries of the caller within their limits. Routes must store entries only with this function. */
   put(checked: readonly CheckedEntry[]): Promise<PutCounts>;
   log: Log;
   now: () => number;
@@ -50,8 +50,8 @@ export const phoneTokens: TokenRules = {
 };
 
 /**
- * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET. Its fields decide how bodies are
- * checked, and what `/openapi.json` and the tables of docs/api.md contain.
+ * A route that needs a caller. It answers a POST with a JSON object; with `inQuery`, also a GET. The fields below
+ * decide how the server checks bodies, and what `/openapi.json` and the tables of docs/api.md contain.
  */
 export interface Route {
   path: string;

@@ -37,7 +37,8 @@ export function columnsText(list: readonly JsonObject[]): string {
 }
 
 /**
- * The objects of a text that `columnsText` made. `fields`: reads only columns whose path has such a name.
+ * Reads the objects from a text that `columnsText` made. With `fields`, reads only columns that have such a name in
+ * their path.
  */
 export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[] {
   const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };

@@ -59,7 +59,7 @@ class ScopedRows {
   #hasRead = false;
   /** Whether the user ever had parts, according to the account. undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
-  /** True if this scope has written to the account of the user, see `touchAccount`. */
+  /** True if this scope has written to the account of the user, so that `touchAccount` need not write again. */
   #isTouched = false;
 
   constructor(scope: Scope) {

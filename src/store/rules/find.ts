@@ -33,8 +33,8 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
 /**
- * A page of the entries of `parts`, which must be in ascending order of `from`; for a descending query, in descending
- * order of `to`.
+ * Returns one page of the entries in `parts`. The parts must be ordered by `from`, or for a descending query by `to`,
+ * latest first.
  */
 export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;

@@ -15,8 +15,8 @@ export interface Known {
 }
 
 /**
- * Looks up identities in usercache, timeseries and error timeseries. The map has an element for each identity that is
- * found, by `identityText`.
+ * Looks up identities in usercache, timeseries and error timeseries. The keys of the map are the `identityText` of the
+ * identities that were found.
  */
 export async function loadKnown(
   rows: Rows,

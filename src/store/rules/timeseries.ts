@@ -99,9 +99,8 @@ async function readFacts(
   return facts.every((one) => one !== null) ? facts : null;
 }
 
-/** A statement reads at most this many heads of chunks. The first one for a page with few entries reads fewer. */
-const headsAtOnce = 200;
-const headsOfShortPage = 64; // a month has about 31 chunks of one key
+const headsAtOnce = 200; // heads of chunks that one statement reads
+const headsOfShortPage = 64; // heads that the first statement reads for few entries: two months of one key
 
 /**
  * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
@@ -163,7 +162,8 @@ export async function zonesAround(
 }
 
 /**
- * The first entry of a range that names a zone, in the order of the query. Of several at its time: the smallest key.
+ * The first entry of a range that names a zone, in the order of the query. If several entries have its `write_ts`, the
+ * zone of the entry with the smallest key counts.
  */
 async function firstZone(
   rows: Rows,

@@ -67,8 +67,8 @@ function walFault(path: string): MobilityError | null {
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
   // SQLite empties a log after it has copied all its pages into the file. After a power cut, the index may still
-  // describe the log before that. So an empty log is not a fault, nor is a missing log if all its pages were copied. A
-  // log that was cut off is always a fault: its older pages would replace newer pages of the file.
+  // describe the full log. So an empty log is not a fault, nor is a missing log if all its pages were copied. A log
+  // that was cut off is always a fault: its older pages would replace newer pages of the file.
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;

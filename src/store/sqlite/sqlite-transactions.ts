@@ -10,7 +10,7 @@ import { rowsIn } from './sqlite-rows.ts';
 const busyLimit = 10; // s
 
 const longGroup = 20; // ms. After this time, a transaction begins no further write of its group
-/** ms of pause after a transaction that took longer than `longGroup`: waiting processes can lock the file. */
+/** ms of pause after a transaction that took longer than `longGroup`, in which other processes can lock the file. */
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection

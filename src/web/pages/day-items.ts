@@ -41,7 +41,10 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `here`, `there`: the places before and after; `parts`: gaps shown as one; `byAir`: only a plane is that fast. */
+  /**
+   * `here` and `there`: the places before and after the gap. `parts`: the number of gaps that this item joins.
+   * `byAir`: true if only a plane covers the distance in this time.
+   */
   | {
       kind: 'gap';
       reason: UnobservedReason;
