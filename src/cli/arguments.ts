@@ -5,13 +5,10 @@ import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, 
 import type { CommandContext } from './context.ts';
 
 export class DocumentedCommand extends Command {
-  /**
-   * `example`: a command line without `mobility`. `main.ts` describes the commands that are not part of another one.
-   */
-  constructor(name: string, description = '', example?: string) {
+  /** `main.ts` describes the commands that are not part of another one. */
+  constructor(name: string, description = '') {
     super(name);
     this.description(description);
-    if (example !== undefined) this.examples(`  mobility ${example}`);
   }
 
   /** Adds examples to the help: a command line per line, then perhaps an empty line and notes. */

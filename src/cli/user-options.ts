@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
-import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
+import { defaultSubgroup, type StudyRecord, type StudySettings } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/paging.ts';
 import { repeated } from './arguments.ts';
@@ -54,6 +54,11 @@ export async function findStudy(context: CommandContext, name: string): Promise<
   const known = (await studies.list()).map((one) => one.name);
   const near = await didYouMean(name, known);
   throw usageError(`no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``);
+}
+
+export async function changeStudy(context: CommandContext, before: StudyRecord, change: Partial<StudySettings>) {
+  const { joins: _, ...settings } = before;
+  await (await context.store()).studies.put({ ...settings, ...change });
 }
 
 export function nameError(expected: string, found: string): Error {

@@ -11,14 +11,13 @@ import { textsFor } from '../../web/pages/texts/texts.ts';
 import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
-import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
+import { changeStudy, findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 
 export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));
 
 const linkFlags = () =>
-  new DocumentedCommand('link')
-    .description('print the link with which people join, or its QR code')
+  new DocumentedCommand('link', 'print the link with which people join, or its QR code')
     .examples('  mobility study link sunny --subgroup west --qr-file west.svg')
     .argument('<name>', 'name of the study')
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
@@ -37,8 +36,7 @@ const linkFlags = () =>
 type LinkOptions = OptionsOf<typeof linkFlags>;
 
 async function printLink(context: CommandContext, name: string, options: LinkOptions): Promise<void> {
-  const study = await findStudy(context, name);
-  const subgroup = await subgroupOf(study, options.subgroup);
+  const [study, subgroup] = await findSubgroup(context, name, options.subgroup);
   const link = linkOf(context, study, subgroup, options);
   if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
   const text = options.qr ? `${link}\n${context.output.code(qrText(link))}` : link;
@@ -60,37 +58,35 @@ function linkOf(context: CommandContext, study: StudyRecord, subgroup: string, o
 const pageOf = (address: string, study: StudyRecord, subgroup: string): string =>
   `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
-export function newLinkCommand(context: CommandContext) {
-  return new DocumentedCommand('new-link')
-    .description('replace the link of a study: the old link admits no new people, members stay')
+export const newLinkCommand = (context: CommandContext) =>
+  new DocumentedCommand('new-link', 'replace the link of a study: the old link admits no new people, members stay')
     .examples('  mobility study new-link sunny')
     .argument('<name>', 'name of the study')
-    .action(context.run(replaceLink));
-}
+    .action(
+      context.run(async (_, name) => {
+        const study = await findStudy(context, name);
+        const before = joinNameOf(study);
+        const join_name = `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
+        await changeStudy(context, study, { join_names: [...study.join_names, join_name] });
+        await context.output.result({ name, join_name, before }, join_name);
+        const next = 'mobility study config, then mobility study link';
+        context.output.note(`the link with the name ${before} admits no new people; next: ${next}`);
+      }),
+    );
 
-async function replaceLink(context: CommandContext, name: string): Promise<void> {
-  const { joins: _, ...study } = await findStudy(context, name);
-  const join_name = `${name.slice(0, 31)}-${randomText(8, typedLetters)}`;
-  await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
-  const before = joinNameOf(study);
-  await context.output.result({ name, join_name, before }, join_name);
-  context.output.note(
-    `the link with the name ${before} admits no new people; next: mobility study config, then mobility study link`,
-  );
-}
-
-async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {
+/** The study, and its subgroup that is asked for; without `asked`, the only one. */
+async function findSubgroup(context: CommandContext, name: string, asked?: string): Promise<[StudyRecord, string]> {
+  const study = await findStudy(context, name);
   const subgroups = subgroupsOf(study);
-  if (asked !== undefined && subgroups.includes(asked)) return asked;
-  if (asked === undefined && subgroups.length === 1) return subgroups[0]!;
+  const subgroup = asked ?? subgroups[0]!;
+  if (subgroups.includes(subgroup) && (asked !== undefined || subgroups.length === 1)) return [study, subgroup];
   throw await noSubgroup([study], asked);
 }
 
 export const studyTokensCommand = (context: CommandContext) => tokensFlags().action(context.run(createTokens));
 
 const tokensFlags = () =>
-  new DocumentedCommand('tokens')
-    .description('create accounts with tokens to hand out, for a study made with --list')
+  new DocumentedCommand('tokens', 'create accounts with tokens to hand out, for a study made with --list')
     .examples('  mobility study tokens sunny --subgroup west --count 50 > west.csv')
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
@@ -99,8 +95,7 @@ const tokensFlags = () =>
 type TokensOptions = OptionsOf<typeof tokensFlags>;
 
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
-  const study = await findStudy(context, name);
-  const subgroup = await subgroupOf(study, options.subgroup);
+  const [study, subgroup] = await findSubgroup(context, name, options.subgroup);
   const store = await context.store();
   const made: { user_email: string; uuid: string; token: string }[] = [];
   while (made.length < options.count) made.push(await enrolMember(store, study, subgroup, 'study', context.now));
@@ -119,8 +114,10 @@ const familyApps = {
 export const inviteCommand = (context: CommandContext) => inviteFlags().action(context.run(invite));
 
 const inviteFlags = () =>
-  new DocumentedCommand('invite')
-    .description('create accounts, and a sheet to print for each person: QR code, three steps, contact')
+  new DocumentedCommand(
+    'invite',
+    'create accounts, and a sheet to print for each person: QR code, three steps, contact',
+  )
     .examples(`
   mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
 
@@ -139,8 +136,7 @@ Anyone who has a sheet can push as that person and see their days: remove invita
 
 async function invite(context: CommandContext, name: string, options: OptionsOf<typeof inviteFlags>): Promise<void> {
   const { app, out, count, days } = options;
-  const study = await findStudy(context, name);
-  const subgroup = await subgroupOf(study, options.subgroup);
+  const [study, subgroup] = await findSubgroup(context, name, options.subgroup);
   const address = phoneAddress(options.server, context.config().publicUrl);
   const files = [join(out, 'invitations.html'), join(out, 'people.csv')] as const;
   makeFolder(out);

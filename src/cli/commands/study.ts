@@ -21,7 +21,7 @@ import { languages } from '../../web/pages/texts/texts.ts';
 import { DocumentedCommand, type OptionsOf, phoneAddress, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, listing, table, withZone } from '../output.ts';
-import { findStudy, nameError, subgroupsOf } from '../user-options.ts';
+import { changeStudy, findStudy, nameError, subgroupsOf } from '../user-options.ts';
 import { inviteCommand, linkCommand, newLinkCommand, studyTokensCommand } from './study-access.ts';
 
 export function command(context: CommandContext) {
@@ -31,10 +31,13 @@ export function command(context: CommandContext) {
   mobility study config sunny --server https://mobility.example.org --out .
   mobility study link sunny --subgroup west --qr`)
     .addCommand(createFlags().action(context.run(create)))
-    .addCommand(new DocumentedCommand('list', 'list the studies', 'study list --json').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand('show')
-        .description('show a study, its members by subgroup, and who joined in the last hour')
+      new DocumentedCommand('list', 'list the studies')
+        .examples('  mobility study list --json')
+        .action(context.run(list)),
+    )
+    .addCommand(
+      new DocumentedCommand('show', 'show a study, its members by subgroup, and who joined in the last hour')
         .examples('  mobility study show sunny')
         .argument('<name>', 'name of the study')
         .action(context.run(show)),
@@ -50,16 +53,13 @@ export function command(context: CommandContext) {
     .addCommand(inviteCommand(context));
 }
 
-const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => settings;
-
 const joiningOf = ({ open, joining }: StudySettings): string =>
   open ? (joining === 'open' ? 'open' : 'by list') : 'closed';
 
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
 
 const createFlags = () =>
-  new DocumentedCommand('create')
-    .description('create an open study, or replace the settings of an existing one')
+  new DocumentedCommand('create', 'create an open study, or replace the settings of an existing one')
     .examples('  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
     .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
@@ -204,14 +204,13 @@ async function show(context: CommandContext, name: string): Promise<void> {
 }
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean) {
-  return new DocumentedCommand(word)
-    .description(open ? 'let new people join again' : 'stop new people from joining; members are served as before')
+  const description = open ? 'let new people join again' : 'stop new people from joining; members are served as before';
+  return new DocumentedCommand(word, description)
     .examples(`  mobility study ${word} sunny`)
     .argument('<name>', 'name of the study')
     .action(
       context.run(async (_, name) => {
-        const study = await findStudy(context, name);
-        await (await context.store()).studies.put({ ...settingsOf(study), open });
+        await changeStudy(context, await findStudy(context, name), { open });
         await context.output.result({ name, open }, name);
         context.output.note(open ? 'open' : 'closed');
       }),
@@ -219,8 +218,7 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
 }
 
 const configFlags = () =>
-  new DocumentedCommand('config')
-    .description('create, check and write the configuration that the app reads for a study')
+  new DocumentedCommand('config', 'create, check and write the configuration that the app reads for a study')
     .examples('  mobility study config sunny --file texts.json --server https://mobility.example.org --out .')
     .argument('<name>', 'name of the study')
     .option(
@@ -234,10 +232,10 @@ async function configure(context: CommandContext, name: string, options: Options
   const study = await findStudy(context, name);
   const address = phoneAddress(options.server, context.config().publicUrl);
   const given = options.file === undefined ? {} : await fileJson(options.file);
-  const config = studyConfig(settingsOf(study), { address, given, now: context.now(), texts: languages });
+  const config = studyConfig(study, { address, given, now: context.now(), texts: languages });
   const flaws = configFlaws(config);
   if (flaws.length > 0) throw usageError(`this configuration would not work in the app: ${flaws.join('; ')}`);
-  await (await context.store()).studies.put({ ...settingsOf(study), config });
+  await changeStudy(context, study, { config });
   const text = `${JSON.stringify(config, null, 2)}\n`;
   const file = options.out === undefined ? null : join(options.out, configFileName(joinNameOf(study)));
   if (file !== null) await replaceFile(file, text);
@@ -252,29 +250,30 @@ const removeCommand = (context: CommandContext) =>
   mobility erase --study sunny
   mobility study remove sunny`)
     .argument('<name>', 'name of the study')
-    .action(context.run(remove));
-
-async function remove(context: CommandContext, name: string): Promise<void> {
-  await findStudy(context, name);
-  const members = await (await context.store()).studies.remove(name);
-  const first = `first erase them with \`mobility erase --study ${name}\``;
-  if (members > 0) throw usageError(`expected a study without members, found ${counted(members, 'member')}: ${first}`);
-  await context.output.result({ name, removed: true }, name);
-}
+    .action(
+      context.run(async (_, name) => {
+        await findStudy(context, name);
+        const members = await (await context.store()).studies.remove(name);
+        if (members > 0) {
+          const found = `${counted(members, 'member')}: first erase them with \`mobility erase --study ${name}\``;
+          throw usageError(`expected a study without members, found ${found}`);
+        }
+        await context.output.result({ name, removed: true }, name);
+      }),
+    );
 
 const readmitCommand = (context: CommandContext) =>
-  new DocumentedCommand('readmit')
-    .description('let the study token of an erased person join its study again')
+  new DocumentedCommand('readmit', 'let the study token of an erased person join its study again')
     .examples('  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
     .argument('<token>', 'study token, as the app shows it')
-    .action(context.run(readmit));
-
-async function readmit(context: CommandContext, token: string): Promise<void> {
-  const { studies } = await context.store();
-  const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
-  if (study === null)
-    throw usageError('expected a study token as the app shows it, found one that names no study of this store');
-  if (!(await studies.readmit(study.name, tokenHash(token))))
-    throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
-  await context.output.result({ study: study.name, readmitted: true }, study.name);
-}
+    .action(
+      context.run(async (_, token) => {
+        const { studies } = await context.store();
+        const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
+        if (study === null || !(await studies.readmit(study.name, tokenHash(token))))
+          throw usageError(
+            'expected the token of a person who was erased from a study of this store, found another one',
+          );
+        await context.output.result({ study: study.name, readmitted: true }, study.name);
+      }),
+    );

@@ -22,23 +22,26 @@ The next pipeline run derives again the days of people who were near the stops o
         .option('--dry-run', 'read and report, store nothing')
         .action(context.run(add)),
     )
-    .addCommand(new DocumentedCommand('list', 'list the feeds', 'transit list --json').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand(
-        'check',
-        'list feeds whose timetable has ended, the data that feeds lack, and counts of stops that no person was near',
-        'transit check',
-      ).action(context.run(check)),
+      new DocumentedCommand('list', 'list the feeds')
+        .examples('  mobility transit list --json')
+        .action(context.run(list)),
     )
     .addCommand(
-      new DocumentedCommand('remove')
-        .description('remove feeds; the next pipeline run derives the days near their stops again')
+      new DocumentedCommand('check')
+        .description('list ended timetables, the data that feeds lack, and counts of stops that no person was near')
+        .examples('  mobility transit check')
+        .action(context.run(check)),
+    )
+    .addCommand(
+      new DocumentedCommand('remove', 'remove feeds; the next pipeline run derives the days near their stops again')
         .examples('  mobility transit remove 3fa90c12')
         .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
         .action(context.run(remove)),
     )
     .addCommand(
-      new DocumentedCommand('save', 'write the zip of a feed to a file', 'transit save 3fa90c12 muni.zip')
+      new DocumentedCommand('save', 'write the zip of a feed to a file')
+        .examples('  mobility transit save 3fa90c12 muni.zip')
         .argument('<id>', 'beginning of an id, see `mobility transit list`')
         .argument('<file>', 'file to create')
         .action(context.run(save)),

@@ -95,8 +95,6 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
   });
 }
 
-const linkDays = 7; // days for which a link can be opened
-
 /** Makes a link that opens the pages of a user once. */
 export async function newPageLink(context: CommandContext, userId: string, address: string, expires_ts: number) {
   const key = newSecret();
@@ -108,11 +106,10 @@ export async function newPageLink(context: CommandContext, userId: string, addre
 export const userLinkCommand = (context: CommandContext) => linkFlags().action(context.run(createLink));
 
 const linkFlags = () =>
-  new DocumentedCommand('link')
-    .description('create a link that opens the days of a user in a browser, once')
+  new DocumentedCommand('link', 'create a link that opens the days of a user in a browser, once')
     .examples('  mobility users link ada --server https://mobility.example.org --qr')
     .argument('<name>', 'name or UUID of the user')
-    .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
+    .option('--days <n>', 'days until the link expires', wholeNumber(1, 365), 7)
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print the link as a QR code');
 
@@ -120,17 +117,15 @@ async function createLink(context: CommandContext, name: string, options: Option
   const { output, zone } = context;
   const { user_email, uuid } = await context.findUser(name);
   const address = phoneAddress(options.server, context.config().publicUrl);
-  const expires_ts = context.now() + (options.days ?? linkDays) * day;
+  const expires_ts = context.now() + options.days * day;
   const link = await newPageLink(context, uuid, address, expires_ts);
   const text = options.qr ? `${link}\n${output.code(qrText(link))}` : link;
   await output.result({ user_email, uuid, link, expires_ts }, text);
-  const until = `${minuteText(expires_ts, zone)} ${zone}`;
-  output.note(`works once, until ${until}; \`mobility users tokens ${name}\` lists it`);
+  output.note(`works once, until ${minuteText(expires_ts, zone)} ${zone}; \`mobility users tokens ${name}\` lists it`);
 }
 
 export const tokensCommand = (context: CommandContext) =>
-  new DocumentedCommand('tokens')
-    .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
+  new DocumentedCommand('tokens', "list a user's tokens, also revoked ones, with kind, expiry and last use")
     .examples('  mobility users tokens ada')
     .argument('<name>', 'name or UUID of the user')
     .action(context.run(listTokens));
@@ -187,7 +182,8 @@ function tokensText(tokens: readonly TokenRecord[], sources: Sources, { now, zon
 }
 
 export const revokeCommand = (context: CommandContext) =>
-  new DocumentedCommand('revoke', 'revoke one token', 'users revoke ada 1f6c02ab')
+  new DocumentedCommand('revoke', 'revoke one token')
+    .examples('  mobility users revoke ada 1f6c02ab')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .action(context.run(revokeToken));
