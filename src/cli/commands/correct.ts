@@ -17,14 +17,8 @@ import type { Store } from '../../store/store.ts';
 import { onCopyOf } from '../../upkeep/copy-store.ts';
 import { correctionId, readCorrectionEffects, readZoneOn } from '../../upkeep/correction-effects.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import {
-  clockArgument,
-  DocumentedCommand,
-  dayArgument,
-  type OptionsOf,
-  resolveDay,
-  wholeNumber,
-} from '../arguments.ts';
+import type { OptionsOf } from '../arguments.ts';
+import { clockArgument, DocumentedCommand, dayArgument, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { listing } from '../output.ts';

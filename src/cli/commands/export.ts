@@ -5,15 +5,8 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../export/columns.ts';
 import { type EmissionPart, emissionFiles, emissionParts, writeEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
-import {
-  type ExportFile,
-  inShownOrder,
-  type PersonPart,
-  personParts,
-  type TableChoice,
-  tableFiles,
-  writeTables,
-} from '../../export/export-tables.ts';
+import type { ExportFile, PersonPart, TableChoice } from '../../export/export-tables.ts';
+import { inShownOrder, personParts, tableFiles, writeTables } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
 import { fileNamed, kindsNamed, nameSets } from '../../export/name-mappings.ts';
 import {
@@ -25,14 +18,8 @@ import {
   readParts,
   writeParts,
 } from '../../export/person-parts.ts';
-import {
-  type LeftOut,
-  leftOutOf,
-  writeArchive,
-  writeArchives,
-  writeLines,
-  writeTrips,
-} from '../../export/user-archive.ts';
+import type { LeftOut } from '../../export/user-archive.ts';
+import { leftOutOf, writeArchive, writeArchives, writeLines, writeTrips } from '../../export/user-archive.ts';
 import { tryLock } from '../../log/file-lock.ts';
 import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { isMobilityError, type MobilityError, usageError } from '../../model/mobility-error.ts';
@@ -67,16 +54,15 @@ Exit code 3: some of several users are left out, because their rows are damaged.
   )
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(
-      new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads').choices([
-        ...(Object.keys(formats) as FormatName[]),
-        'emission',
-      ] as const),
+      new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads')
+        .choices([...(Object.keys(formats) as FormatName[]), 'emission'] as const)
+        .conflicts(['entries', 'trips']),
     )
     .addOption(
       new Option(
-        '--kind <kind>',
-        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries, fixes and locations`,
-      ).argParser(kindArgument),
+        '--kind <kind...>',
+        'with --format: only these tables; default: all but entries, fixes and locations',
+      ).choices(kinds),
     )
     .addOption(new Option('--names <names>', 'with csv or parquet: column names of this library').choices(nameSets))
     .option(
@@ -97,11 +83,6 @@ Exit code 3: some of several users are left out, because their rows are damaged.
     .option('--key <key>', 'only entries of this key; may be repeated', repeated);
 
 type Options = OptionsOf<typeof flags>;
-
-function kindArgument(text: string, before: readonly Kind[] = []): Kind[] {
-  if ((kinds as string[]).includes(text)) return [...before, text as Kind];
-  throw new InvalidArgumentError(`Expected one of ${kinds.join(', ')}.`);
-}
 
 function metresArgument(text: string): number {
   const metres = Number(text.replace(/\s*m$/, ''));
@@ -128,7 +109,9 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined)
     return removeFolderOnFailure(out, () => exportFiles(context, options, { people, days, out, format }));
-  refuseTableFlags(options);
+  const given = tableFlags.find((flag) => options[flag] !== undefined);
+  if (given !== undefined)
+    throw usageError(`expected --format and --out with --${given}, which applies to tables only`);
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
     return removeFolderOnFailure(out, () => exportArchives(context, options, { people, days, out }, single));
@@ -148,17 +131,7 @@ async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord>
   yield* users;
 }
 
-const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'workers', 'format'] as const;
-
-function refuseTableFlags(options: Options): void {
-  const given = tableFlags.find((flag) => options[flag] !== undefined);
-  if (given === undefined) return;
-  throw usageError(
-    given === 'format'
-      ? 'expected --out FOLDER with --format, found --format alone; --entries and --trips print JSON lines'
-      : `expected --format and --out with --${given}, which applies to tables only`,
-  );
-}
+const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'workers'] as const;
 
 type FolderExport = { people: () => AsyncIterable<UserRecord>; days: (user: UserRecord) => Promise<Days>; out: string };
 

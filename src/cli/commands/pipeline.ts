@@ -9,13 +9,8 @@ import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { DocumentedCommand, durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, leftText, outdatedText } from '../output.ts';
-import {
-  type PipelinePool,
-  pipelineOptions,
-  pipelinePool,
-  releaseWhenStopped,
-  runForParent,
-} from '../pipeline-runs.ts';
+import type { PipelinePool } from '../pipeline-runs.ts';
+import { pipelineOptions, pipelinePool, releaseWhenStopped, runForParent } from '../pipeline-runs.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 import { optimiseLate } from '../v8-flags.ts';
 
@@ -102,14 +97,13 @@ const temporaryErrors = [
 async function runRounds({ signal, output }: CommandContext, seconds: number, round: () => Promise<string>) {
   while (!signal.aborted) {
     const next = performance.now() + seconds * 1000;
-    output.note(await round().catch(temporaryErrorText));
+    const text = await round().catch((error) => {
+      if (!isMobilityError(error, ...temporaryErrors)) throw error;
+      return `mobility: ${error.code}: ${error.message}; the next round tries again`;
+    });
+    output.note(text);
     await sleep(Math.max(0, next - performance.now()), undefined, { signal }).catch(() => {});
   }
-}
-
-function temporaryErrorText(error: unknown): string {
-  if (!isMobilityError(error, ...temporaryErrors)) throw error;
-  return `mobility: ${error.code}: ${error.message}; the next round tries again`;
 }
 
 /** Prints what a new version of the analysis derives again. Returns the number of people. */

@@ -7,16 +7,8 @@ import type { UserRecord } from '../../model/user.ts';
 import type { TripChange } from '../../pipeline/stage.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
-import {
-  addUser,
-  type DayChange,
-  dayChanges,
-  emptySummary,
-  modesOf,
-  previewRebuild,
-  type RebuildSummary,
-  rebuild,
-} from '../../upkeep/rebuild-user.ts';
+import type { DayChange, RebuildSummary } from '../../upkeep/rebuild-user.ts';
+import { addUser, dayChanges, emptySummary, modesOf, previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone, type Files } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

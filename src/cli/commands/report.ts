@@ -3,21 +3,10 @@ import { stringify } from 'csv-stringify/sync';
 import { keyedPseudonym } from '../../export/privacy.ts';
 import { publishedCsv, publishedRows } from '../../export/report-csv.ts';
 import { usualLeast } from '../../figures/disclose.ts';
-import {
-  daysToSettle,
-  isSettled,
-  type MonthFigures,
-  type MonthReport,
-  monthReport,
-  readMonth,
-} from '../../figures/month-report.ts';
-import {
-  personFigures,
-  type RatedCell,
-  type RateInterval,
-  rateCells,
-  type WeightedPerson,
-} from '../../figures/rate-cells.ts';
+import type { MonthFigures, MonthReport } from '../../figures/month-report.ts';
+import { daysToSettle, isSettled, monthReport, readMonth } from '../../figures/month-report.ts';
+import type { RatedCell, RateInterval, WeightedPerson } from '../../figures/rate-cells.ts';
+import { personFigures, rateCells } from '../../figures/rate-cells.ts';
 import { readWeights } from '../../import/people-tables.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isDay, localDay, monthBeside } from '../../model/time.ts';
