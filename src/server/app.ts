@@ -151,16 +151,11 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');
     const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
-    if (!isLoopback(host) && host !== own) {
-      throw forbidden(
-        'the server runs with --auth dev: expected a name of this machine as Host, such as localhost, found another name',
-      );
-    }
-    if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
-      throw forbidden(
-        'the server runs with --auth dev: expected a call from a program, found one from a web page (Origin, Sec-Fetch-Site)',
-      );
-    }
+    const refuse = (text: string) => forbidden(`the server runs with --auth dev: expected ${text}`);
+    if (!isLoopback(host) && host !== own)
+      throw refuse('a name of this machine as Host, such as localhost, found another name');
+    if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite))
+      throw refuse('a call from a program, found one from a web page (Origin, Sec-Fetch-Site)');
     await next();
   };
 }

@@ -72,14 +72,11 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
 
 const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
-/** Basic authentication: the password is the token; the user name is not verified. */
-export interface BasicToken {
-  token: string;
-  name: string;
-}
-
-/** The tokens in a header `Authorization`. `basic` may also be the user name and password for a proxy. */
-export function headerTokens(authorization = ''): { bearer: string | null; basic: BasicToken | null } {
+/**
+ * The tokens in a header `Authorization`. In `basic` the password is the token, and the name is not verified; both may
+ * also be for a proxy.
+ */
+export function headerTokens(authorization = '') {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
   const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];
   const pair = Buffer.from(encoded, 'base64').toString('utf8');
@@ -153,7 +150,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     /**
      * Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token.
      */
-    async admitIfKnown({ token, name }: BasicToken): Promise<void> {
+    async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {
         await self.admit(token);
       } catch (error) {

@@ -4,6 +4,7 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
+import type { AppParts } from './app-parts.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
@@ -41,10 +42,8 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
-interface CallParts extends Pick<Call, 'network' | 'share'> {
-  /** Counts bytes of an answer to a caller, see `ByteBudget.holdAnswer`. */
-  hold: (caller: string | null, bytes: number) => () => void;
-}
+/** `hold` counts bytes of an answer to a caller, see `ByteBudget.holdAnswer`. */
+type CallParts = Pick<Call, 'network' | 'share'> & { hold: (caller: string | null, bytes: number) => () => void };
 
 /**
  * Each process logs at most this many unauthenticated calls per minute, successful calls included: a flood of calls
@@ -52,15 +51,8 @@ interface CallParts extends Pick<Call, 'network' | 'share'> {
  */
 export const mostUnauthenticated = 60;
 
-interface CallLogOptions {
-  log: Log;
-  console: (line: string) => void;
-  now: () => number;
-  thread: string; // the thread id of `log`
-}
-
 /** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
-export function createCallLog({ log, console, now, thread }: CallLogOptions) {
+export function createCallLog({ log, console, now, thread }: Pick<AppParts, 'log' | 'console' | 'now' | 'thread'>) {
   const stamp = createStamp(hostZone());
   let count = 0;
   // Unauthenticated calls of the current minute, which began at `since`.
@@ -72,11 +64,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     }
     strangers.calls += 1;
   };
-  return function startCall(
-    method: string,
-    path: string,
-    { share, hold, network }: CallParts,
-  ): { call: Call; end(status: number, isErased: boolean): void } {
+  return function startCall(method: string, path: string, { share, hold, network }: CallParts) {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
     countStranger();

@@ -226,10 +226,7 @@ export class CallerLimiter {
    * Rejects labels, surveys, notes and corrections beyond `mostStatements`, except entries that the store has already
    * (retries). If the put fails, call `uncount`.
    */
-  async limitStatements(
-    { uuid }: UserRecord,
-    list: readonly CheckedEntry[],
-  ): Promise<{ allowed: readonly CheckedEntry[]; uncount: () => void }> {
+  async limitStatements({ uuid }: UserRecord, list: readonly CheckedEntry[]) {
     const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
     const allowed: CheckedEntry[] = [];
     let counted = 0;

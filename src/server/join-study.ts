@@ -1,7 +1,6 @@
 // Lets people join a study with a token that their app made, and reports unusual numbers to the operator.
-import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { type EnrolResult, joinWindow, readStudyToken } from '../model/study.ts';
+import { joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { randomText, typedLetters } from '../upkeep/enrol-member.ts';
@@ -34,7 +33,10 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
       const result = await store.studies.enrol({ ...claims, email, token: record, now: now() });
       if ('known' in result) return result.known;
       if ('enrolled' in result) {
-        warnOfManyJoins(result, log);
+        const { study, lastHour } = result;
+        // The operator should see unusual numbers before the study refuses people.
+        if ([Math.ceil(study.hour_limit / 2), study.hour_limit].includes(lastHour))
+          log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
         return result.enrolled;
       }
       if (result.refused === 'name_taken') continue;
@@ -55,9 +57,3 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';
-
-/** Warns the operator when the joins of the last hour reach half of the limit of the study, and when they reach it. */
-function warnOfManyJoins({ study, lastHour }: Extract<EnrolResult, { enrolled: UserRecord }>, log: Log): void {
-  if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
-  log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
-}

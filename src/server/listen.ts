@@ -6,7 +6,7 @@ import type { Hono } from 'hono';
 import { MobilityError } from '../model/mobility-error.ts';
 import { privateNetworks } from '../model/networks.ts';
 import type { ServerEnv } from './call.ts';
-import { Connections } from './connections.ts';
+import { limitConnections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone with a slow connection sends its 6 MB at 20 kB/s
@@ -21,7 +21,7 @@ export interface ServeOptions {
   host: string;
   port: number; // 0: any free one
   drainSeconds: number; // how long `close` waits for running calls before it cuts them off
-  maxConnections?: number; // see `Connections`; the default 5,000 take about 100 MiB
+  maxConnections?: number; // see `limitConnections`; the default 5,000 take about 100 MiB
   proxies?: BlockList; // default: this machine and private networks
   stallSeconds?: number; // a connection is closed if its caller reads nothing of the answer for so long; default 60
 }
@@ -49,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     closeGently(incoming);
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  const connections = new Connections(server, most, options.proxies ?? privateNetworks);
+  const connections = limitConnections(server, most, options.proxies ?? privateNetworks);
   // A socket without progress is closed if its answer is not read or it is idle, but not while a call is processed.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();

@@ -70,16 +70,8 @@ const tags = {
   open: 'Calls without a token; the answers contain nothing about users',
 };
 
-interface CallParts {
-  tag: keyof typeof tags;
-  parameters: readonly object[];
-  suffix?: string; // of the operation id
-  security: readonly object[];
-  requestBody?: object;
-  failures: object;
-}
-
-function operation(route: Route | OpenRoute, { tag, parameters, suffix = '', failures, ...others }: CallParts): object {
+/** What all calls have in common. `tag` is one of `tags`. */
+function operation(route: Route | OpenRoute, tag: keyof typeof tags, parameters: object[], failures: object) {
   const { summary, path, answers } = route;
   const id = handlerOf(path).replace(/\/:\w+/g, '');
   return {
@@ -87,8 +79,7 @@ function operation(route: Route | OpenRoute, { tag, parameters, suffix = '', fai
     description: `${summary.replace(/\.$/, '')}.`,
     tags: [tag],
     ...(parameters.length > 0 && { parameters }),
-    operationId: `${id.replace(/\W+/g, '_') || 'root'}${suffix}`,
-    ...others,
+    operationId: id.replace(/\W+/g, '_'),
     responses: { 200: { description: 'Done', content: json(answers, exampleOf(route).answer) }, ...failures },
   };
 }
@@ -105,19 +96,17 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   const required = asked.required.length > 0;
   const body = { type: 'object', ...(required && { required: asked.required }) };
   const schema = { ...body, properties: { ...token, ...asked.properties } };
-  return operation(route, {
-    tag: dialect === undefined ? 'phones' : 'other apps',
-    parameters: [...names, ...queries],
-    suffix: method === 'get' ? '_by_query' : '',
-    security: [{ bearer: [] }, { basic: [] }, {}],
-    ...(method === 'post' && {
-      requestBody: { required, content: json(schema, example.body ?? { user: 'ada@example.org' }) },
-    }),
-    failures:
-      dialect === undefined
-        ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
-        : { 503: { description: 'Nothing was stored; the app keeps its data' } },
-  });
+  const parameters = [...names, ...queries];
+  const call =
+    dialect === undefined
+      ? operation(route, 'phones', parameters, problemAnswers(400, 403, 413, 415, 429, 500, 503))
+      : operation(route, 'other apps', parameters, {
+          503: { description: 'Nothing was stored; the app keeps its data' },
+        });
+  const security = [{ bearer: [] }, { basic: [] }, {}];
+  if (method === 'get') return { ...call, security, operationId: `${call.operationId}_by_query` };
+  const content = json(schema, example.body ?? { user: 'ada@example.org' });
+  return { ...call, security, requestBody: { required, content } };
 }
 
 function openCallOf(route: OpenRoute): object {
@@ -125,7 +114,7 @@ function openCallOf(route: OpenRoute): object {
     parameter('path', name, exampleOf(route).path, description),
   );
   const failures = parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503);
-  return operation(route, { tag: 'open', parameters, security: [], failures });
+  return { ...operation(route, 'open', parameters, failures), security: [] };
 }
 
 const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({

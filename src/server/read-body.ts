@@ -21,14 +21,10 @@ export interface IncomingBody {
 }
 
 export interface BodyRules {
-  /** The maximum size of the body in bytes, before and after decompression. */
-  limit: number;
-  /** Counts all bytes that are held. The caller of `readBody` must release them. */
-  share: BodyShare;
-  /** The top-level field that may contain the token; null: no field may. */
-  tokenField: string | null;
-  /** True if the sender of the body is authenticated. */
-  isKnown(): boolean;
+  limit: number; // bytes, before and after decompression
+  share: BodyShare; // counts all bytes that are held; the caller of `readBody` must release them
+  tokenField: string | null; // the top-level field that may contain the token; null: no field may
+  isKnown(): boolean; // true if the sender of the body is authenticated
   /** Authenticates the sender by the token in the body. Throws a `Problem` to refuse the body. */
   admit(token: string): Promise<void>;
 }
@@ -156,12 +152,8 @@ function senderUnknown(): Problem {
 }
 
 function overLimit(limit: number): Problem {
-  return tooLarge(
-    `expected a body of at most ${limit} bytes, before and after decompression; send it in smaller parts`,
-    {
-      limit_bytes: limit,
-    },
-  );
+  const detail = `expected a body of at most ${limit} bytes, before and after decompression; send it in smaller parts`;
+  return tooLarge(detail, { limit_bytes: limit });
 }
 
 // The token is searched near the beginning and the end of a body, without parsing the body.

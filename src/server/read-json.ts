@@ -21,8 +21,7 @@ export interface ListReader<Element> {
 
 /** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
-  /** The maximum number of elements of the list. */
-  elements: number;
+  elements: number; // of the list
   /** Limit for the values of the body and of each list element: parsing them is one step, which delays other calls. */
   values: number;
 }
@@ -53,14 +52,7 @@ export async function readJson<Element = never>(
   limits: JsonLimits = listLimits,
 ): Promise<ReadJson<Element>> {
   const listed = list === undefined ? null : await inSlices(readListed(text, list, limits));
-  return listed ?? readWhole(text, list, limits);
-}
-
-function readWhole<Element>(
-  text: string,
-  list: ListReader<Element> | undefined,
-  limits: JsonLimits,
-): ReadJson<Element> {
+  if (listed !== null) return listed;
   const value = parseWithin(text, limits);
   const elements = list !== undefined && isJsonObject(value) ? value[list.name] : undefined;
   if (list === undefined || !Array.isArray(elements)) return { value, list: [] };
@@ -145,11 +137,9 @@ function malformed(text: string): Problem {
   return badRequest(`expected JSON, found a syntax error at ${place}`);
 }
 
-function checkElements(count: number, { elements }: JsonLimits): void {
-  if (count <= elements) return;
-  throw tooLarge(`expected at most ${elements} entries in one call; send them in smaller parts`, {
-    limit_entries: elements,
-  });
+function checkElements(count: number, { elements: most }: JsonLimits): void {
+  if (count > most)
+    throw tooLarge(`expected at most ${most} entries in one call; send them in smaller parts`, { limit_entries: most });
 }
 
 function tooManyValues({ elements, values }: JsonLimits): Problem {

@@ -51,28 +51,20 @@ export async function readRequest(
   const ascii = isAscii(bytes);
   const text = ascii ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\ufeff/, '');
   const note = ascii || isUtf8(bytes) ? null : 'body is not UTF-8: bad bytes read as U+FFFD';
-  if (size > largeBody) free(bytes);
+  // Frees the memory of a large body at once. Otherwise it would be occupied until the next full garbage collection.
+  if (size > largeBody) structuredClone(bytes.buffer, { transfer: [bytes.buffer as ArrayBuffer] });
   const isForm = rules.takesAnything && (formType.test(type ?? '') || looksLikeForm.test(text));
   const form = isForm ? readForm(text) : null;
   if (form !== null) return { ...nothing, size, note, body: withToken(form, rules) };
   try {
-    const read = await readObject(text, rules);
-    return { ...nothing, size, note, ...read, body: withToken(read.body, rules) };
+    const reader = rules.list === undefined ? undefined : { name: rules.list, read: checkEntry };
+    const { value, list } = await readJson(text, reader, rules.json);
+    if (!isJsonObject(value)) throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
+    return { ...nothing, size, note, list, body: withToken(value, rules) };
   } catch (error) {
     if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
     return { ...nothing, size, unread: text };
   }
-}
-
-/** Frees the memory of a large body at once. Otherwise it would be occupied until the next full garbage collection. */
-function free({ buffer }: Buffer): void {
-  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
-}
-
-async function readObject(text: string, { list: name, json }: RequestRules) {
-  const { value, list } = await readJson(text, name === undefined ? undefined : { name, read: checkEntry }, json);
-  if (isJsonObject(value)) return { body: value, list };
-  throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }
 
 /** `application/json` and `application/…+json`, with any parameters. */

@@ -42,25 +42,18 @@ export interface RunServerOptions {
  * the same program with the same arguments: it must call this function too. Throws `MOBILITY_CONFIG`.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
-  checkDevHost(options.config);
-  if (cluster.isWorker) await runWorker(options);
-  else if (options.config.workers === 1) await runAlone(options);
-  else await runPrimary(options);
-}
-
-function checkDevHost({ auth, host, devAnywhere }: Config): void {
-  if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
-  throw new MobilityError(
-    'MOBILITY_CONFIG',
-    `expected a loopback address with --auth dev, which lets every caller name any user, found ${host}. ` +
-      'Use --auth token, or, in a network that you trust, set MOBILITY_DEV_ANYWHERE=true',
-  );
-}
-
-async function runAlone(options: RunServerOptions): Promise<void> {
+  const { auth, host, devAnywhere, workers } = options.config;
+  if (auth === 'dev' && !devAnywhere && !isLoopback(host))
+    throw new MobilityError(
+      'MOBILITY_CONFIG',
+      `expected a loopback address with --auth dev, which lets every caller name any user, found ${host}. ` +
+        'Use --auth token, or, in a network that you trust, set MOBILITY_DEV_ANYWHERE=true',
+    );
+  if (cluster.isWorker) return runWorker(options);
+  if (workers > 1) return runPrimary(options);
   const files = await options.openLog('w1');
-  const serving = await listen(options, files);
-  await runUntilStopped(options, files.log, { port: serving.port, stop: serving.close });
+  const { port, close: stop } = await listen(options, files);
+  await runUntilStopped(options, files.log, { port, stop });
 }
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
@@ -96,11 +89,7 @@ async function runWorker(options: RunServerOptions): Promise<void> {
   }
 }
 
-async function runUntilStopped(
-  { config, signal, stderr }: RunServerOptions,
-  log: Log,
-  { port, stop }: Workers,
-): Promise<void> {
+async function runUntilStopped({ config, signal, stderr }: RunServerOptions, log: Log, { port, stop }: Workers) {
   const url = urlOf({ host: config.host, port });
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);

@@ -28,7 +28,12 @@ export const profileRoutes: readonly Route[] = [
     summary: 'Returns the UUID of the account; creates the account if that is allowed',
     answers: objectOf({ uuid: { type: 'string', format: 'uuid' } }),
     registers: true,
-    answer: create,
+    answer: async ({ caller: { uuid }, store, now }) => {
+      const ts = now();
+      const defaults = { create_ts: ts, mpg_array: [defaultMpg], mode: {}, purpose: {}, study_list: [] };
+      await store.profiles.merge(uuid, { update_ts: ts }, defaults);
+      return { uuid };
+    },
   },
   {
     path: '/profile/get',
@@ -49,13 +54,6 @@ export const profileRoutes: readonly Route[] = [
     answer: update,
   },
 ];
-
-async function create({ caller, store, now }: RouteCall): Promise<JsonObject> {
-  const ts = now();
-  const defaults = { create_ts: ts, mpg_array: [defaultMpg], mode: {}, purpose: {}, study_list: [] };
-  await store.profiles.merge(caller.uuid, { update_ts: ts }, defaults);
-  return { uuid: caller.uuid };
-}
 
 async function get({ caller, store }: RouteCall): Promise<object> {
   const { update_ts: updated = caller.update_ts, ...fields } = (await store.profiles.get(caller.uuid)) ?? {};

@@ -2,7 +2,7 @@
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
 import { figuresByDay, readDayTrips } from '../../figures/by-day.ts';
-import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
+import { defaultMetric, isMetric } from '../../figures/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
 import { localFrequencies, localPeriods, summarize, utcFrequencies, utcPeriods } from '../../figures/periods.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
@@ -30,7 +30,11 @@ export const resultRoutes: readonly Route[] = [
     summary: 'Returns figures of the caller by UTC period',
     answers,
     body: objectOf({ freq: { enum: utcFrequencies }, start_time: number, end_time: number }, asked),
-    answer: byTimestamp,
+    answer: async ({ caller, body, store }) => {
+      const range = { from: body.start_time as number, to: justAfter(body.end_time as number) };
+      const sections = await readSections(correctedTrips(store), caller.uuid, range);
+      return answer(body, utcPeriods(sections, body.freq as UtcFrequency));
+    },
     // The e-mission app of 2017 also asks for the metrics of all users, without a token.
     answerWithoutToken: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
@@ -39,7 +43,10 @@ export const resultRoutes: readonly Route[] = [
     summary: 'Returns figures of the caller by period of the local calendar',
     answers,
     body: objectOf({ freq: { enum: localFrequencies }, start_time: date, end_time: date }, asked),
-    answer: byLocalDate,
+    answer: async ({ caller, body, store }) => {
+      const sections = await readSectionsOfDays(correctedTrips(store), caller.uuid, daysOf(body));
+      return answer(body, localPeriods(sections, body.freq as LocalFrequency));
+    },
   },
   {
     path: '/result/metrics/yyyy_mm_dd',
@@ -56,17 +63,6 @@ export const resultRoutes: readonly Route[] = [
     answer: byDay,
   },
 ];
-
-async function byTimestamp({ caller, body, store }: RouteCall): Promise<object> {
-  const range = { from: body.start_time as number, to: justAfter(body.end_time as number) };
-  const sections = await readSections(correctedTrips(store), caller.uuid, range);
-  return answer(body, utcPeriods(sections, body.freq as UtcFrequency));
-}
-
-async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> {
-  const sections: SectionFigures[] = await readSectionsOfDays(correctedTrips(store), caller.uuid, daysOf(body));
-  return answer(body, localPeriods(sections, body.freq as LocalFrequency));
-}
 
 /**
  * The days (`YYYY-MM-DD`) from `start_time` to `end_time`, dates such as `{year, month, day}`. Without a day, a date

@@ -22,7 +22,7 @@ export const usercacheRoutes: readonly Route[] = [
     answers: objectOf(counts),
     body: objectOf({ phone_to_server: { type: 'array', items: {} } }),
     list: 'phone_to_server',
-    answer: put,
+    answer: async (call) => ({ ...(await call.put(call.list)), ...(await newerConfig(call)) }),
   },
   {
     path: '/usercache/putone',
@@ -30,7 +30,7 @@ export const usercacheRoutes: readonly Route[] = [
     answers: objectOf({ putone: { const: true }, ...counts }),
     body: objectOf({ the_entry: {} }),
     large: true,
-    answer: putOne,
+    answer: async ({ body, put }) => ({ putone: true, ...(await put([checkEntry(body.the_entry!)])) }),
   },
   {
     path: '/usercache/get',
@@ -41,10 +41,6 @@ export const usercacheRoutes: readonly Route[] = [
   },
 ];
 
-async function put(call: RouteCall): Promise<object> {
-  return { ...(await call.put(call.list)), ...(await newerConfig(call)) };
-}
-
 /** The configuration of the caller's study, if their phone has an older version. The app then applies it. */
 async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
   const { deployment_config_version: version, app_version: app } = body;
@@ -53,11 +49,6 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
   return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
-async function putOne({ body, put }: RouteCall): Promise<object> {
-  return { putone: true, ...(await put([checkEntry(body.the_entry!)])) };
-}
-
-/** Returns the stored documents. Adds the user's labels to the trips in documents of days. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
   const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
