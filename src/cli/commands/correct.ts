@@ -88,9 +88,9 @@ async function correct(context: CommandContext, what: string, options: Options):
     if (status === 'failed' || status === 'busy')
       context.output.note(`the correction takes effect with the next run; this run: ${message ?? status}`);
     const { write_ts } = entry.metadata;
-    const standings = await readCorrectionEffects(target, user.uuid);
-    const standing = standings.find((one) => one.correction.write_ts === write_ts);
-    return { write_ts, before, after: await dayText(context, target, user, day), effect: standing?.effect ?? null };
+    const all = await readCorrectionEffects(target, user.uuid);
+    const effect = all.find((one) => one.correction.write_ts === write_ts)?.effect ?? null;
+    return { write_ts, before, after: await dayText(context, target, user, day), effect };
   };
   const { dryRun } = options;
   const { write_ts, before, after, effect } = await (dryRun
@@ -191,12 +191,8 @@ function clockTs(day: string, clock: string, zone: string): number {
 }
 
 async function list(context: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
-  const standings = await readCorrectionEffects(await context.store(), uuid);
-  const shown = standings.map(({ correction, ...rest }) => ({
-    id: correctionId(uuid, correction),
-    ...rest,
-    correction,
-  }));
+  const all = await readCorrectionEffects(await context.store(), uuid);
+  const shown = all.map(({ correction, ...rest }) => ({ id: correctionId(uuid, correction), ...rest, correction }));
   await context.output.result({ user_id: uuid, corrections: shown }, () => {
     const rows = shown.map(({ id, day, effect, correction }) => {
       const { kind, write_ts, author = 'the user', reason = '' } = correction;

@@ -9,7 +9,7 @@ import { isMobilityError, MobilityError, usageError } from '../../model/mobility
 import type { Store } from '../../store/store.ts';
 import { DocumentedCommand, type OptionsOf, zoneArgument } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
-import { counted, type Progress, table } from '../output.ts';
+import { counted, table } from '../output.ts';
 
 /** The same as `formatNames`, which is loaded later. */
 const formats =
@@ -97,6 +97,11 @@ async function importAll(
   const whom = options.user === undefined ? null : await findOwner(store, options.user, parts, options.create);
   const signal = context.interruptible();
   const progress = context.output.progress('reading');
+  const onProgress = (part: Part, share: number | null, { read }: ImportCounts): void => {
+    const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
+    const many = parts.length === 1 ? '' : ` (${parts.indexOf(part) + 1} of ${parts.length})`;
+    progress.update(`${percent}${part.name}${many}: ${counted(read, 'entry', 'entries')}`);
+  };
   const dry_run = options.dryRun === true;
   const report = await importParts(parts, {
     store,
@@ -104,7 +109,7 @@ async function importAll(
     ...(dry_run ? { dryRun: true } : { log: await context.log('pipeline') }),
     whom,
     signal,
-    onProgress: shownBy(progress, parts),
+    onProgress,
   });
   for (const { path, found } of skipped.slice(0, maxRows))
     context.output.note(`${path}: unknown format, skipped: ${found}`);
@@ -129,14 +134,6 @@ async function findOwner(store: Store, name: string, parts: readonly Part[], cre
   if (create) return { name: (await import('../../import/people-tables.ts')).checkedName(name), user, create };
   const next = `register with --create or \`mobility users add ${name}\`, or see \`mobility users list\``;
   throw new MobilityError('MOBILITY_USER_UNKNOWN', `no user ${JSON.stringify(name)} in ${store.address}: ${next}`);
-}
-
-function shownBy(progress: Progress, parts: readonly Part[]) {
-  return (part: Part, share: number | null, { read }: ImportCounts): void => {
-    const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
-    const many = parts.length === 1 ? '' : ` (${parts.indexOf(part) + 1} of ${parts.length})`;
-    progress.update(`${percent}${part.name}${many}: ${counted(read, 'entry', 'entries')}`);
-  };
 }
 
 function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): string {

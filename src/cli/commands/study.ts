@@ -53,7 +53,7 @@ export function command(context: CommandContext) {
     .addCommand(inviteCommand(context));
 }
 
-const joiningOf = ({ open, joining }: StudySettings): string =>
+const joiningOf = ({ open, joining }: Pick<StudySettings, 'open' | 'joining'>): string =>
   open ? (joining === 'open' ? 'open' : 'by list') : 'closed';
 
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
@@ -160,17 +160,14 @@ async function list(context: CommandContext): Promise<void> {
     const count = counts.get(user.study ?? '');
     if (count !== undefined) countMember(count, user, context.now());
   }
-  const rows = studies.map((study) => [
-    study.name,
-    joiningOf(study),
-    study.subgroups.join(', ') || defaultSubgroup,
-    String(counts.get(study.name)!.members),
-    String(study.config?.version ?? 'none'),
-  ]);
-  const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
   const shown = studies.map(({ config, ...study }) => {
     return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
   });
+  const rows = shown.map((study) => {
+    const { name, members, config_version: version } = study;
+    return [name, joiningOf(study), subgroupsOf(study).join(', '), String(members), String(version ?? 'none')];
+  });
+  const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
   await context.output.result({ studies: shown }, () => listing(header, rows, [3]));
   context.output.note(counted(rows.length, 'study', 'studies'));
 }

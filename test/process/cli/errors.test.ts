@@ -76,7 +76,7 @@ it('errors counts by reason, key, platform, version and user, and recovery takes
     ),
   ]);
   expect(result.stderr).toContain(
-    '61 entries; to see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
+    '61 entries; to see one: mobility errors show ID; after an update: mobility recover-errors, with the same flags',
   );
   const only = await run(['errors', '--platform', 'ios', '--json']);
   expect([only.code, only.json<{ errors: object[] }>().errors]).toEqual([
