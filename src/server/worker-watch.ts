@@ -14,36 +14,28 @@ const patience = 30_000; // ms without a heartbeat, by hand: no call computes fo
 const leastCpu = 1; // s; a silent worker that used less waits, for example for a disk
 const ticks = 100; // per second in /proc, the same on every Linux
 
-/** Decides which worker must be replaced. Times are ms of a monotonic clock. */
-export class WorkerWatch<W> {
-  /** The last heartbeat of each worker, the oldest first, and the CPU that the worker had used by then. */
-  readonly #latest = new Map<W, { at: number; cpu: number }>();
-  readonly #cpuOf: (worker: W) => number;
-  #checked = Number.POSITIVE_INFINITY;
-
-  /** `cpuOf`: seconds of CPU that a worker has used; NaN: unknown on this system. */
-  constructor(cpuOf: (worker: W) => number) {
-    this.#cpuOf = cpuOf;
-  }
-
+/**
+ * Decides which worker must be replaced. Times are ms of a monotonic clock. `cpuOf`: seconds of CPU that a worker has
+ * used; NaN: unknown on this system.
+ */
+export function createWorkerWatch<W>(cpuOf: (worker: W) => number) {
+  // The last heartbeat of each worker, the oldest first, and the CPU that the worker had used by then.
+  const latest = new Map<W, { at: number; cpu: number }>();
+  let checked = Number.POSITIVE_INFINITY;
+  const forget = (worker: W): void => void latest.delete(worker);
   /** Records a heartbeat, or the start of a worker. */
-  record(worker: W, now: number): void {
-    this.forget(worker);
-    this.#latest.set(worker, { at: now, cpu: this.#cpuOf(worker) });
-  }
-
-  forget(worker: W): void {
-    this.#latest.delete(worker);
-  }
-
+  const record = (worker: W, now: number): void => {
+    forget(worker);
+    latest.set(worker, { at: now, cpu: cpuOf(worker) });
+  };
   /** The stuck worker that has been silent for longest. undefined: no worker is stuck. */
-  check(now: number): W | undefined {
-    if (now - this.#checked > latestCheck) for (const worker of [...this.#latest.keys()]) this.record(worker, now);
-    this.#checked = now;
-    const isStuck = (worker: W, { at, cpu }: { at: number; cpu: number }): boolean =>
-      now - at >= patience && this.#cpuOf(worker) - cpu >= leastCpu;
-    return [...this.#latest].find(([worker, last]) => isStuck(worker, last))?.[0];
-  }
+  const check = (now: number): W | undefined => {
+    if (now - checked > latestCheck) for (const worker of [...latest.keys()]) record(worker, now);
+    checked = now;
+    const stuck = [...latest].find(([worker, { at, cpu }]) => now - at >= patience && cpuOf(worker) - cpu >= leastCpu);
+    return stuck?.[0];
+  };
+  return { record, forget, check };
 }
 
 /** Seconds of CPU that a process has used, from Linux's /proc; NaN on other systems. */
@@ -65,7 +57,7 @@ export function sendHeartbeats(): void {
 
 /** In the primary: kills stuck workers, one at a time, so that the other workers answer meanwhile. */
 export function watchWorkers(onKill: (text: string) => void): void {
-  const watch = new WorkerWatch<Worker>(cpuOf);
+  const watch = createWorkerWatch<Worker>(cpuOf);
   let isReplacing = false;
   cluster.on('message', (worker, message) => {
     if (message === heartbeat && !worker.isDead()) watch.record(worker, performance.now());

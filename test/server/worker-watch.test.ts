@@ -1,6 +1,6 @@
 // Which worker the primary process replaces.
 import { expect, it } from 'vitest';
-import { WorkerWatch } from '../../src/server/worker-watch.ts';
+import { createWorkerWatch } from '../../src/server/worker-watch.ts';
 
 /** s of CPU that a worker has used. */
 interface Watched {
@@ -11,7 +11,7 @@ const workerOf = (used: number): Watched => ({ used });
 
 /** Checks every second, `change` after each; the second at which a worker is found, and which. */
 function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
-  const watch = new WorkerWatch<Watched>(({ used }) => used);
+  const watch = createWorkerWatch<Watched>(({ used }) => used);
   for (const worker of workers) watch.record(worker, 0);
   for (let now = 0; now <= seconds * 1000; now += step) {
     each(now / 1000);
