@@ -8,15 +8,11 @@ import type { Call, ServerEnv } from './call.ts';
 import { headersOf } from './problem.ts';
 import type { Answer } from './routes/route.ts';
 
-/**
- * The response to a successful call: a JSON value. `onBroken` receives an error that ends a streamed answer after the
- * status was sent. Throws a `Problem` if too many bytes of answers are unsent.
- */
-export async function jsonAnswer(
-  call: Call,
-  answer: Answer,
-  onBroken: (error: unknown) => void = () => {},
-): Promise<Response> {
+/** Receives an error that ends a streamed answer after the status was sent. */
+type OnBroken = (error: unknown) => void;
+
+/** The response to a successful call: a JSON value. Throws a `Problem` if too many bytes of answers are unsent. */
+export async function jsonAnswer(call: Call, answer: Answer, onBroken?: OnBroken): Promise<Response> {
   const headers = headersOf(call.id, 'application/json');
   if (Symbol.asyncIterator in answer) return streamedAnswer(call, answer, headers, onBroken);
   const text = JSON.stringify(answer);
@@ -29,7 +25,7 @@ export async function streamedAnswer(
   call: Call,
   answer: AsyncIterable<string | Uint8Array>,
   headers: Record<string, string>,
-  onBroken: (error: unknown) => void,
+  onBroken?: OnBroken,
 ): Promise<Response> {
   call.hold(streamBytes);
   const pieces = answer[Symbol.asyncIterator]();
@@ -61,7 +57,7 @@ export async function streamedAnswer(
         if (done === true) return await leave();
         return { value: typeof value === 'string' ? encoder.encode(value) : value };
       } catch (error) {
-        onBroken(error);
+        onBroken?.(error);
         await leave();
         throw new Error('the answer ended early');
       }

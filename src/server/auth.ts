@@ -23,11 +23,7 @@ export interface AuthMethod {
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
-/** The parts of an app with its limits and its method of authentication. */
-export interface Server extends AppParts {
-  limiter: CallerLimiter;
-  auth: AuthMethod;
-}
+export type Server = AppParts & { limiter: CallerLimiter; auth: AuthMethod };
 
 export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
   return config.auth === 'dev' ? devMethod(store, config.openRegistration) : tokenMethod(store, now);
@@ -72,10 +68,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
 
 const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
-/**
- * The tokens in a header `Authorization`. In `basic` the password is the token, and the name is not verified; both may
- * also be for a proxy.
- */
+/** The tokens in a header `Authorization`. `basic`: the name is not verified, and both may also be for a proxy. */
 export function headerTokens(authorization = '') {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
   const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];
@@ -96,7 +89,6 @@ export function tokenOf(body: JsonObject, field: string | null, inHeader: string
   return (inBody ?? inHeader) || null;
 }
 
-/** Names the caller in the log, and counts the call against the caller's limits. */
 export function enterCaller(call: Call, caller: UserRecord, limiter: CallerLimiter): void {
   call.authenticated(caller);
   call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);

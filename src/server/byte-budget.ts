@@ -233,7 +233,7 @@ export class ByteBudget {
   /** The owner with the most bytes in a pool, among owners with a body that may be ended. undefined: there is none. */
   #largestOwner(pool: Pool): string | undefined {
     const holders = this.#in(pool);
-    const sums = sumsByOwner(holders, ({ bytes }) => bytes);
+    const sums = sumsByOwner(holders);
     const open = holders.filter(({ isReceived }) => !isReceived);
     return open.sort((a, b) => sums.get(b.owner)! - sums.get(a.owner)!)[0]?.owner;
   }
@@ -268,10 +268,7 @@ export class ByteBudget {
 
   /** Refuses the newest body of the owner with the most bodies in the queue. */
   #shortenQueue(): void {
-    const counts = sumsByOwner(
-      this.#queue.map(({ holder }) => holder),
-      () => 1,
-    );
+    const counts = sumsByOwner(this.#queue.map(({ holder: { owner } }) => ({ owner, bytes: 1 })));
     const most = Math.max(...counts.values());
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
@@ -279,7 +276,7 @@ export class ByteBudget {
   /** Starts bodies of the queue while there is room; the owners who hold least come first. */
   #startWaiting(): void {
     while (this.#queue.length > 0) {
-      const sums = sumsByOwner(this.#in('large'), ({ bytes }) => bytes);
+      const sums = sumsByOwner(this.#in('large'));
       const held = ({ holder }: { holder: Holder }): number => sums.get(holder.owner) ?? 0;
       const next = this.#queue.reduce((a, b) => (held(b) < held(a) ? b : a));
       const { holder, bytes } = next;
@@ -299,9 +296,9 @@ export class ByteBudget {
   }
 }
 
-function sumsByOwner(holders: readonly Holder[], amountOf: (holder: Holder) => number): ReadonlyMap<string, number> {
+function sumsByOwner(parts: readonly Pick<Holder, 'owner' | 'bytes'>[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
-  for (const holder of holders) sums.set(holder.owner, (sums.get(holder.owner) ?? 0) + amountOf(holder));
+  for (const { owner, bytes } of parts) sums.set(owner, (sums.get(owner) ?? 0) + bytes);
   return sums;
 }
 

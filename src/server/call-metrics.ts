@@ -7,7 +7,6 @@ import { rateLimits } from './caller-limits.ts';
 import { routes } from './routes/all-routes.ts';
 import { handlerOf } from './routes/route.ts';
 
-/** The counters of one process. If `/metrics` is off, nothing is counted. */
 export type CallFigures = ReturnType<typeof countCalls>['figures'];
 
 /** Limits of callers, as named in answers with 429. */

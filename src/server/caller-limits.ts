@@ -211,12 +211,10 @@ export class CallerLimiter {
     const moved = (await this.#store.timeseries.summary(user.uuid)).map(({ key }) => key);
     setTimeout(() => keys.clear(), keysKept).unref();
     for (const key of [...pending, ...moved]) if (!knownKeys.has(key)) keys.add(key);
+    const message = `expected at most ${limit} unknown keys of one user, found one more`;
     return list.map((checked) => {
       if (!isNew(checked)) return checked;
-      if (keys.size >= limit) {
-        const message = `expected at most ${limit} unknown keys of one user, found one more`;
-        return rejectEntry(checked, tooManyKeys, message);
-      }
+      if (keys.size >= limit) return rejectEntry(checked, tooManyKeys, message);
       keys.add(checked.metadata.key);
       return checked;
     });

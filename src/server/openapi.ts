@@ -70,7 +70,6 @@ const tags = {
   open: 'Calls without a token; the answers contain nothing about users',
 };
 
-/** What all calls have in common. `tag` is one of `tags`. */
 function operation(route: Route | OpenRoute, tag: keyof typeof tags, parameters: object[], failures: object) {
   const { summary, path, answers } = route;
   const id = handlerOf(path).replace(/\/:\w+/g, '');

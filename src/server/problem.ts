@@ -36,20 +36,16 @@ export class Problem extends Error {
   }
 }
 
-export function badRequest(detail: string): Problem {
-  return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
-}
+export const badRequest = (detail: string): Problem => new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
 
-export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
-  return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
-}
+export const forbidden = (detail: string, refusal?: TokenRefusal): Problem =>
+  new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 
 export const methodNotAllowed = (allow: string, found: string): Problem =>
   new Problem(405, `expected ${allow.replaceAll(', ', ' or ')}, found ${found}`, { headers: { Allow: allow } });
 
-export function tooLarge(detail: string, limit: Record<string, number>): Problem {
-  return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
-}
+export const tooLarge = (detail: string, limit: Record<string, number>): Problem =>
+  new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
 
 /** 429: the caller made too many calls. Nothing was done, and the same call may succeed after `seconds`. */
 export function tooManyCalls(detail: string, seconds: number, members: Record<string, JsonValue> = {}): Problem {
@@ -77,10 +73,7 @@ const nothingStored = 'nothing was stored by this call';
 /** Who must act on a failed call: the caller, the operator of the server, or no one, since a later call succeeds. */
 export type Cause = 'caller' | 'limit' | 'server';
 
-export function causeOf({ status }: Problem): Cause {
-  if (status >= 500) return 'server';
-  return status === 429 ? 'limit' : 'caller';
-}
+export const causeOf = ({ status }: Problem): Cause => (status >= 500 ? 'server' : status === 429 ? 'limit' : 'caller');
 
 /** Converts any thrown value to a problem. An unexpected error becomes a 500 without details. */
 export function problemOf(error: unknown): Problem {

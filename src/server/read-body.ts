@@ -32,12 +32,8 @@ export interface BodyRules {
 /**
  * Returns the whole body, decompressed if it is gzip. The sender of a body over `strangersLimit` must be authenticated
  * by a header, by a token near the beginning of the body, or, without gzip, by a token near its end. Throws a
- * `Problem`:
- * - 400 if the body is incomplete
- * - 403 if it is over `strangersLimit` and has no valid token
- * - 413 above `limit` bytes, compressed or decompressed, or above `maxInflation`
- * - 415 for another encoding than gzip
- * - 429 or 503 if there is no room
+ * `Problem`: 400 for an incomplete body, 403 without a valid token, 413 above `limit` bytes or `maxInflation`, 415 for
+ * another encoding than gzip, 429 or 503 if there is no room.
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
   const { limit } = rules;

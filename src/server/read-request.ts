@@ -67,7 +67,6 @@ export async function readRequest(
   }
 }
 
-/** `application/json` and `application/…+json`, with any parameters. */
 const jsonType = /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;
 const formType = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
@@ -79,7 +78,6 @@ function readForm(text: string): JsonObject | null {
   return Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
 }
 
-/** The body with its token in `tokenField`. */
 function withToken(body: JsonObject, { tokenField, tokenParameters = [] }: RequestRules): JsonObject {
   const token = tokenParameters.map((name) => body[name]).find(Boolean);
   const isKnown = tokenField === null || token === undefined || (body[tokenField] ?? null) !== null;

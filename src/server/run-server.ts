@@ -19,20 +19,17 @@ import { consoleLines, type Write } from './console-lines.ts';
 import { checkAddress, type Serving, serve } from './listen.ts';
 import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
-import { startWorkers, type Workers, workerNumber } from './workers.ts';
+import { startWorkers, workerNumber } from './workers.ts';
 
 const drainSeconds = 30; // seconds that a stopping server waits for running calls; a slow phone sends a few hundred KB
 
-export interface RunServerOptions {
+export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchive' | 'now'> {
   config: Config;
   /** Opens the store and the log. Each is called once in each process. The caller of `runServer` closes them. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   openLog: (threadId: string) => Promise<FileLog>;
-  version: string;
-  makeArchive: AppParts['makeArchive'];
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
-  now: () => number;
   stdout: Write;
   stderr: (text: string) => void;
 }
@@ -89,7 +86,9 @@ async function runWorker(options: RunServerOptions): Promise<void> {
   }
 }
 
-async function runUntilStopped({ config, signal, stderr }: RunServerOptions, log: Log, { port, stop }: Workers) {
+type Running = { port: number; stop: () => Promise<void> };
+
+async function runUntilStopped({ config, signal, stderr }: RunServerOptions, log: Log, { port, stop }: Running) {
   const url = urlOf({ host: config.host, port });
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);

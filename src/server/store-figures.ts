@@ -37,11 +37,7 @@ async function count(store: Store, now: number): Promise<string> {
   const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last had work');
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
   const runSeconds = gauge('run_seconds', 'Time of the last run of a user, if it ended within the last hour', 'at');
-  const lag = gauge(
-    'diary_lag_seconds',
-    'Time from the first pending push to the run that processed it, or to now',
-    'at',
-  );
+  const lag = gauge('diary_lag_seconds', 'Time from the first pending push to its processing, or to now', 'at');
   for (const reason of reasons) rejected.set({ reason }, 0);
   for (const result of ['done', 'failed']) ended.set({ result }, 0);
 

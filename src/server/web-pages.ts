@@ -56,10 +56,9 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
 
 /** Adds the pages to the app. Must be called before the steps for phones are added. */
 export function mountPages(app: Hono<ServerEnv>, server: Server): void {
-  const { config, now, limiter, passwordCost } = server;
+  const { config, now, limiter } = server;
   const fixed = {
     ...server,
-    passwordCost,
     limits: new SignInLimits(now),
     turns: new ImportTurns(now),
     cache: new FigureCache(),

@@ -15,14 +15,8 @@ interface WorkersOptions {
   onDeath: (text: string) => void; // called when a worker has ended and will be replaced
 }
 
-export interface Workers {
-  port: number; // which the workers share
-  /** Lets workers finish running calls. Resolves when all have ended. */
-  stop(): Promise<void>;
-}
-
 /** Starts workers. Resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
-export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions): Promise<Workers> {
+export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions) {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();
   let isReplacing = false;
@@ -52,6 +46,7 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
     }, wait);
     restarts.add(timer);
   };
+  /** Lets workers finish running calls. Resolves when all have ended. */
   const stop = async (): Promise<void> => {
     isReplacing = false;
     for (const timer of restarts) clearTimeout(timer);

@@ -47,7 +47,7 @@ export interface WebCall {
   limits: SignInLimits;
   turns: ImportTurns;
   /** The N of scrypt for passwords. Default: 2^15. */
-  passwordCost: number | undefined;
+  passwordCost?: number | undefined;
   cache: FigureCache;
   /** Claims heavy work, which the server does once at a time. null: it is in progress. */
   claim: (work: 'export' | 'import') => { release(): void } | null;

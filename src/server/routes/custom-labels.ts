@@ -5,15 +5,12 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf } from '../schemas.ts';
 import type { Route } from './route.ts';
 
-const kinds = ['mode', 'purpose']; // fields of the profile
-
 const mostLabels = 500; // labels of one kind and user; a profile is read and written as a whole
-const longestLabel = 200; // characters
 
 type Rows = Map<string, { createdAt: number; frequency: number; isActive: boolean }>;
 
-const text = { type: 'string', minLength: 1, maxLength: longestLabel };
-const key = { enum: kinds };
+const text = { type: 'string', minLength: 1, maxLength: 200 };
+const key = { enum: ['mode', 'purpose'] }; // fields of the profile
 const labels = arrayOf({ type: 'string' });
 
 export const customLabelRoutes: readonly Route[] = [
@@ -46,7 +43,6 @@ export const customLabelRoutes: readonly Route[] = [
   }),
 ];
 
-/** A route that changes the labels of a kind and returns the active ones. */
 function changeRoute(
   name: 'insert' | 'update' | 'delete',
   summary: string,

@@ -41,11 +41,8 @@ export const datastreamRoutes: readonly Route[] = [
   },
 ];
 
-const timeNames = [
-  'metadata.write_ts',
-  'data.ts',
-  ...['start_ts', 'end_ts', 'enter_ts', 'exit_ts'].map((name) => `data.${name}`),
-];
+const timesOfData = ['ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'];
+const timeNames = ['metadata.write_ts', ...timesOfData.map((name) => `data.${name}`)];
 
 /** Finds entries whose field `key_time` is between `start_time` and `end_time`, both included. */
 async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable<string>> {

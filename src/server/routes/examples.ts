@@ -35,7 +35,6 @@ const entry = {
   data: location,
 };
 
-/** The examples by the path of the route. */
 export const examples: Readonly<Record<string, CallExample>> = {
   '/usercache/put': { body: { user, phone_to_server: [{ metadata, data: location }] }, answer: kept },
   '/usercache/putone': {
@@ -110,10 +109,7 @@ export const examples: Readonly<Record<string, CallExample>> = {
     query: { id: user, lat: '38.571', lon: '-7.909', timestamp: '1710230400', speed: '10' },
     answer: { result: 'ok' },
   },
-  '/configs/:file': {
-    path: 'sunny.nrel-op.json',
-    answer: { version: 1, ts: 1710230400, url_abbreviation: 'sunny' },
-  },
+  '/configs/:file': { path: 'sunny.nrel-op.json', answer: { version: 1, ts: 1710230400, url_abbreviation: 'sunny' } },
   '/healthz': { answer: { status: 'ok' } },
   '/readyz': { answer: { status: 'ready' } },
 };

@@ -1,4 +1,5 @@
 // Routes without a token: whether the process runs, whether the store works, and configurations of studies.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../model/json.ts';
 import { isStudyName } from '../../model/study.ts';
 import { configFileName, labelsFileName } from '../../model/study-config.ts';
@@ -11,7 +12,6 @@ import type { OpenRoute } from './route.ts';
 const ending = configFileName('');
 const labels = labelsFileName('');
 
-/** Each is a GET. The answers contain nothing about users. */
 export const openRoutes: readonly OpenRoute[] = [
   // For apps that ask this server for configurations. The published e-mission app asks GitHub.
   {
@@ -59,7 +59,7 @@ const mebibyte = 1024 * 1024;
  * last second. `leastDiskMiB`: MiB that must be free on the disk; 0: not checked.
  */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
-  return shared(freshFor, () => inTime(check(store, leastDiskMiB)));
+  return shared(freshFor, () => Promise.race([check(store, leastDiskMiB), refuseLate()]));
 }
 
 async function check(store: Pick<Store, 'ping' | 'disk'>, limit: number): Promise<void> {
@@ -73,10 +73,7 @@ async function check(store: Pick<Store, 'ping' | 'disk'>, limit: number): Promis
   });
 }
 
-function inTime(checked: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(unavailable('the store does not answer', 'MOBILITY_STORE_BUSY'));
-    const timer = setTimeout(late, patience);
-    void checked.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+async function refuseLate(): Promise<never> {
+  await sleep(patience, undefined, { ref: false });
+  throw unavailable('the store does not answer', 'MOBILITY_STORE_BUSY');
 }

@@ -41,7 +41,6 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
 const isOsmAnd = (parameters: Readonly<Record<string, string>>): boolean =>
   isPosition(parameters) || (['timestamp', 'batt', 'alarm'] as const).some((name) => parameters[name] !== undefined);
 
-/** The texts, numbers and booleans of a body as texts. */
 const texts = (body: JsonObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(body)

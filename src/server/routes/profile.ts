@@ -71,7 +71,9 @@ async function get({ caller, store }: RouteCall): Promise<object> {
 }
 
 async function update({ caller, body, store, now }: RouteCall): Promise<JsonObject> {
-  const given = updateOf(body);
+  const { mpg_array } = body; // in place of `update_doc`, from apps before 2017
+  const given = (body.update_doc ?? (mpg_array && { mpg_array })) as JsonObject | undefined;
+  if (given === undefined) throw badRequest('expected a field "update_doc", found none');
   const names = Object.keys(given).filter((name) => !serverFields.has(name));
   const ignored = Object.keys(given).filter((name) => serverFields.has(name));
   // `fromEntries` makes every name an own field, even `__proto__`.
@@ -84,11 +86,4 @@ async function update({ caller, body, store, now }: RouteCall): Promise<JsonObje
     });
   });
   return { update: true, ...(ignored.length > 0 && { ignored }) };
-}
-
-/** The fields to set: `update_doc`, or `mpg_array` from apps before 2017. */
-function updateOf(body: JsonObject): JsonObject {
-  if (body.update_doc !== undefined) return body.update_doc as JsonObject;
-  if (body.mpg_array !== undefined) return { mpg_array: body.mpg_array };
-  throw badRequest('expected a field "update_doc", found none');
 }

@@ -28,9 +28,8 @@ export interface RouteCall {
 export type Answer = object | AsyncIterable<string>;
 
 /**
- * How another app calls a route. If an authenticated caller sends a body that is not a JSON object, the route gets it
- * as text, to read it as a file or to reject it: if the call were refused, the app would send the same body again for
- * ever.
+ * How another app calls a route. The route also gets a body that is not a JSON object, as text, if its caller is
+ * authenticated: if the call were refused, the app would send the same body again for ever.
  */
 export interface Dialect extends TokenRules {
   /**
@@ -43,7 +42,6 @@ export interface Dialect extends TokenRules {
 /** Where a call has its token, besides the header `Authorization` (Bearer, or the password of Basic). */
 export type TokenRules = (typeof phoneApps)[AppId]['token'];
 
-/** The rules for e-mission phones. */
 export const phoneTokens: TokenRules = {
   tokenField: 'user',
   tokenPlace: 'in "user" of the body or as "Authorization: Bearer TOKEN"',
@@ -63,16 +61,12 @@ export interface Route {
   body?: BodySchema;
   /** The member of the body that is a list of entries, which may be long. `answer` gets its elements in `call.list`. */
   list?: string;
-  /**
-   * True: the body may have as many bytes as the server allows (`MOBILITY_BODY_LIMIT`). False: at most a MiB. Routes
-   * with a `list` are always large.
-   */
+  /** True, or with a `list`: the body may have as many bytes as `MOBILITY_BODY_LIMIT` allows. Else: at most a MiB. */
   large?: boolean;
   answers: AnswerSchema; // of a successful call; tests compare every answer with it
   dialect?: Dialect; // for apps other than e-mission's
   /** The parameters that some apps send in the query instead of a body, also with GET, and their descriptions. */
   inQuery?: Readonly<Record<string, string>>;
-  /** Returns the answer. Throws a `Problem` to refuse the call. */
   answer(call: RouteCall): Promise<Answer>;
   /** Answers a call without a token. Routes without this function refuse such calls. */
   answerWithoutToken?(body: JsonObject): object;
@@ -84,10 +78,9 @@ export const handlerOf = (path: string): string => path.slice(1).replace('/', '.
 /** A GET without a body or a token. */
 export interface OpenRoute extends Pick<Route, 'path' | 'summary' | 'answers'> {
   parameters?: Readonly<Record<string, string>>; // a description of each `:name` in the path
-  answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
-}
-
-interface OpenParts {
-  checkReady: () => Promise<void>; // rejects if the store or its disk cannot take entries
-  studies: Store['studies'];
+  /** `checkReady` rejects if the store or its disk cannot take entries. */
+  answer(
+    parts: { checkReady(): Promise<void>; studies: Store['studies'] },
+    params: RouteCall['params'],
+  ): Promise<object>;
 }

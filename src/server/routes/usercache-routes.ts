@@ -62,7 +62,6 @@ async function get({ caller, store }: RouteCall): Promise<object> {
   return { server_to_phone: labelled.map(forPhone) };
 }
 
-/** The trips in the document of a day; for other documents, none. */
 function tripsIn({ key, data }: Document): TripFeatureCollection[] {
   const isDay = key.startsWith('diary/trips-') && Array.isArray(data);
   return isDay &&
