@@ -28,7 +28,7 @@ export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
 export type DecodedGroup = ReturnType<typeof decodeGroup>;
 
-/** s; states are also decoded this long around a group (by hand): iPhones report walking long before locations */
+/** s before and after a group in which states are decoded, too (by hand). `distance`: iPhones, which report late. */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 export function decodeGroup(group: CandidateGroup, stretch: CleanedStretch, knowledge: Knowledge) {

@@ -15,7 +15,7 @@ export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
 /**
  * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: 0, or 130 if `signal` was
- * aborted. A command that is done although a signal came returns 0.
+ * aborted. A command that completed its work although `signal` was aborted returns 0.
  */
 export type Outcome = { exitCode?: 0 | 1 | 3 };
 

@@ -200,7 +200,7 @@ export function workTimeText(seconds: number): string {
 export const leftText = (seconds: number, done: number, all: number): string =>
   done > 0 && done < all ? `, about ${durationText((seconds * (all - done)) / done)} left` : '';
 
-/** Adds the zone of its times to a text that is not empty. */
+/** Adds the line `times: Europe/Lisbon` to a text with times. An empty text stays empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {

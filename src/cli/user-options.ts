@@ -14,7 +14,7 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Without `--all`, for a command that should not choose all users by accident. */
+/** Adds `--user`, `--study` and `--subgroup`. No `--all`: `mobility erase` must not erase everybody by accident. */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)

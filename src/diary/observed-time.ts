@@ -43,8 +43,8 @@ export interface TimeSpan extends TimeRange {
 /** A local day. Its parts follow each other without a break. `_s` fields are the sums of each kind, in s. */
 export interface ObservedDay {
   day: string;
-  zone: string; // the time zone at its start
-  /** Midnight in the zone that applies then, or the change of the zone if it skips midnight. `to` is exclusive. */
+  zone: string; // the user's time zone at `from`
+  /** Midnight in the user's zone at that time. If a change of the zone skips midnight: the time of the change. */
   from: number;
   to: number;
   spans: TimeSpan[];

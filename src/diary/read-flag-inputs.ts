@@ -166,8 +166,8 @@ class ClockEvidence {
   }
 
   /**
-   * Times when the clock was wrong. The `write_ts` of entries that were received together show how long the phone had
-   * recorded them; this time ended when they were received.
+   * Times when the clock was wrong. Entries received together at 12:00 with `write_ts` from 14:00 to 15:00 were written
+   * within one hour, so the clock was wrong from 11:00 to 12:00.
    */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({

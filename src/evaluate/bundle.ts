@@ -186,7 +186,7 @@ const fewest = 4; // weeks to move back
 const most = 520;
 const earliest = 2 ** 30; // s since the epoch; up to 2 ** 31, all times have the same precision as doubles
 
-/** Weeks to move a day back, chosen at random among those in which all zones have the same offsets as on the day. */
+/** A random number of weeks to move a day back, so that no offset of a zone changes (no summer time on one side). */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>

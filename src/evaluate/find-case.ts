@@ -23,9 +23,12 @@ import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, t
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/** Trips before and after the day whose entries are added to a case. More are tried if fewer do not give its trips. */
+/**
+ * Numbers of trips before and after the day whose entries a case includes. A larger number is tried if the entries do
+ * not give the trips of the day.
+ */
 const margins = [1, 2, 4, 8, 16];
-const rotationsEach = 4; // per margin: a trip near a threshold may change with some rotations
+const rotationsEach = 4; // rotations tried for each margin: a rotation may change a trip that is near a threshold
 /**
  * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a
  * smaller reach keeps more trips unchanged.

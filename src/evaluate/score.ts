@@ -211,7 +211,7 @@ export function summarise(scores: readonly CaseScore[]) {
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
-    coarse: share(rightCoarse, motion), // the same for foot, cycle and motor
+    coarse: share(rightCoarse, motion), // share of the true motion with the right mode of three: foot, cycle, motor
     macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length, // by time
     false_s_per_hour: share(falsely, still / 3600),
     distance: figure(distances, 0.5), // %

@@ -154,7 +154,10 @@ export async function* inShownOrder({ users }: Store, people: AsyncIterable<User
   }
 }
 
-/** undefined: ids stay. They are hashes of exact times, so an attacker could try all times near a coarse one. */
+/**
+ * The key that ids are hashed with; undefined: ids are exported unchanged. Coarse times need a key: an id is a hash of
+ * the exact time, so an attacker could try all times near the coarse one.
+ */
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 

@@ -21,7 +21,7 @@ export interface Source {
   now: number; // seconds since the epoch
 }
 
-/** `follows`, `isFollowed`: no stay is between the trip and the trip before it, or the trip after it. */
+/** `follows`: no stay lies between the previous trip and this trip. `isFollowed`: none lies before the next trip. */
 export type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;
   follows: boolean;
@@ -91,7 +91,7 @@ export async function* everyTrip(source: Source, range = {}): AsyncGenerator<Kep
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
     const trip = coarseTrip(record.trip, cells, end);
-    // Untracked time begins with the hidden arrival at the place.
+    // Untracked time begins where the coarse trip before ends. Its true start would reveal the hidden path.
     yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
     end = trip.end_ts;
   }

@@ -107,7 +107,7 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
 /** True for bus and rail. */
 export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
 
-/** m before and after public transport */
+/** Metres before the first section by public transport, and after the last one. */
 function accessAndEgress(sections: readonly Section[]): Row {
   const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
   if (first < 0) return {};

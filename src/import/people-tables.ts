@@ -47,7 +47,7 @@ function tableOptions(csv: string) {
   return { bom: true, delimiter, from_line: stated === undefined ? 1 : 2, skip_empty_lines: true, trim: true };
 }
 
-/** The rows before the first invalid CSV, which is reported: after it, the start of the next record is unknown. */
+/** The rows before the first syntax error, which is reported. Later rows are not read: their start is not certain. */
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
   const parsed = parse(csv, {

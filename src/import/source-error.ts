@@ -16,7 +16,7 @@ export type SourceProblem =
 /** The end of a message about a file of which the beginning was read. */
 export const readUpTo = 'everything before it was read. Repair the file and import it again';
 
-/** Thrown by readers. What they yielded before is valid. */
+/** Thrown by readers of sources. The items that a reader yielded before are valid. */
 export class SourceBroken extends MobilityError {
   readonly kind: SourceProblem;
 

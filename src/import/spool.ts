@@ -39,7 +39,7 @@ export class Spool {
   }
 }
 
-/** The bytes of a part. A stream of Node would close the file if its reader stops early. */
+/** The bytes of a part. Not read with a Node stream, which would close the shared file if its reader stops early. */
 export async function* partBytes({ file, start, size }: FilePart, onBytes: OnBytes = () => {}): Bytes {
   for (let at = 0; at < size; ) {
     const length = Math.min(chunkBytes, size - at);

@@ -8,9 +8,9 @@ import { inexactFrom } from '../analysis/clean/observations.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { day } from '../model/time.ts';
 
-/** s. Phones at rest repeat their last location for weeks. Receivers whose week counter overflowed are years behind. */
+/** s from `ts` to `write_ts`. A phone at rest repeats a location for weeks; an overflowed GPS week is years behind. */
 const mostStale = 365 * day;
-/** s. Apps that send no write time may send old recordings. */
+/** s from `ts` to the arrival. Apps that send no write time may send recordings that are years old. */
 const mostLate = 5 * mostStale;
 
 /** `at`: when the location arrives, seconds since the epoch. */

@@ -5,8 +5,8 @@ const step = 1e-6; // s; about four doubles of the size of today's times lie wit
 let last = 0;
 
 /**
- * A time within the millisecond that begins at `now`, s, or soon after it. It is later than the time that was returned
- * before, and almost certainly differs from the times of other processes.
+ * Returns a random time within the millisecond after `now` (s). If that is not after the last returned time, returns
+ * the last time plus `step`. The randomness keeps the times of two processes different.
  */
 export function writeTime(now: number): number {
   const chosen = now + Math.random() / 1000;

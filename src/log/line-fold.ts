@@ -9,11 +9,11 @@ import type { Log } from './log.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
-/** Counts the messages about entries by what they have in common. */
+/** Counts the messages about entries. Messages that differ only in `write_ts` are counted together. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a message; false: it repeats an earlier one. */
+  /** Counts a message. Returns false if it differs from an earlier message at most in `write_ts`. */
   isNew(message: string): boolean {
     if (!message.includes(' write_ts = ')) return true;
     const name = message.replace(entryTime, '');

@@ -96,5 +96,5 @@ export const figureKeys: readonly string[] = keyTable.flatMap(({ key, affects })
 /** The document key of one local day. */
 export const dayKey = (day: string): string => `diary/trips-${day}`;
 
-/** The configuration keys, whose documents are valid for any days. */
+/** The keys of configuration documents, which belong to no day. */
 export const configKeys: readonly string[] = [keys.sensorConfig, keys.syncConfig, keys.consent];

@@ -21,7 +21,7 @@ export interface Retained {
   raw_before: number | null;
   /** s since the epoch; days before this time were removed; null: none were */
   days_before: number | null;
-  /** Versions of the analysis that made the retained links, each up to a `chain_ts`, ascending. */
+  /** Versions of the analysis that made the retained links, ascending. `until`: `chain_ts` of the last link of each. */
   versions: { until: number; version: string }[];
 }
 
@@ -63,7 +63,7 @@ export interface PipelineState {
   /** End and duration (s) of the last run that had work. */
   last_run_ts: number | null;
   last_run_seconds: number | null;
-  /** Why that run failed; null: it succeeded. */
+  /** Why the last run with work failed; null: it succeeded. */
   last_error: string | null;
 }
 

@@ -58,7 +58,7 @@ interface StudyToken {
   subgroup: string;
 }
 
-/** The app makes 32 random characters, and 16 cannot be guessed. Tokens of testers have `test`. */
+/** 16 random characters or more, which nobody can guess; the app makes 32. Tokens of testers have `test`. */
 const tokenPattern = /^nrelop_([^_]+)_([^_]+)_(?:test_)?[A-Za-z0-9]{16,128}$/;
 
 /** Parses a token that the app made: `nrelop_<study>_<subgroup>_<random>`. null for any other text. */
@@ -71,7 +71,7 @@ type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_f
 
 /** A person who wants to join a study. */
 export interface Enrolment extends StudyToken {
-  /** The name of the account, if one is created, and its token. */
+  /** The name of the account, if the enrolment creates one. */
   email: string;
   token: Omit<TokenRecord, 'user_id'>;
   now: number;

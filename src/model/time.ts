@@ -33,7 +33,7 @@ export const believedAhead = day;
 
 // ---------------------------------------------------------------- zones
 
-const bucketSeconds = 900; // nearly every offset changes on a quarter of an hour
+const bucketSeconds = 900; // an offset is cached for a quarter of an hour, because nearly all changes are at its ends
 const maxCachedOffsets = 20_000;
 const maxCachedZones = 700; // there are about 600
 
@@ -127,8 +127,8 @@ function exactOffset({ formatter }: Zone, second: number): number {
 // ---------------------------------------------------------------- calendar
 
 /**
- * Days from 1970-01-01 to a date of the proleptic Gregorian calendar. A month or day beyond the end continues in the
- * next year or month: month 13 is January, 32 April is 2 May.
+ * Days from 1970-01-01 to a date of the proleptic Gregorian calendar. Months beyond 12 are in the next year, days
+ * beyond the end of the month in the next month: 32 April is 2 May.
  */
 function daysFromCivil(year: number, month: number, day: number): number {
   const date = new Date(0);
@@ -158,7 +158,7 @@ const daysOf = (text: string): number => daysFromCivil(...(text.split('-').map(N
 export const addDays = (day: string, count: number): string =>
   dayText(checkedDate((daysOf(day) + count) * secondsOfDay));
 
-/** The month `YYYY-MM` before (`days` -1) or after (`days` 31) `month`. */
+/** The previous month (`days` -1) or the next month (`days` 31), as `YYYY-MM`. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
 export const daysOfMonth = (month: string): { from: string; to: string } => ({

@@ -133,9 +133,9 @@ export interface TripEvidence {
 export interface Resume {
   /** Segmentation continues after the location with this `ts`. */
   resume_ts: number;
-  /** True if that location itself starts the next trip. */
+  /** True if the location at `resume_ts` starts the next trip. */
   started: boolean;
-  /** Times of outliers before that location, as far back as the analysis looks; absent: none. */
+  /** Times of outliers in the `lookAround` seconds before `resume_ts`; absent: none. */
   left_out?: number[];
 }
 
@@ -145,7 +145,7 @@ export interface Resume {
  */
 export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location' | 'moved';
 
-/** A gap: time in which the phone sent nothing and the user did not just stay. */
+/** A gap: time without data in which the user may have left the place. */
 export interface Silence {
   from: number;
   to: number;
@@ -159,7 +159,7 @@ export interface Silence {
 /** The last known state of the phone. */
 export interface LastSeen {
   ts: number;
-  /** `waits`: at rest, until the user leaves. `error`: it has no permission to measure, or cannot. */
+  /** `waits`: does not measure until the user leaves. `error`: cannot measure, for example without the permission. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
   /** Its last position. */
   at: Position | null;

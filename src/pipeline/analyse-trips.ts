@@ -63,7 +63,7 @@ export const analyseTrips: Stage = {
 
 /**
  * The key of the locations to analyse: the phone's filtered locations, or all locations if it never sent a filtered one
- * (always-on tracking). If old entries were removed, the key in the state counts.
+ * (always-on tracking). If `mobility retain` removed entries, `locations_from` replaces the removed evidence.
  */
 async function locationKey(
   { timeseries }: Pick<StretchStore, 'timeseries'>,

@@ -34,8 +34,8 @@ export interface StretchStore {
 }
 
 /**
- * Reads the data after the state `carry` (null: from the first data on) until it has found `size` to about 2 * `size`
- * usable locations, or to the end of the data. Also reads the data up to `lookAround` before, which the analysis needs.
+ * Reads the data after the state `carry` (null: from the first data on). Stops after at least `size` and about
+ * 2 * `size` usable locations at most, or at the end of the data. Also reads `lookAround` seconds before the state.
  */
 export async function readStretch(
   store: StretchStore,

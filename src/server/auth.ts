@@ -140,7 +140,8 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     },
 
     /**
-     * Like `admit`, but stores a 403 `Problem` in `refusal`: the password may be for a proxy, and the body has a token.
+     * Like `admit`, but stores a 403 `Problem` in `refusal` and does not throw it: the password of the header may be
+     * for a proxy, and a token in the body may follow.
      */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {

@@ -90,7 +90,7 @@ export class CallerLimiter {
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
-  /** Counts of today: bytes of the new members of each study, characters of statements and entries of each user. */
+  /** Counts of today. `studies`: bytes of new members by study. By user: characters of statements, lines of the log. */
   readonly #today: Readonly<Record<'studies' | 'statements' | 'lines', WindowCounts>>;
 
   constructor(limits: CallerLimits, store: Store, now: () => number) {
@@ -246,7 +246,7 @@ export class CallerLimiter {
     return { allowed, uncount: () => this.#today.statements.add(uuid, -counted) };
   }
 
-  /** Rejects corrections beyond the number that the diary of their user applies. */
+  /** Rejects corrections beyond the maximum number of a user, see `limitText`. */
   async #limitCorrections(userId: string, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
     const beyond = await beyondLimit(this.#store, userId, stated);

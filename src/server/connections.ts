@@ -3,9 +3,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-const mostAhead = 8; // calls before the first call is answered; phones and proxies wait for each answer
+const mostAhead = 8; // calls of a connection that wait for an earlier answer; phones and proxies send none ahead
 
-// ms for the headers of a request; `crowded`: when more than half of the connections are in use.
+// ms in which the headers of a request must arrive. `crowded`: if more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /**

@@ -55,7 +55,7 @@ function isCompressed(encoding: string | null): boolean {
   });
 }
 
-/** Passes on the pieces of a body. Throws a 400 `Problem` if the connection breaks, a 503 one if the budget ends it. */
+/** Yields the pieces of a body. Throws a `Problem`: 400 if the connection breaks, 503 if the byte budget is used up. */
 async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: BodyRules): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   let size = 0;

@@ -105,7 +105,7 @@ function* readListed<Element>(
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Replaces the elements while the rest of the body is parsed. It is random, so that no body contains it. */
+/** Stands for the list in the text of a body, while the rest is parsed. It is random, so that no body contains it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {

@@ -28,7 +28,7 @@ const problemDays = 6; // twice as long as people may be silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
 const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip
-/** Hours in which the first person switches tracking off, on the third day from the end of ten days or more. */
+/** Hours in which the first person has tracking off, on the third last day of a simulation of 10 days or more. */
 const offHours = [11, 15] as const;
 
 interface Member {

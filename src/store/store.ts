@@ -429,9 +429,9 @@ export interface ChunkFacts {
   times: number[];
   /** The source of all entries, see `sourceOf`. */
   source: string;
-  /** s; the most that a `write_ts` is after the first receipt of its entry; 0 if none is. */
+  /** s; the largest difference by which a `write_ts` is after the receipt of its entry; 0 if all are before it. */
   ahead: number;
-  /** s; the most that a data time is after the `write_ts` of its entry; 0 if none is. */
+  /** s; the largest difference by which a data time is after the `write_ts` of its entry; 0 if all are before it. */
   behind: number;
 }
 
@@ -445,7 +445,8 @@ export interface Timeseries {
   /** The last entry at or before `writeTs` that names a valid zone, and the first after it. */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
   /**
-   * Removes the entries of `keys` with a data time (or else a `write_ts`) before `before`, without a new dirty range.
+   * Removes the entries of `keys` whose time is before `before`: the data time, or `write_ts` of entries without a data
+   * time. Adds no dirty range.
    * Returns how many were removed. Throws `MOBILITY_LEASE_LOST`.
    */
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
@@ -513,7 +514,7 @@ export interface PipelineStates {
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
    * Which of `userIds` have pending entries that are due at time `at`, changed data time, or documents to derive.
-   * `version`: also those with trips of another analysis version. May include users whose erasure has not ended.
+   * `version`: also users with trips of another analysis version. May include users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /** Counts users with trips of another analysis version, and the days to derive again. */

@@ -64,7 +64,7 @@ type Points = TransitRide['track'];
 type Ride = TransitRide & { length: number; localTime: LocalTime };
 
 const leastRide = 150; // m; a shorter ride is not matched
-const mostEvidence = 6; // no match is certain (by hand)
+const mostEvidence = 6; // upper limit of the evidence of `matchRide`, because no match is certain (by hand)
 const endSpread = 90; // m, standard deviation from an end of a ride to its stop; in streets 10 to 110 m
 const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
 const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
@@ -248,7 +248,7 @@ const corridorCurve = [
   [0.9, 0.8],
   [1, 1.6],
 ] as const;
-/** Share of the stops between both ends that the path passes. It also counts without a shape. */
+/** Score by the share of the stops between both ends that the path passes, for patterns with and without a shape. */
 const stopsCurve = [
   [0.3, -6],
   [0.5, -3.5],
@@ -415,7 +415,7 @@ function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number
   }, 0);
 }
 
-/** Event trains and school trips share the track of a line, and get a lower score. */
+/** Score of a pattern, at most 0: rare patterns, such as event trains and school trips, share the track of a line. */
 const rarity = ({ pattern }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, pattern.trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {

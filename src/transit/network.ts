@@ -22,7 +22,7 @@ interface PatternPath {
   unknown: readonly number[]; // edges of the line for which the feed does not show the path
 }
 
-/** A pattern of a feed. Its number follows the order of feeds and patterns. */
+/** A pattern of a feed. `number`: its position in the order of feeds and, within a feed, of patterns. */
 export class NetworkPattern {
   readonly feed: FeedIndex;
   readonly pattern: TransitPattern;

@@ -21,7 +21,7 @@ export interface Host {
   zone: string;
 }
 
-/** `next`: a command or an action that corrects what is wrong. */
+/** `next`: the command or action that solves the problem of a failed check. */
 export type Check = { name: string; ok: boolean; text: string; next?: string };
 
 /** Checks installation, runs and people. `url`: see `checkInstallation`. */

@@ -40,7 +40,7 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
 }
 
 const longGap = 2 * 3600; // s
-/** s from the start of the day; at night, a phone at rest records nothing for hours */
+/** s from the start of the day. Gaps are searched in these hours: at night, a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
 /** Unobserved time with these reasons lies before the first or after the last location, so it is not a gap. */

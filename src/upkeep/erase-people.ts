@@ -10,7 +10,7 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/** `remaining` counts the user's record as long as a log file may contain their name. */
+/** `remaining`: rows that are still stored. The row in `users` is kept while a log file may contain the user's name. */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 /** The proof of an erasure, for the operator's records. */

@@ -26,7 +26,7 @@ function runNext(): void {
   next?.();
 }
 
-/** Begins the first slice. The caller shows where it may end: `if (slices.isOver()) await slices.next()`. */
+/** Begins the first slice. Where other calls may run, the caller writes: `if (slices.isOver()) await slices.next()`. */
 export function startSlices(options: { urgent?: boolean } = {}) {
   let end = performance.now() + sliceLength;
   return {

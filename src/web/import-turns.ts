@@ -8,7 +8,7 @@ const rememberedFor = 3_600; // seconds after which an import is forgotten
 /** Waiting people and recent imports of one process. `now`: seconds since the epoch. */
 export class ImportTurns {
   readonly #now: () => number;
-  /** By UUID: when waiting people asked last, and when imports ended. Seconds since the epoch. */
+  /** By UUID: when a refused person last asked, and when a person's last import ended. Seconds since the epoch. */
   readonly #asked = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 

@@ -6,7 +6,10 @@ const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommend
 
 export const leastPassword = 12;
 
-/** Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: an unknown manager, checked at the same cost. */
+/**
+ * Parses a stored hash. Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: the manager is unknown; an empty
+ * hash is made, so that checking it takes as long as for a known manager.
+ */
 function partsOf(stored: string | undefined, cost: number) {
   const parts = (stored ?? `scrypt:${cost}:${blockSize}:${parallel}::`).split(':');
   const [N, , p, salt, key] = parts.length === 6 ? parts.slice(1) : [hashCost, blockSize, 1, ...parts.slice(1)];

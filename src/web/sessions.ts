@@ -103,7 +103,7 @@ export async function startManagerSession(call: WebCall, name: string, verified:
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // A sign-in from a known browser does not reset the count of wrong passwords, which others may have sent.
+      // A sign-in from a known browser keeps the count of wrong passwords: other people may have sent them.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),

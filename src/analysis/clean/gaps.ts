@@ -29,10 +29,10 @@ export const gapLimits = {
   inferred: 3 * 3600, // s; in a longer gap, a phone without a state machine is not known to be at rest
   same: 150, // m; after a shorter gap, such a phone was at rest if its next location is this near
   settled: 2700, // s; an event this soon after a stay may still show that a trip was under way
-  reports: 3, // locations at rest, at most `longest` s apart, after which the phone is known to send at rest, too
-  unlocated: 300, // s; longer movement without a location is a gap; walkers indoors rest sooner
+  reports: 3, // after so many locations at rest, at most `longest` s apart, the phone is known to send at rest, too
+  unlocated: 300, // s; longer movement without a location is a gap; people who walk indoors rest sooner
   sure: 75, // 0 to 100; the lowest confidence of the readings that count for `unlocated`
-  apart: 90, // s; two such readings show continuous movement if they are not farther apart
+  apart: 90, // s; two readings of at least `sure` show continuous movement if they are not farther apart
 };
 
 /**

@@ -114,9 +114,8 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // The user is back if this location is nearer to `from` than to `last`. After a gap, it may be three times as far
-    // from `from` as from `last`, because the user may have moved on. If the locations were unreachable, it must be
-    // three times as near, because such locations jump.
+    // The user is back if `here` is nearer to `from` than to `last`. Factor 3: the user may have moved on in a gap, so
+    // `here` may be farther from `from`. Factor 1/3: unreachable locations jump, so `here` must be much nearer.
     const factor = here.ts - last.ts > limits.gap ? 3 : unreachable ? 1 / 3 : 1;
     const back = distance(from, here) < apart * factor;
     const short = last.ts - first.ts < limits.agreement;

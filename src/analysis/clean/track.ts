@@ -15,7 +15,7 @@ import type { Location } from './observations.ts';
 
 /** "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  repeatWithin: 60, // s; the same position this soon after, less accurate: a stale repeat (physical)
+  repeatWithin: 60, // s; a location is stale if it repeats a position of this age with less accuracy (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
   spikePasses: 4, // passes that remove spikes: two in a row hide each other (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
@@ -28,9 +28,9 @@ export const trackLimits = {
   variance: 0.35, // variance of a location divided by its squared accuracy (by hand)
   leastAccuracy: 5, // m; a better stated accuracy counts as this (physical)
   firstSpeed: 200, // m2/s2, variance of the speed at the beginning (by hand)
-  surprise: 9, // 3 deviations, squared: a location farther off weighs less (by hand)
-  detour: 1.06, // path divided by straight line, across gaps over `gap` s and `bridge` m (by hand)
-  bridge: 500, // m; only a longer straight line counts with the detour (by hand)
+  surprise: 9, // square of 3 standard deviations; a location farther from the prediction weighs less (by hand)
+  detour: 1.06, // factor for the straight line across a gap longer than `gap` s and `bridge` m (by hand)
+  bridge: 500, // m; a shorter straight line across a gap counts without the factor `detour` (by hand)
 };
 
 /** A smoothed path: aligned lists with one element per location that was kept, ascending by `ts`. */

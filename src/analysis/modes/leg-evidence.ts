@@ -46,8 +46,8 @@ export interface LegEvidence extends Leg {
   fastest: number; // m/s, the 95 % quantile
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
-  near: number; // 0 to 1: the leg begins where that leg ended; at least `parked`
-  parked: number; // 0 to 1: the user parked after that leg and came back to the vehicle
+  near: number; // 0 to 1: the leg begins where the leg `before` ended; at least `parked`
+  parked: number; // 0 to 1: the user parked after the leg `before` and came back to the vehicle
   waited: number; // s before the leg, times `1 - parked`: people do not wait for a parked vehicle
 }
 
@@ -62,7 +62,7 @@ export const legLimits = {
   /** Seconds of waiting before a leg, and of walking before and after it: drivers of cars rarely do either (by hand) */
   boarding: { wait: 105, walks: 180 },
   waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
-  /** s; this much walking between two legs suggests parking; less counts in proportion (by hand) */
+  /** s; this much walking between two legs suggests parking; 30 s suggest it half as much (by hand) */
   walked: 60,
   away: 80, // m from the vehicle; people who only change trains stay nearer, on the platform (physical)
   /** 0 to 1; a turn back suggests parking if it shortens the straight line over both legs by this share (by hand) */
@@ -291,8 +291,8 @@ function gapShare(track: Track, { start, end }: Leg): number {
 }
 
 const halting = {
-  gap: 45, // s; a longer step does not count as covered (of a leg; `featureLimits` has the limit for cells)
-  speed: 1.5, // m/s; a slower step belongs to a halt
+  gap: 45, // s; a longer time between two locations is not covered (for legs; `featureLimits.covered` is for cells)
+  speed: 1.5, // m/s; slower movement between two locations belongs to a halt
   least: 10, // s; the shortest halt (all by hand)
 };
 

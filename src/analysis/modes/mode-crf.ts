@@ -86,7 +86,7 @@ function transitScore(mode: string, { bus, train }: TransitEvidence, features: r
   return transitWeights.bus * share * bus;
 }
 
-/** A leg that is too fast for all modes, as a flight is, gives no evidence: all scores are 0. `only`: the true mode. */
+/** The score of each mode. All are 0 for a leg that is too fast for every mode. `only`: excludes all other modes. */
 function scoreModes(leg: LegEvidence, weights: number[][], transit: TransitEvidence, only?: number): number[] {
   const { features, possible } = leg;
   if (!possible.includes(true)) return weights.map(() => 0);

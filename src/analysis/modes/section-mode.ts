@@ -34,7 +34,7 @@ const confidenceLimits = {
   unread: 0.8, // any mode, if there are no motion readings
   /** m/s, 95 % quantile: a slower "train" may be a ferry, a slower "bicycle" a runner. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
-  walked: 0.4, // a car between two long walks: few people park far from where they start and where they go
+  walked: 0.4, // a car between two long walks, because few people walk far to their car and from it
   noWait: 0.6, // a bus after a wait of less than 105 s or more than 1075 s, see `waitFeature`
 };
 

@@ -41,7 +41,7 @@ const missingFeature = -1; // value of an unknown feature
 
 /** Thresholds of the features: by hand, except `reading` (physical: an iPhone may report no change for so long). */
 export const featureLimits = {
-  reach: 1200, // s; cells exist this close to a location
+  reach: 1200, // s; a cell exists only if a location is at most this far away
   longestSilence: 3600, // s; longer gaps before or after a cell count as this long
   covered: 90, // s; a cell is covered if the locations around it are closer together
   slow: 1, // m/s; `slow5m` counts slower cells
@@ -292,8 +292,8 @@ const readingSpans = [30, 90, 300];
 type Readings = ReturnType<typeof collectReadings>;
 
 /**
- * Motion readings as a series by kind. Android reports all the time, so the series has confidences. An iPhone reports
- * changes, so the series has the seconds for which a reading was valid.
+ * Motion readings as a series by kind. A reading of Android, which reports all the time, counts with its confidence. A
+ * reading of an iPhone, which reports changes, counts with the seconds until the next one.
  */
 function collectReadings({ motions, sampling }: CellInput) {
   const n = motions.length;

@@ -38,7 +38,7 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The segments of a group, corrected by the sleeps of the phone. A ride that is drift of the receiver becomes rest. */
+/** The segments of a group, corrected by the phone's sleeps. Movement that is drift of the receiver becomes rest. */
 export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
   let segments = splitByState(cells);
   for (const sleep of sleeps) segments = applySleep(segments, sleep, track);

@@ -33,12 +33,12 @@ export const decodeWeights = {
   ],
 };
 
-/** The decoded cells of a group, ascending. Between cells that are more than one step apart, the user rests. */
+/** The decoded cells of a group, ascending. In times without cells, far from all locations, the user rests. */
 export interface Cells {
   ts: Float64Array; // s since the epoch, the middle of each cell
   state: Uint8Array;
   probability: Float64Array; // four for each cell, in the order of the states
-  walking: Float64Array; // share among the motion readings within 30 s; -1: no readings
+  walking: Float64Array; // share of walking among the motion readings within 30 s; -1: no readings
 }
 
 export function decodeCells(input: CellInput, model: Model): Cells {
@@ -56,7 +56,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 /** It shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Computes the state probabilities of all cells. The model runs once for consecutive cells in a gap. */
+/** Computes the state probabilities of all cells. Consecutive cells within a gap share one run of the model. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perLocation = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;

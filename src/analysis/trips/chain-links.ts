@@ -14,9 +14,9 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 
 /** Thresholds for kept trips, as in e-mission except `leadIn` (by hand). */
 export const linkLimits = {
-  shortestTrip: 100, // m; a trip is dropped if the phone recorded less of it
-  nearPlace: 100, // m; a trip that begins this near to the place before it starts there
-  leadIn: 30, // s; such a trip begins this much earlier
+  shortestTrip: 100, // m; a trip with a shorter recorded path is dropped
+  nearPlace: 100, // m; a trip that begins this near to the previous place is made to start at that place
+  leadIn: 30, // s; a trip that is made to start at the previous place begins this much earlier
 };
 
 /**

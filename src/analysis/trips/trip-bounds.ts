@@ -217,7 +217,7 @@ function lastLocationTs({ track, events }: DecodedGroup, { ts }: Location): numb
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
 }
 
-/** s before and after the first location in which a geofence exit may have woken the phone (by hand) */
+/** s before and after a trip's first location. A geofence exit in this time may have woken the phone (by hand). */
 const exitWindow = { before: 120, after: 60 };
 
 function exitReportedTs({ group, events }: DecodedGroup, { ts }: Location): number | null {

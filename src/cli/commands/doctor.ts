@@ -28,7 +28,7 @@ Changes nothing. Exit code 3: something is broken.`)
 async function examine(context: CommandContext, { user: name, day, url }: OptionsOf<typeof flags>): Promise<Outcome> {
   const store = await context.store();
   if (name === undefined) return examineInstallation(context, store, url);
-  const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // `name` may be any token, not only of a study
+  const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id;
   try {
     return await examineUser(context, await context.findUser(owner ?? name), day);
   } catch (error) {

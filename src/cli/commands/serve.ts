@@ -61,8 +61,8 @@ async function* archiveFromProcess(context: CommandContext, request: ArchiveRequ
   // Set before the process starts threads: on Linux each thread has its own priority, taken from the one that made it.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const exit = once(child, 'exit');
-  exit.catch(() => {}); // awaited after the last byte
-  child.send(request, () => {}); // if it cannot be sent, the process ends
+  exit.catch(() => {}); // an error is thrown after the last byte, where `exit` is awaited
+  child.send(request, () => {}); // it fails if the child has ended; the exit code is checked below
   try {
     yield* child.stdout!;
     const [code, signal] = await exit;

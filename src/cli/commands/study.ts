@@ -100,7 +100,7 @@ export async function newStudy(
   if (wrong !== undefined)
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
   const taken = before === null ? await (await context.store()).studies.byJoinName(name) : null;
-  // The old links of that study would lead to the new one.
+  // If another study has or had this name, links to that study would lead to the new one.
   if (taken !== null)
     throw usageError(`expected a new name, found ${name}, by which people join or joined the study ${taken.name}`);
   const language = options.language ?? before?.language;

@@ -154,8 +154,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Makes a trip begin at the stay before it, and returns true. If the trip begins elsewhere, the user moved there
-   * during `unseen` without being recorded: then makes the time untracked, and returns false.
+   * Makes a trip begin at the stay before it, and returns true. If the trip begins too far away, adds untracked time
+   * for the unrecorded move during `unseen`, and returns false.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];

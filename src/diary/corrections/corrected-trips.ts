@@ -1,7 +1,7 @@
 // The corrected chain: the analysed chain with the active corrections applied. It is computed at each read, not stored.
 //
 //   analysed    A   B   C   D   E
-//   correction          split C        affects B to E: the second trip that begins before and after the split
+//   correction          split C        affects the two trips that begin before the split, B and C, and the two after
 //   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]      only these links are read and changed
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
@@ -339,7 +339,7 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
 }
 
 /**
- * The `chain_ts` of trips that may be under way at `ts`: the last one before, and the next if its trip starts by then.
+ * The `chain_ts` of trips that may be under way at `ts`: the trip before, and the trip after if it starts by `ts`.
  */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);

@@ -90,8 +90,8 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
 const mostOfDay = 100; // further corrections about the same UTC day have no effect (by hand: people make fewer)
 
 /**
- * The corrections that have effect: neither undone ones nor undos. Of corrections whose time begins on one UTC day, the
- * first 100 have effect, and of all the first 1000. `all` ascend by `write_ts`.
+ * The corrections that have effect, without undone ones and undos. Only the first 100 of each UTC day and the first
+ * 1,000 in all have effect; a correction counts on the day that it is about. `all` ascend by `write_ts`.
  */
 export function activeCorrections(all: readonly Stated[]): Stated[] {
   const counts = new Map<number, number>();

@@ -9,7 +9,7 @@ export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 
 const pageSize = 1000; // users read at a time
 
-/** The status of one person. The caller has read their record. */
+/** The status of one person, whose record `user` the caller has read. */
 export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {
   try {
     const [figures] = await store.users.figures({ uuid: user.uuid });

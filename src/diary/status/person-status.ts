@@ -204,7 +204,7 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   return [breakages[broken.code].state, broken.since];
 }
 
-/** Seconds for which entries have been pending. Entries dated ahead by a wrong clock do not count before their time. */
+/** Seconds for which entries have been pending; null: none are. Omits entries that wait for their `write_ts`. */
 function pendingTime(figures: PersonFigures, now: number): number | null {
   const since = pendingSince(figures);
   return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;

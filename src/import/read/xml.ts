@@ -71,7 +71,7 @@ export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<X
   if (error !== null) throw error;
 }
 
-/** Returns the error of `work`, so that the caller can first yield what was read before it. */
+/** Returns the error of `work`, so that the caller can first yield the events before the error. null: no error. */
 function attempt(work: () => unknown): unknown {
   try {
     work();
@@ -96,7 +96,7 @@ function rootName(head: Buffer): string | null {
   return name ?? null;
 }
 
-/** The format of XML files with this outermost element. */
+/** The format of XML files whose outermost element is `root`. */
 export const xmlFormat = (name: string, root: string, read: FileFormat['read']): FileFormat => {
   return { name, recognises: ({ head }) => rootName(head) === root, read };
 };

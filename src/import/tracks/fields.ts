@@ -177,7 +177,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** A copy of the record with the fields of its nested objects, up to `depth` levels: programs nest positions. */
+/** A copy of the record that also has the fields of nested objects, because some programs nest the coordinates. */
 export function flattened(record: JsonObject, depth = 4): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;

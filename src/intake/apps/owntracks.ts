@@ -64,7 +64,7 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
     );
   }
   if (skippedTypes.has(type)) return newMapped({ skipped: 1 });
-  const { tst = message.timestamp ?? message.time } = message; // other names: of apps that fill in a template
+  const { tst = message.timestamp ?? message.time } = message; // apps with a template for messages use the other names
   const ts = timeFrom(tst ?? (type === 'location' ? arrived : undefined));
   if (ts === null)
     return rejected('format_no_time', `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`);

@@ -104,7 +104,7 @@ function typeOf(data: JsonObject): number {
   return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
 }
 
-/** An entry that was converted before has a number in `confidence` and the word in `confidence_level`. */
+/** Replaces the word in `confidence` by percent and keeps it as `confidence_level`. Leaves converted entries as is. */
 function addConfidence(added: JsonObject, { confidence, confidence_level: level }: JsonObject): void {
   if (typeof level === 'string' && typeof confidence !== 'string') {
     checkNumber(confidence, 'data.confidence', percent);

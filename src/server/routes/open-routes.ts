@@ -50,8 +50,8 @@ export const openRoutes: readonly OpenRoute[] = [
   },
 ];
 
-const freshFor = 1_000; // ms that a result is used again
-const patience = 10_000; // ms that the store may take to answer
+const freshFor = 1_000; // ms; calls within this time share the result of one check
+const patience = 10_000; // ms; the check fails if the store takes longer
 const mebibyte = 1024 * 1024;
 
 /**

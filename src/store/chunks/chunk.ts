@@ -46,8 +46,8 @@ export interface WrittenChunk {
 }
 
 /**
- * Makes chunks of entries of one key that may share a chunk, in ascending order of `write_ts`: one, or several if the
- * entries exceed a limit.
+ * Makes a chunk of entries with the same key and `chunkOf`, which ascend by `write_ts`. Makes several chunks if the
+ * entries exceed a limit of `inParts`.
  */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
   const textOf = (part: readonly StoredEntry[]): string => columnsText(part as unknown as readonly JsonObject[]);

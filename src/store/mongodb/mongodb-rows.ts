@@ -1,5 +1,5 @@
-// Reads and writes rows in MongoDB, in a transaction or with one statement outside of one. Bytes that are too large for
-// one document are stored in `parts`.
+// Reads and writes rows in MongoDB, in a transaction or with a single statement. Bytes that are too large for one
+// document are stored in `parts`.
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
@@ -27,12 +27,12 @@ export const parts: Table<PartRow> = {
 /** bytes. A document has at most 16 MiB. */
 const partLength = 8 * 2 ** 20;
 
-/** Documents. More than fit into 16 MiB, the limit of the server, so that a smaller result needs only one command. */
+/** Documents per answer. So many exceed 16 MiB, the server's limit, so one command gets each result below 16 MiB. */
 const batchSize = 1_000_000;
 
 interface Scope {
   db: Db;
-  /** The open transaction; null: none. Then a second statement throws `SecondStatement`. */
+  /** The open transaction. null: the scope is a single statement, and a second one throws `SecondStatement`. */
   session: ClientSession | null;
   /** The user whose rows are written; null: unknown. */
   user: string | null;

@@ -94,6 +94,6 @@ export interface OpenOptions {
   now?: () => number;
   /** SQLite: seconds that a call waits for other processes. Then it fails with `MOBILITY_STORE_BUSY`. Default: 10. */
   busySeconds?: number;
-  /** MongoDB: called at opening with a warning for each collection that could not be sharded. */
+  /** Called when a MongoDB is opened, with a warning for each collection that could not be sharded. */
   onWarning?: (message: string) => void;
 }

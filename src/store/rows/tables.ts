@@ -102,7 +102,7 @@ export const accounts = table('accounts', {
      */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 if `sent_ts` in `people` is set. It is here, too, because a put reads this row but not the one in `people`. */
+    /** 1 if `sent_ts` of the user in `people` is set. With this copy, a put need not read the row in `people`. */
     sent: 'number',
     state: 'text',
   },
@@ -127,7 +127,7 @@ export const batches = table('batches', {
     /** Grows with every put of the user. */
     id: 'number',
     count: 'number',
-    /** First and last `write_ts`, and data time; null if no entry has one. */
+    /** The smallest and largest `write_ts`, then the same of the data time; null if no entry has a data time. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
@@ -170,7 +170,7 @@ export const chunks = table('chunks', {
   columns: {
     user: 'text',
     key: 'text',
-    /** First and last `write_ts`, and data time; null if the entries have none. */
+    /** The smallest and largest `write_ts`, then the same of the data time; null if no entry has a data time. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',

@@ -142,7 +142,8 @@ async function openTouched(
 }
 
 /**
- * The chunk that a new entry is added to: of the chunks with its span, the last that begins before it, else the first.
+ * The chunk that a new entry is added to. Of the chunks with the same span, it is the last that begins at or before the
+ * entry's `write_ts`, or the first if none does.
  */
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));

@@ -62,7 +62,7 @@ export async function move(
   return moved;
 }
 
-/** The maximum number of batches of one move, since many small batches would stay below `limit` entries. */
+/** The maximum number of batches of one move. Otherwise a move could read `limit` batches of one entry each. */
 const mostBatches = 200;
 
 /** The oldest batches with due entries, until they have `limit` entries. `more`: further batches are due. */

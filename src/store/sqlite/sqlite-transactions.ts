@@ -73,12 +73,11 @@ interface Job {
 }
 
 /**
- * Opens a file that `folder.ts` created and checked. Writes nothing before the first write. A call waits for other
- * processes for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
+ * Opens a file that `folder.ts` created and checked. Opening does not change the file. A call waits for other processes
+ * for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
  */
 export async function openTransactions(path: string, busySeconds = busyLimit) {
   const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
-  /** Runs `task` and converts its errors to errors of the store. */
   const withStoreErrors = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
       throw storeError(error, path);

@@ -175,7 +175,7 @@ export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: n
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
-/** Labels, surveys and notes about a trip or stay, in words; without surveys whose answers `answerList` shows. */
+/** Labels, surveys and notes about a trip or stay, in words. Omits surveys whose answers `answerList` shows. */
 export function labelTexts({ user_input, additions }: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] {
   const isShort = (input: string | Entry): boolean => typeof input === 'string' || surveyAnswers(input).length === 0;
   const short = Object.fromEntries(Object.entries(user_input).filter(([, input]) => isShort(input)));

@@ -14,7 +14,7 @@ export interface BaseMap extends Pick<Tiles, 'minZoom' | 'maxZoom' | 'attributio
 }
 
 const [width, tallest, least, margin] = [400, 316, 190, 34];
-const visible = 0.8; // units; a vertex closer than this to the one before is not drawn
+const visible = 0.8; // units of the SVG; a vertex closer than this to the drawn vertex before is left out
 
 /**
  * The map of trips and places as SVG; empty if there is nothing to draw. Rings show the distance from the first place.
@@ -143,7 +143,7 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
 }
 
 const mostOfOthers = 8000; // characters of all other trips, so that a page stays below 60 kB
-const leastBend = 30; // m; a vertex of another trip closer than this to the one before is left out
+const leastBend = 30; // m; the line of another trip omits vertices that are closer than this to the vertex before
 
 /** Other trips of the person as thin lines: as many as fit, only within the map, and without small bends. */
 function drawOthers({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {

@@ -16,10 +16,10 @@ export class Markup {
   }
 }
 
-/** The values in a template: HTML is kept, texts and numbers are escaped, lists are joined, others are left out. */
+/** The values in a template: HTML is kept, texts are escaped, lists are joined, `false`, null and undefined omitted. */
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
-/** The template: `markup\`<a href="${address}">${words}</a>\``. Attributes need double quotes around values. */
+/** Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Write double quotes around attributes. */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
 }
