@@ -14,9 +14,9 @@ import type { Unobserved } from './observed-time.ts';
 /** Thresholds, by hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
-  apart: 1000, // m; sources farther apart, plus `speed` and accuracy, are of two people
+  apart: 1000, // m; sources that are this much farther apart than `speed` and accuracy explain are of two people
   together: 60, // s; only locations of two sources at most this long after each other are compared
-  speed: 50, // m/s; how fast a person may have moved between two such locations
+  speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };
 
 export interface ReadFlagInputs extends FlagInputs {

@@ -30,8 +30,8 @@ import { PackedEntries } from './packed-entries.ts';
 const margins = [1, 2, 4, 8, 16];
 const rotationsEach = 4; // rotations tried for each margin: a rotation may change a trip that is near a threshold
 /**
- * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a
- * smaller reach keeps more trips unchanged.
+ * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a case
+ * whose latitude changes little (0.1) keeps more trips unchanged.
  */
 const reaches = [1, 0.1];
 

@@ -144,7 +144,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   }
 }
 
-/** The first of the most probable activities. Their `confidence` may be a fraction or percent. */
+/** The most probable activity; of several, the first. `confidence` may be a fraction or percent. */
 function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof mostProbable> = null;
   for (const one of listOf(activities).filter(isJsonObject)) {

@@ -1,4 +1,4 @@
-// Stores pushed entries of a user. Phones, other apps, imports and simulations all store entries through this.
+// Stores pushed entries of a user, from phones, other apps, imports and simulations.
 
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';

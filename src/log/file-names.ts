@@ -13,7 +13,7 @@ export interface LogName {
   source: string;
   /** Of the host's zone, `YYYY-MM-DD`. */
   day: string;
-  /** 1; each process that starts after files of the day were compressed uses the next number. */
+  /** 1, or the next number if a process starts after files of the day were compressed. */
   run: number;
   /** 0 for the first file; the file after a full one has the next number. */
   part: number;

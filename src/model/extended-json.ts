@@ -8,7 +8,7 @@ export const oid = (id: string) => ({ $oid: id });
 /** A UUID: 32 hex characters, without dashes. */
 export const uuidValue = (uuid: string) => ({ $uuid: uuid.replaceAll('-', '') });
 
-/** A date, from seconds since the epoch: whole milliseconds. */
+/** The date of `ts` (seconds since the epoch), rounded to milliseconds. */
 export const dateValue = (ts: number) => ({ $date: Math.round(ts * 1000) });
 
 export const point = (coordinates: [longitude: number, latitude: number]) => ({ type: 'Point' as const, coordinates });

@@ -33,7 +33,7 @@ export interface PipelineState {
   documents_due: boolean;
   /** Data time up to which the diary is final; null before the first trip. */
   complete_until: number | null;
-  /** True if `complete_until` became null, until the documents of the removed trips are removed. */
+  /** True from when `complete_until` becomes null until the documents of the removed trips are removed. */
   complete_lost: boolean;
   /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;

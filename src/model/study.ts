@@ -58,7 +58,7 @@ interface StudyToken {
   subgroup: string;
 }
 
-/** 16 random characters or more, which nobody can guess; the app makes 32. Tokens of testers have `test`. */
+/** At least 16 random characters, so that a token cannot be guessed; the app makes 32. Testers' tokens have `test`. */
 const tokenPattern = /^nrelop_([^_]+)_([^_]+)_(?:test_)?[A-Za-z0-9]{16,128}$/;
 
 /** Parses a token that the app made: `nrelop_<study>_<subgroup>_<random>`. null for any other text. */

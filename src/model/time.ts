@@ -206,7 +206,7 @@ export function localDateTime(ts: number, zone: string) {
  */
 export function formatTime(ts: number, zone: string): string {
   const { local, offset } = localTime(ts, zone);
-  const micros = Math.min(Math.round((ts - Math.floor(ts)) * 1_000_000), 999_999); // never up to a whole second
+  const micros = Math.min(Math.round((ts - Math.floor(ts)) * 1_000_000), 999_999); // below 1 s, also for .9999999
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`;
   const ahead = new Date(Math.abs(offset) * 1000).toISOString();
   const shift = ahead.slice(11, Math.abs(offset) % 60 === 0 ? 16 : 19); // offsets had seconds long ago

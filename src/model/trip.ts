@@ -27,7 +27,7 @@ export interface Section {
   end_ts: number;
   /** `PredictedModeTypes.BUS`: inferred by the service. `MotionTypes.IN_VEHICLE`: as the phone reported. */
   sensed_mode: string;
-  /** 0 to 1; the probability of `sensed_mode`; absent in trips of version 1, like the next field */
+  /** 0 to 1; the probability of `sensed_mode`. Trips of version 1 have neither this field nor `mode_probabilities`. */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
@@ -161,9 +161,9 @@ export interface LastSeen {
   ts: number;
   /** `waits`: does not measure until the user leaves. `error`: cannot measure, for example without the permission. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
-  /** Its last position. */
+  /** The last position of the phone; null: there is none. */
   at: Position | null;
-  /** Time of that location; absent in states of older versions. */
+  /** The time of `at`; absent in states of older versions. */
   at_ts?: number;
   gap?: { from: number; to: number };
   /** Number of locations that it has sent since it came to rest. */

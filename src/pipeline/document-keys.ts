@@ -17,8 +17,8 @@ export interface DocumentWindow {
 export function documentWindow(last: TripRecord | null): DocumentWindow | null {
   if (!last?.trip) return null;
   const { start_ts, end_ts, end_zone } = last.trip;
-  // Usually the week before the end of the trip. For a trip of over a week it is the week before its start, so that the
-  // window contains the document of the trip.
+  // The window is the week before the trip's end. For a trip of over a week, it is the week before the trip's start,
+  // because the document of a trip belongs to the day of its start.
   const window = windowUntil(end_ts, end_zone);
   return last.day >= window.from ? window : windowUntil(start_ts, end_zone);
 }

@@ -55,7 +55,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
       report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${secondsLeft(taken.heldBy, options.now()).toFixed(0)} s unless renewed`;
-      // No warning: parallel runs share the users in this way.
+      // INFO and no warning, because parallel runs share the users by their leases.
       options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
     }

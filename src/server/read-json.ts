@@ -105,7 +105,7 @@ function* readListed<Element>(
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Stands for the list in the text of a body, while the rest is parsed. It is random, so that no body contains it. */
+/** Replaces the list in a body's text while the rest of the body is parsed. It is random: no body contains it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {

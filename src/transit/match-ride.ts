@@ -104,7 +104,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-const thinSeconds = 15; // s, at least, between two locations of a ride: a bus travels 150 m in it
+const thinSeconds = 15; // s; nearer locations of a ride are left out: a bus travels at most 150 m in this time
 
 function thinned(track: Points): Points {
   let last = Number.NEGATIVE_INFINITY;
@@ -217,7 +217,7 @@ function timeScore(seconds: number, { pattern, line }: NetworkPattern, from: num
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
   const x = Math.log(seconds / planned);
-  // Log likelihood ratio: a vehicle of the line (mean and deviation), against any other vehicle (by hand).
+  // Logarithm of the probability of `x` for a vehicle of the line, divided by that for any other vehicle (by hand).
   if (!railKinds.includes(line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }

@@ -219,7 +219,7 @@ export interface CandidateGroup {
   sampling: Sampling;
   from: number; // times of the first and last location of the group
   to: number;
-  /** Time of an entry after which no candidate can join the group; null: that entry is not loaded yet. */
+  /** With the data up to this time, no further candidate can join the group; null: these data are not loaded yet. */
   settledTs: number | null;
   nextTs: number; // start of the next group or of the open trip; infinite: there is none
 }

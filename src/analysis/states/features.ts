@@ -43,7 +43,7 @@ const missingFeature = -1; // value of an unknown feature
 export const featureLimits = {
   reach: 1200, // s; a cell exists only if a location is at most this far away
   longestSilence: 3600, // s; longer gaps before or after a cell count as this long
-  covered: 90, // s; a cell is covered if the locations around it are closer together
+  covered: 90, // s; a cell is covered if less time lies between the locations before and after it
   slow: 1, // m/s; `slow5m` counts slower cells
   fast: 4, // m/s; `fast5m` counts faster cells
   heading: 1, // m/s; slower movement has no heading

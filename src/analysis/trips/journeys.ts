@@ -23,7 +23,7 @@ import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 /** By hand on the developers' own recorded days, except where marked physical. */
 export const journeyLimits = {
   longestWait: 2400, // s; the longest headway of a bus that people wait for (physical)
-  leastAfter: 800, // m; an open trip that leads this far may continue the journey before it
+  leastAfter: 800, // m; a trip that has not ended may continue the journey before it if it leads this far
   errand: 600, // s; a candidate is cut at rests this long
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
@@ -31,7 +31,7 @@ export const journeyLimits = {
   noticedLate: 180, // s; motion readings up to this long before a candidate count: phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom even if motion readings show movement (physical)
   standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
-  lateNotice: 2500, // m; a distance from the stay up to this counts: the phone noticed the departure late
+  lateNotice: 2500, // m; up to this, the distance from the stay counts as movement that the phone noticed late
 };
 
 /** Stored with trips: do not rename. */

@@ -15,11 +15,11 @@ import type { Leg } from '../states/segments.ts';
 
 /** By hand on the developers' own recorded days. */
 const limits = {
-  late: 60, // s; with a later first location, the path before it was not recorded
+  late: 60, // s from the start; if the first location is later, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
   walking: 1.2, // m/s on a path that was not recorded
-  beginning: 300, // s of the track whose median speed counts on such a path by bicycle or vehicle
-  cycling: { least: 2, most: 6 }, // m/s, bounds of that speed
+  beginning: 300, // s; on a path by bicycle or vehicle that was not recorded, the median speed of the next 300 s counts
+  cycling: { least: 2, most: 6 }, // m/s, bounds of this median speed
   riding: { least: 3, most: 15 },
 };
 

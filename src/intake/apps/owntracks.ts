@@ -20,9 +20,9 @@ import {
 
 const origin: Origin = { program: 'owntracks' };
 
-/** Fields that are stored beside the location. */
+/** Fields of a location message that the entry keeps under their names in OwnTracks. */
 const reportedNames = new Set('t tid m conn p poi tag created_at inregions inrids'.split(' '));
-/** Fields of other messages that are stored. */
+/** Fields that are stored of messages of other types, such as `transition`. */
 const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );

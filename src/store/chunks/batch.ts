@@ -109,7 +109,7 @@ export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size
   return { list: JSON.parse(text) as Entry[], size: text.length };
 }
 
-/** The entries of a batch. `size`: characters of JSON, about. Throws `MOBILITY_STORE_DAMAGED`. */
+/** The entries of a batch. `size`: approximate number of characters of JSON. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
   const header = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
