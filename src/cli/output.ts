@@ -136,7 +136,7 @@ function writeError(cause: Error): Error {
   return new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
 }
 
-/** `done` removes it, the next `update` shows it again. */
+/** `done` removes the spinner from the screen, the next `update` shows it again. */
 type Spinner = Progress & { done(): void };
 
 const silent: Spinner = { update: () => {}, done: () => {} };
@@ -146,7 +146,7 @@ function spinner(first: string, sink: Sink, color: boolean): Spinner {
   let spinning: { text: string; isSpinning: boolean; start(): unknown; stop(): unknown } | null = null;
   let ended = false;
   const stream = sink as NodeJS.WriteStream;
-  // Loaded only for a terminal, because it takes longer than many commands.
+  // `ora` is loaded only for a terminal, because loading it takes longer than many commands.
   void import('ora').then(({ default: ora }) => {
     spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) });
     if (!ended) spinning.start();

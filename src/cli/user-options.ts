@@ -77,7 +77,7 @@ export async function refuseUnknownStudy(
   throw await noSubgroup(studies, subgroup);
 }
 
-/** The error about a subgroup that none of the studies has; undefined: `--subgroup` is missing. */
+/** The error if none of the studies has this subgroup. `subgroup` is undefined if `--subgroup` is missing. */
 export async function noSubgroup(studies: readonly StudyRecord[], subgroup: string | undefined): Promise<Error> {
   const known = [...new Set(studies.flatMap(subgroupsOf))];
   const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;

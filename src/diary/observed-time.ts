@@ -184,9 +184,9 @@ function collectKnown({
     return [{ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip), unseen: untracked !== null }];
   });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // The distance of a gap must not count twice: a trip that covers the end of the gap contains the distance. A trip
-  // that ends in the gap does not, as the user moved afterwards; but a trip that a correction added there is this
-  // movement. A trip after untracked time does not either, as it begins at the first location after the gap.
+  // The distance of a gap must not count twice, so it is left out if a trip contains it. A trip that covers the end of
+  // the gap contains it, and so does a trip that a correction added in the gap. Another trip that ends in the gap does
+  // not contain it, nor does a trip after untracked time, which begins at the first location after the gap.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),

@@ -72,7 +72,7 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. A place has its last name of `names`. `kept`: the places of earlier stays. */
+/** Groups stays into places. If `names` has several names for a place, the last counts. `kept`: known places. */
 export const groupPlaces = (...of: Parameters<typeof placesInSteps>): Promise<Places> => inSlices(placesInSteps(...of));
 
 /** Yields between steps, because a person may have thousands of stays. */

@@ -24,7 +24,7 @@ export interface EntryContext {
   writtenTs: number; // when the trip was last written, seconds since the epoch
   labels: Labels;
   suggestions: Suggestions | null; // suggested labels; null: none are suggested
-  nested?: true; // true for an entry within another entry, whose metadata contain the time of writing
+  nested?: true; // true for an entry within another entry; only the outer entry gets complete metadata
 }
 
 export type OfTrip = Element & { kind: 'trip' };

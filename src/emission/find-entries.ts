@@ -54,8 +54,9 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
 }
 
 /**
- * A time from which the timeseries has more than `max` entries of the selection, so that the last ones are found
- * without the whole history. `selection.from` if it has fewer, or if the store cannot search by this time.
+ * Returns a time after which the timeseries has more than `max` entries of the selection, so that the last ones are
+ * found without reading the whole history. Returns `selection.from` if the timeseries has fewer entries, or if the
+ * store cannot search by `selection.time`.
  */
 async function startOfLast(store: Store, userId: string, selection: Selection): Promise<number> {
   const { keys, time, from, to, max } = selection;

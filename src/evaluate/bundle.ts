@@ -129,7 +129,7 @@ function reduceEntry(entry: Entry): Entry | null {
   }
 }
 
-/** The field that makes a location a ping of OwnTracks, `moved` s later; empty for other locations. */
+/** The field that marks a location as a ping of OwnTracks, with its time shifted by `moved` s. Empty: not a ping. */
 function pingOf(entry: Entry, moved: number): JsonObject {
   const ping = toPing(entry);
   return ping === null ? {} : { reported: { t: 'p', created_at: ping.created + moved } };

@@ -53,7 +53,7 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
     matched: pairs.size, // pairs of a true and a found trip
     extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // found trips without a partner
     missed: scored.length - pairs.size, // true trips without a partner
-    // The same for the pieces of trips between long waits. `splitTrue`: number of true pieces.
+    // Pieces of trips between long waits, counted as trips are above. `splitTrue`: number of true pieces.
     splitTrue: split.truth.length,
     splitMatched: splitUsed.size,
     splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,

@@ -69,7 +69,7 @@ async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerato
   for (const kind of kinds) for await (const row of entryTables[kind]?.(source, tripIds) ?? []) yield [kind, row];
 }
 
-/** `tripIds`: ids of known trips by `chain_ts`. */
+/** The tables that are made from entries. `tripIds`: for each known trip, its id by its `chain_ts`. */
 const entryTables: Partial<Record<Kind, (source: Source, tripIds: Map<number, string>) => AsyncGenerator<Row>>> = {
   fixes: fixRows,
   entries: entryTableRows,

@@ -33,7 +33,7 @@ type ErasedPerson = { uuid: string | null; user_email: string | null };
  * - a name that is an e-mail address also where it is a separate word or a part of a path or key, and also
  *   percent-encoded or in upper case,
  * - unknown keys of entries in lines with the UUID, because a phone may have put a name into a key.
- * If it is killed, repeat it. A missing folder counts as empty.
+ * If the process is killed, repeat the call. A missing folder counts as empty.
  *
  *   Found user email ann@example.com    →    Found user email erased---------
  */

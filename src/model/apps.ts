@@ -4,7 +4,7 @@ interface PhoneApp {
   /** The name in the app store. */
   name: string;
   path: `/${string}`;
-  /** One sentence about its route, for the documentation. */
+  /** One sentence about the app's route, for the documentation. */
   summary: string;
   /** Where the app sends its token; see `Dialect` of the routes. */
   token: { tokenField: string | null; tokenPlace: string; tokenParameters?: readonly string[] };

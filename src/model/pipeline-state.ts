@@ -13,7 +13,7 @@ export interface Exclusion {
 
 /** The limit below which `mobility retain` removed old data. Links up to `chain_ts` are never derived again. */
 export interface Retained {
-  /** The last retained link. */
+  /** `chain_ts` of the last retained link. */
   chain_ts: number;
   /** The state after that link, from which the analysis continues. */
   carry: Carry;

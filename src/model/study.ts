@@ -25,7 +25,7 @@ export interface StudySettings {
   show_names?: boolean;
   /** Language of its invitations, and of its texts for readers of other languages. Absent: English. */
   language?: string;
-  /** Secret of the pseudonyms in exports made on web pages; absent: none was made. */
+  /** Secret of the pseudonyms in exports from web pages; absent: no page has made an export. */
   export_key?: string;
   /** The configuration that the app reads, with a `version`; null until it is made. */
   config: JsonObject | null;
@@ -80,8 +80,8 @@ export interface Enrolment extends StudyToken {
 }
 
 /**
- * The result of an enrolment. `known`: the token was enrolled before. `lastHour`: number of people who joined in the
- * last hour, with the new one.
+ * The result of an enrolment. `known`: the account of a token that was enrolled before. `lastHour`: the number of
+ * people who joined in the last hour, including the new person.
  */
 export type EnrolResult =
   | { enrolled: UserRecord; study: StudyRecord; lastHour: number }

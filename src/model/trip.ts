@@ -166,7 +166,7 @@ export interface LastSeen {
   /** The time of `at`; absent in states of older versions. */
   at_ts?: number;
   gap?: { from: number; to: number };
-  /** Number of locations that it has sent since it came to rest. */
+  /** Number of locations that the phone has sent since it came to rest. */
   reports: number;
   /** A gap that counts as a stay unless the phone's next event shows otherwise. */
   stay: { from: number; to: number } | null;

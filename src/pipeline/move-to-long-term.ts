@@ -53,8 +53,8 @@ export const moveToLongTerm: Stage = {
 };
 
 /**
- * Records in the state which data changed. `documents`: an entry that changes documents but no trips, such as an
- * incident.
+ * Records in the state which data changed. `documents`: true if the change includes an entry that affects documents but
+ * no trips, such as an incident.
  */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;

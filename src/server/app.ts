@@ -28,7 +28,7 @@ const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
   const base = basePath(config.publicUrl);
-  // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
+  // Current e-mission apps add `/usercache/put` to an address that ends in a slash, so their paths begin with `//`.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
   const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, store, now);
   const server: Server = { ...parts, limiter, auth: createAuthMethod(parts) };
@@ -38,7 +38,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, server)), guard));
   mountPages(app, server);
-  // At the path of another app and below it, so that the app also understands the answer to a mistyped path.
+  // Calls below the path of an app are refused in the form of the app, so that it understands the answer to a mistyped
+  // path.
   for (const { path, dialect } of routes)
     if (dialect !== undefined)
       app.use(`${path}/*`, (c, next) => {
@@ -144,8 +145,9 @@ function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | nul
 const positionRoute = routes.find(({ path }) => path === phoneApps.traccar.path)!;
 
 /**
- * Refuses calls of web pages in a browser of this machine, from another site or with a host name that resolves to this
- * address (DNS rebinding). With `dev` authentication, such a page would need only a user name.
+ * Refuses calls that a foreign web page makes in a browser on this machine: calls from another site, and calls with a
+ * host name that resolves to this address (DNS rebinding). With `dev` authentication, the page would need only a user
+ * name to read data.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {

@@ -74,7 +74,7 @@ export function answerCaller(route: Route, server: Server) {
     const onStored = metrics?.figures.countEntries;
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
     if (route.fetches) call.cleanups.push(await limiter.waitForSlot(caller.uuid));
-    // A long answer counts as unsent from its first step on.
+    // A long answer counts as unsent bytes of the caller already while the route makes the answer.
     const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
     const put: RouteCall['put'] = (checked) => limiter.put(caller, checked, { log, sentWith, onStored });
     const result = await route.answer({ caller, body, unread, list, params, query, store, put, log, now });

@@ -19,7 +19,7 @@ export interface Call {
   readonly caller: UserRecord | null; // the caller; null before authentication
   /** Sets the caller. From then on, the log has all lines of the call, see `mostUnauthenticated`. */
   authenticated(caller: UserRecord): void;
-  /** Of a failed call: the code of its error, who has to act, and why it was refused, as a sentence. Else null. */
+  /** null unless the call failed. `failure`: code of the error. `cause`: who must act. `reason`: why, as a sentence. */
   failure: string | null;
   cause: Cause | null;
   reason: string | null;

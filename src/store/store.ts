@@ -185,7 +185,7 @@ export interface Studies {
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
   list(): Promise<ManagerRecord[]>;
-  /** Replaces the record by the result of `change`, which may be called again; null: no record. Returns it. */
+  /** Replaces the record by the result of `change` (null: no record) and returns it. May call `change` repeatedly. */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 

@@ -73,7 +73,7 @@ const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` i
 const seenGap = 90; // s; locations closer together than this show the path between them
 const scoreCutoff = 8; // a pattern whose score cannot come within this of the best is not scored further
 
-/** Matches a ride with the network: bus and train evidence, and the lines by probability. */
+/** Matches a ride with the network. Returns the evidence for bus and train, and the lines, most probable first. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
   const track = thinned(given.track);
   const ride: Ride = withFields(given, { track, length: pathLength(track), localTime });

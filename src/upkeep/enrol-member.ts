@@ -13,7 +13,7 @@ const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWX
 export const randomText = (length: number, letters = allLetters): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** Creates an account of the study with a token. `kind`: the app; `study`: the e-mission app. */
+/** Creates an account of the study with a token. `kind`: the app for which the token is, `'study'` for e-mission's. */
 export async function enrolMember(
   { studies }: Pick<Store, 'studies'>,
   study: StudyRecord,

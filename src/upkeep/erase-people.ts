@@ -95,7 +95,7 @@ const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
  * Removes all data of a user, or continues an interrupted erasure. Returns the removed rows. Throws
- * `MOBILITY_LEASE_HELD` if a run holds the user.
+ * `MOBILITY_LEASE_HELD` if a run holds the lease on the user.
  */
 export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Rows> {
   try {

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 /** Local days, both included. */
 export type DayRange = { from: string; to: string };
 
-const daysBack = 31; // days before the end of the last trip in which its start is searched
+const daysBack = 31; // the start of the last trip is searched in this many days before the end of the trip
 
 /** Finds the last local day on which a trip begins. If there is no trip: today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {

@@ -7,7 +7,7 @@ import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
 
 /** Seconds for which a browser stays signed in: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** Seconds for which a browser keeps the cookie. A manager's cookie later shows that the browser signed in before. */
+/** Seconds for which a browser keeps the cookie. A manager's cookie outlives the session, to recognise the browser. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };

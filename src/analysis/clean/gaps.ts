@@ -108,7 +108,10 @@ function toLastSeen({ ts, ...rest }: GapState): LastSeen | null {
   return { ...(Object.fromEntries(known) as Omit<LastSeen, 'ts'>), ts };
 }
 
-/** The time of an open trip without a location, if it is long and the next location is far away; null: none. */
+/**
+ * The time after the last location of an open trip, up to `here` if the phone still moves, else up to the last event of
+ * the trip. null: this time is short, or `here` is near the last location.
+ */
 function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: GapState, here: Location): TimeRange | null {
   if (at === null || at_ts === undefined || led === undefined) return null;
   const until = phone === 'moves' ? here.ts : led;

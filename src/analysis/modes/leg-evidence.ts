@@ -43,7 +43,7 @@ export const legFeatures = [
 export interface LegEvidence extends Leg {
   features: number[];
   possible: boolean[]; // by mode: false if the leg is faster than this mode can be
-  fastest: number; // m/s, the 95 % quantile
+  fastest: number; // m/s, the 95 % quantile of the speeds in the leg
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
   near: number; // 0 to 1: the leg begins where the leg `before` ended; at least `parked`

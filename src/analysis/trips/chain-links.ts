@@ -62,7 +62,7 @@ export function nextLink(
   return { record, error };
 }
 
-/** In months at home, a noisy receiver adds a raw place for each dropped trip: a place lists the last of them. */
+/** A place lists at most this many raw places, the last ones: in months at home, noise can make thousands. */
 const mostRawPlaces = 100;
 
 function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {

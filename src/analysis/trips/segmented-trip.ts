@@ -98,7 +98,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   });
 }
 
-/** The only leg of a journey whose cells are all still: its whole time, in its most probable moving state. */
+/** For a journey whose cells are all still: one leg over the whole time, in the most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };

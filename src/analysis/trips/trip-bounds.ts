@@ -45,8 +45,8 @@ export const boundLimits = {
   walkingReach: 1200, // s; the walk may begin at most this long before the start
   // For a start that only an iPhone's readings show:
   movingGap: 90, // s; the longest gap between two movements of one trip
-  gapBeforeRide: 420, // s; the same if the second is a ride: the user may wait in the vehicle
-  stillInGap: 20, // s; the longest rest within such a gap
+  gapBeforeRide: 420, // s; the longest gap before a ride, longer as the user may wait in the vehicle
+  stillInGap: 20, // s; the longest rest in a gap between two movements of one trip
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 

@@ -11,7 +11,7 @@ import { DocumentedCommand, type OptionsOf, zoneArgument } from '../arguments.ts
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-/** The same as `formatNames`, which is loaded later. */
+/** A copy of `formatNames`: the readers of all formats are loaded only when an import starts. */
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 

@@ -139,7 +139,7 @@ const factsOf = (study: StudySettings): Record<string, string | number> => ({
   names: study.show_names ? 'shown' : 'pseudonyms',
 });
 
-/** Notes what changed: the command can also replace settings. */
+/** Describes the new study, or for an existing study the settings that the command changed. */
 function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
   if (before === null) return ['created; next: mobility study config'];
   const [was, is] = [factsOf(before), factsOf(after)];

@@ -113,8 +113,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Replaces `count` trips from index `i` on by `trips`. If the next trip began at their end, it now begins at the new
-   * one.
+   * Replaces `count` trips from index `i` on by `trips`. If the next trip began at the end place of the replaced trips,
+   * it now begins at the end place of `trips`.
    */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const replaced = this.trips.splice(i, count, ...trips);

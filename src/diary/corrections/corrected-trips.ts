@@ -323,7 +323,8 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 type Concerned = Touching & { one: Stated };
 
 /**
- * From `chain_ts` of the trip `before` to `chain_ts` of `after`. `first`, `last`: `chain_ts` of the trips beyond them.
+ * The range from the `chain_ts` of the trip `before` to the `chain_ts` of the trip `after`. `first`: `chain_ts` of the
+ * trip that precedes `before`. `last`: `chain_ts` of the trip that follows `after`.
  */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 

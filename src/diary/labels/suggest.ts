@@ -63,16 +63,16 @@ const sameEnd = 300; // m; two trip ends closer than this are one place
 const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
 const otherKindOfDay = 0.7; // factor if one trip is on a workday and the other at the weekend
 const halfTime = 240; // minutes; a trip this much earlier or later in the day has half the weight
-/** Weight of label sets that the user has not used on such trips. It grows with each label set that they have used. */
+/** Weight of all label sets that the user has not used between the two ends; each used one adds `newnessOfEach`. */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
 const leastProbable = 0.02; // label sets with a lower probability are left out
 
 /**
- * Ranks label sets for a trip by probability. The rest to 1 is the probability of any other label set. `given`: labels
- * that the user already entered; suggestions agree with them. Only trips between the same two places are used, weighted
- * by time of day, kind of day and sensed mode.
+ * Ranks label sets for a trip by probability. The probabilities sum to less than 1: other label sets have the rest.
+ * `given`: labels that the user already entered; suggestions agree with them. Uses only the trips in `known` that have
+ * the same two ends, weighted by time of day, kind of day and sensed mode.
  */
 export function suggest(trip: TripTraits, given: LabelSet, known: readonly LabelledTraits[]): Suggestion[] {
   if (!isAsked(given)) return [];

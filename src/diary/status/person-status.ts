@@ -57,7 +57,7 @@ export interface StatusOptions {
 export const usualSilentDays = 3;
 /** s; entries may be pending for this long, as runs are made every few minutes to once a day (by hand) */
 const longWait = 1.5 * day;
-/** s; a refusal of an unknown token counts only this long after the person's last call: others may send it */
+/** s; a refused unknown token counts if the person has made no call for this time: it may be sent by others */
 const strangersWait = day;
 /** Fewer rejected entries than this are not a fault: among thousands of entries, a few are normal. */
 const manyRejected = 10;

@@ -56,7 +56,10 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/** Programs. No other program's table has all the columns in `names`. `speed`: factor for speeds without a unit. */
+/**
+ * Tables of known programs. `names`: columns that together occur only in the program's table. `speed`: factor of the
+ * program's speeds. `person`: the column that identifies a person.
+ */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },

@@ -49,7 +49,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** Its point at the start and at the end, or the ends of its line: KML has no times for the points between. */
+/** The point of a placemark at its start and end time, or the ends of its line: KML has no times for other points. */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
   if (begin === undefined) {

@@ -53,8 +53,8 @@ function emptyLog(connection: Connection): void {
 }
 
 /**
- * Overwrites the gaps of a group of pages. Meanwhile the log is empty and no connection can write, so the file has the
- * newest version of every page.
+ * Overwrites the unused middle of each page of a group. During the call, the log is empty and no connection can write,
+ * so the file has the newest version of every page.
  */
 function wipeGroup(
   connection: Connection,

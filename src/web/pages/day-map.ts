@@ -18,8 +18,8 @@ const visible = 0.8; // units of the SVG; a vertex closer than this to the drawn
 
 /**
  * The map of trips and places as SVG; empty if there is nothing to draw. Rings show the distance from the first place.
- * `base`: map tiles; without them, `others` (the person's other trips) shows streets that they know. `isLinked`: each
- * trip has an id, so that a link can emphasise it.
+ * `base`: map tiles. `others`: the person's other trips, which show known streets if there are no tiles. `isLinked`:
+ * each trip has an id, so that a link can emphasise the trip.
  */
 export function dayMap(
   trips: readonly Trip[],
