@@ -21,7 +21,7 @@ function filterArgument(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
-/** Also accepts a JSON string: the list of errors shows keys with unusual characters in this form. */
+/** The key, or a JSON string of the key. The list of errors shows keys with unusual characters as JSON strings. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
   if (!key.startsWith('"')) return key;

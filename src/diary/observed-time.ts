@@ -244,7 +244,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
   return { from, to, spans, ...times };
 }
 
-/** Seconds of the day for each reason, the longest first. */
+/** Why parts of the day were not observed, with the seconds of each reason, the longest first. */
 export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: UnobservedReason, seconds: number][] {
   const sums = new Map<UnobservedReason, number>();
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);

@@ -13,8 +13,8 @@ export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence
 export interface StayCells {
   size: number; // m
   /**
-   * A stay less than half a cell away from an earlier stay has the same cell. Otherwise a home near a border could
-   * appear in two cells, which would reveal that it is near their border.
+   * A stay less than half a cell away from an earlier stay has the cell of that stay. Otherwise stays at one home could
+   * appear in two cells, which would reveal that the home is near the border between them.
    */
   stays: { at: LatLon; middle: LatLon }[];
 }

@@ -10,7 +10,7 @@ export function leftOf(tokens: readonly TokenRecord[]): number | null {
   return Number.isFinite(last) ? last : null;
 }
 
-/** The membership on a local day. `joined` and `left` are local days; null: none. */
+/** The membership on a local day. `joined` and `left` are local days; null: the person did not join or leave. */
 export function membershipOn(day: string, { joined, left }: Record<'joined' | 'left', string | null>): Membership {
   if (joined !== null && day < joined) return 'before_joining';
   return left !== null && day > left ? 'after_leaving' : 'member';

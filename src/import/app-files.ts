@@ -39,7 +39,7 @@ function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> 
 
 export const overland: FileFormat = {
   name: 'overland',
-  // GeoJSON of other programs has other property names, by which `geojson` reads it.
+  // GeoJSON of other programs does not have these property names; the format `geojson` reads it.
   recognises: (file, reading) =>
     /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
     /"Feature"/.test(file.head.toString('utf8')) &&

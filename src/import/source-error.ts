@@ -2,15 +2,15 @@ import { MobilityError } from '../model/mobility-error.ts';
 
 /** The kinds of problems of sources, for texts in other languages than the messages. */
 export type SourceProblem =
-  | 'damaged' // or incomplete
-  | 'format' // not known
+  | 'damaged' // or the file is incomplete
+  | 'format' // no reader knows the format
   | 'large'
   | 'packing' // an archive with a password, unusual compression or unusual names
-  | 'people' // several in a source of one person
+  | 'people' // the source has several people, but one was expected
   | 'points' // records that cannot be read, such as points without time or place
   | 'empty' // no recorded points
-  | 'zone' // times without one
-  | 'speeds' // in another unit
+  | 'zone' // times without a time zone
+  | 'speeds' // speeds in another unit than expected
   | 'other'; // for example a failure of the program
 
 /** The end of a message about a file of which the beginning was read. */

@@ -86,7 +86,7 @@ export const checkPushed = (pushed: Pushed): CheckedEntry =>
   typeof pushed === 'string' ? checkEntryText(pushed) : checkEntry(pushed as JsonValue);
 
 /**
- * The entry of a phone with the id of its token, see `PutOptions.sentWith`, without fields that only the server sets.
+ * Adds the id of the phone's token to an entry, see `PutOptions.sentWith`. Removes fields that only the server sets.
  */
 function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;

@@ -13,7 +13,7 @@ type Lock = { release(): void };
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
-  // Do not open and close an existing file: POSIX ends all locks of a process on a file when it closes the file once.
+  // Do not open and close an existing file: on POSIX, one `close` of a file ends all locks that the process has on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -43,5 +43,5 @@ export function nameTemplate(names: readonly string[], source: string, today: st
   return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
 
-/** If a file with this name exists, the process of the source starts a new log file before its next line. */
+/** If a file with this name exists, the process that writes `source` starts a new log file before its next line. */
 export const newFileRequest = (source: string): string => `.${source}.new`;

@@ -31,7 +31,7 @@ export class LineFold {
 
 type Screen = Pick<LineLogOptions, 'now' | 'zone'> & { writeErr: (text: string) => void };
 
-/** Returns a log that writes to `log` and, folded, to standard error. */
+/** Returns a log that writes every line to `log`, and the lines that `fold` has not shown before to standard error. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
   const emit = (lines: Lines): void => {
     for (const text of lines.text().split('\n'))

@@ -3,7 +3,7 @@ import type { Position } from './trip.ts';
 
 /** What a correction states. `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
 export type Correction =
-  /** The analysis ignores entries of the range: all, or only entries of one source or pushed with one token. */
+  /** The analysis ignores the entries of the range. `source`, `token_id`: only those of this source or token. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }

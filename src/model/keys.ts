@@ -4,7 +4,6 @@
  */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
-/** A row of the table of keys. */
 export interface KeyRow {
   key: string;
   /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */

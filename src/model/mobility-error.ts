@@ -26,7 +26,6 @@ export const errorCodes = [
   'MOBILITY_USER_UNKNOWN',
 ] as const;
 
-/** A code of a `MobilityError`. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** An error that callers may handle. Programming mistakes are `TypeError`s instead. */

@@ -314,7 +314,7 @@ const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
 export const distanceColumn = (mode: string): DistanceColumn =>
   distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 
-/** The look of a mode. `name`: the mode that defines the look. It may be another mode. */
+/** The look of a mode. `name`: the mode that defines this look, which is another one if `mode` borrows its look. */
 export function modeLook(mode: string): ModeLook & { name: string } {
   const look = byName.get(mode)?.look ?? 'other';
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };

@@ -26,7 +26,7 @@ export function studyLabels(config: JsonObject | null | undefined, language: str
   return labels.modes.length === 0 ? null : labels;
 }
 
-/** Makes a function that finds the mode of a label: in the study's lists, else by its name; null: it names no mode. */
+/** Returns a function that finds the mode of a label in the study's lists, or else by its name; null: no mode. */
 export function labelModes(config: JsonObject | null | undefined): (label: string) => ModeName | null {
   const rows = rowsOf(asObject(config?.label_lists).MODE);
   const listed = new Map(rows.map(({ value, baseMode }) => [value, modeOfLabel(baseMode)]));

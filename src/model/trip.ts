@@ -213,7 +213,7 @@ export interface Untracked {
 export interface TripRecord {
   id: string;
   kind: 'trip' | 'dropped' | 'draft';
-  /** Time of its first location; ascending and unique within a user. */
+  /** Time of the first location of the link. Unique within a user. */
   chain_ts: number;
   start_ts: number;
   end_ts: number;
@@ -233,7 +233,7 @@ export interface TripRecord {
 }
 
 export interface TripSpan extends Pick<TripRecord, 'chain_ts' | 'start_ts' | 'end_ts'> {
-  /** When it was written, by the clock of the store. A run does not write an unchanged trip. */
+  /** When the link was written, by the clock of the store. A run does not write an unchanged link. */
   written_ts: number;
 }
 

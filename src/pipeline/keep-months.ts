@@ -16,7 +16,7 @@ import type { RunContext } from './stage.ts';
 /** s; a label may be up to a week earlier or later than its trip, and local times differ by up to a day */
 const margin = 9 * day;
 
-/** s; trips that decide stored figures are rarely derived again after this time */
+/** s. A month waits this much longer before it is stored, since the trips that decide it are often derived again. */
 const settling = 2 * day;
 
 const monthOf = (ts: number): string => localDay(ts, 'UTC').slice(0, 7);

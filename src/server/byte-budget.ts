@@ -16,7 +16,7 @@ export const byteLimits = {
   /** Bodies up to `smallSize` have their own pool, so that large bodies cannot keep them out. */
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
-  /** Larger bodies of authenticated callers; `strangers`: of others. */
+  /** Larger bodies of authenticated callers. `strangers`: larger bodies of unauthenticated callers. */
   large: { total: 16 * mebibyte, perCaller: 12 * mebibyte, perNetwork: 0 },
   strangers: { total: 16 * mebibyte, perCaller: 0, perNetwork: 8 * mebibyte },
   answers: { total: 64 * mebibyte, perCaller: 16 * mebibyte, perNetwork: 16 * mebibyte },

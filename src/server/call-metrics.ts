@@ -15,7 +15,7 @@ const limitNames = [
   ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls'],
 ];
 
-/** Status and cause of calls: each route has these series from the start. */
+/** Status and cause of calls. Each route has these series from the start, with the value 0. */
 const firstSeries = [
   ['200', 'none'],
   ['500', 'server'],

@@ -44,7 +44,7 @@ const ajv = new Ajv({
   verbose: true, // errors contain the value that was found
 });
 
-/** Returns functions for bodies. `check` throws a 400 `Problem` that names the wrong field. */
+/** Returns two functions that check a body. `check` throws a 400 `Problem` that names the wrong field. */
 export function bodyCheck(schema: BodySchema) {
   let validate: ValidateFunction | null = null;
   const isValid = (body: JsonObject): boolean => {

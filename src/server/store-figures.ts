@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { packageVersion } from '../util/program-version.ts';
 import { shared } from './cached-result.ts';
 
-const freshFor = 60_000; // ms that a result is used again
+const freshFor = 60_000; // ms; calls within this time get the same result
 const recently = 3600; // s; the window of the figures about runs
 
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });

@@ -54,7 +54,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (isText || c.get('call').handler.startsWith('web.')) await protect(c, async () => {});
 };
 
-/** Adds the pages to the app. Must be called before the steps for phones are added. */
+/** Adds the pages to the app. Must be called before `createApp` adds middleware that only calls of phones may pass. */
 export function mountPages(app: Hono<ServerEnv>, server: Server): void {
   const { config, now, limiter } = server;
   const fixed = {

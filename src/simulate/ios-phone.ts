@@ -75,7 +75,7 @@ class Iphone {
     this.#transition('WAITING_FOR_TRIP_START', 'TRIP_STARTED', noticed + this.#random.between(0.2, 2));
     this.#last = this.#receive(noticed + 2.5);
     this.#patience = quiet + this.#random.between(40, 240);
-    this.#location(keys.location, this.#last); // the first location of a trip never passes the phone's filter
+    this.#location(keys.location, this.#last); // no filtered copy: iPhones filter out a trip's first location
     return noticed + 3.5;
   }
 

@@ -266,8 +266,8 @@ export interface Usercache {
    * Stores the content of a put in one transaction.
    * - `entries` by identity: a later entry replaces an earlier one.
    * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt. An unusable entry
-   * with an identity counts as older than `entries`. It replaces the pending entry and the error of its identity, and
-   * keeps their first receipt and earlier failures.
+   * with an identity counts as older than `entries`: an entry of the same put replaces it. The unusable entry replaces
+   * the pending entry and the error of its identity, and keeps their first receipt and earlier failures.
    * - `note` in the profile.
    *
    * A result is `updated` if the store has the identity, or if it occurs earlier in the put. The caller must not change

@@ -278,7 +278,7 @@ function timesFrom({ calls }: Trip): number[] | null {
   return times;
 }
 
-/** The median: a recorded value, rounded; the upper one if two are in the middle. */
+/** The median, rounded. Of two values in the middle, the greater one, so that the result is a recorded value. */
 function medianSecond(values: readonly number[]): number {
   return Math.round(values.toSorted((a, b) => a - b)[values.length >> 1]!);
 }

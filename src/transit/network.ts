@@ -11,7 +11,7 @@ import { type LinePlace, Polyline } from './line.ts';
 
 const cellDegrees = 0.005; // side of a cell of the index of stops, 550 m from south to north
 export const reach = 1_200; // m; a stop farther away is not considered
-const longestStraight = 1_200; // m; between stops farther apart, the path without a shape is unknown
+const longestStraight = 1_200; // m; if the feed has no shape, the path between stops farther apart is unknown
 
 export type PatternFilter = (pattern: NetworkPattern) => boolean;
 

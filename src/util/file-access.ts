@@ -102,7 +102,7 @@ function draftOf(path: string, folder = dirname(path)): string {
 async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
   const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
-  failed.catch(() => {}); // each await below also throws it
+  failed.catch(() => {}); // the awaits below throw this error; without this, Node would call it unhandled
   try {
     await Promise.race([once(stream, 'open'), failed]);
     const write = async (piece: string | Uint8Array): Promise<void> => {

@@ -29,7 +29,7 @@ const maxDuration = 300_000;
 const mostSpooled = 1024 ** 3; // bytes that a file may unpack to the temporary folder; years of history have less
 const partLength = 50; // entries per transaction: few, so that puts of phones wait only briefly
 const mostNameLength = 100; // characters of the name of a file
-const mostLogged = 20; // problems of an import; an archive may have 100,000 damaged files
+const mostLogged = 20; // problems of an import in the log; an archive may have 100,000 damaged files
 
 /** A problem of the file `name` and of `others` more files. */
 type KeptProblem = { kind: SourceProblem; name: string; others: number };

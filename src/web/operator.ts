@@ -91,6 +91,6 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
   return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
 }
 
-/** A text whose commands are in backticks. */
+/** Marks up the commands in a text, which are in backticks. */
 const withCommands = (text: string): MarkupValue =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : markup`<code>${part}</code>`));

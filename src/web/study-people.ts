@@ -16,7 +16,7 @@ import type { Texts } from './pages/texts/texts.ts';
 
 export interface StudyPerson extends PersonStatus {
   id: string; // identifies the person in addresses of pages
-  shown: string; // their name if the study shows names, else a pseudonym
+  shown: string; // the person's name if the study shows names, else a pseudonym
   app: string;
 }
 

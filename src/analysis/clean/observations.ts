@@ -83,8 +83,8 @@ export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transitio
 export const inexactFrom = 200; // m; locations of this accuracy or worse are not used
 
 const limits = {
-  futureLimit: 86_400, // s; a location this much later than its `write_ts` shows a wrong clock
-  staleLimit: 1000, // s; written this late, it is from a cache of Android (e-mission-server 457)
+  futureLimit: 86_400, // s; if `ts` is this much later than `write_ts`, the clock was wrong
+  staleLimit: 1000, // s; if `write_ts` is this much later than `ts`, Android cached the location (e-mission-server 457)
 };
 
 export interface ObservedLocation extends Location {

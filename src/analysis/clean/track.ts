@@ -20,7 +20,7 @@ export const trackLimits = {
   spikePasses: 4, // passes that remove spikes: two in a row hide each other (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is not a spike (by hand)
-  spikeBeyond: 20, // m; the detour must exceed the distance of the neighbours by this (by hand)
+  spikeBeyond: 20, // m; the detour must exceed the distance between the neighbours by this (by hand)
   spikeSpeed: 12, // m/s; a slower spike must be half as accurate as its neighbours (by hand)
   impossibleSpeed: 90, // m/s; faster than road and rail: one such step makes a spike (physical)
   gap: 120, // s; the filter restarts after a longer gap (by hand)

@@ -45,7 +45,7 @@ const modesByState = [
   [0.2, 0.6, 0.1, 0.1, 0],
   [0, 0.1, 0.5, 0.25, 0.15],
 ];
-/** If the section is too fast for all probable modes of its leg: a train, because it is the fastest mode. */
+/** For a section that is too fast for all probable modes of its leg: a train, the fastest of the five modes. */
 const noneIsPossible = [0, 0, 0, 0, 1];
 
 /**

@@ -11,7 +11,7 @@ import { featureNames } from './features.ts';
 /** One tree. A child below 0 is leaf `-child - 1`. */
 export interface TreeFile {
   f: number[]; // feature of each node
-  t: number[]; // threshold of each node; up to it, the left child follows
+  t: number[]; // threshold of each node; a feature up to the threshold leads to the left child
   l: number[]; // left child of each node
   r: number[]; // right child of each node
   v: number[]; // values of the leaves

@@ -266,7 +266,7 @@ function sensedSpeeds({ track, sampling }: CellInput): Series {
   return { times: times.subarray(0, known), width: 1, sums };
 }
 
-/** s before and after a cell over which sensed speeds are averaged: features 29 and 30 */
+/** s. Features 29 and 30 average the sensed speeds from 30 s (120 s) before a cell to 30 s (120 s) after it. */
 const sensedSpans = [30, 120];
 
 /** Writes means within `span` s of each cell. The mean of value `k` of the series becomes feature `feature + 3 * k`. */

@@ -53,7 +53,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
   return cells;
 }
 
-/** It shows when the user of an iPhone began to walk. */
+/** The feature that shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
 /** Computes the state probabilities of all cells. Consecutive cells within a gap share one run of the model. */

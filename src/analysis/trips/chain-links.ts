@@ -20,8 +20,8 @@ export const linkLimits = {
 };
 
 /**
- * Makes the link of a trip after the state `carry`. `gapFrom`: start of the last gap before the trip; the user was at
- * the place before it at least until then. If building the trip throws, it is dropped, with the error.
+ * Makes the link of a trip after the state `carry`. `gapFrom`: when the last gap before the trip began. The user was at
+ * the place before the trip until then, or longer. If building the trip throws, returns a dropped trip and the error.
  */
 export function nextLink(
   userId: string,

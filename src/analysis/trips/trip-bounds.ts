@@ -37,8 +37,8 @@ import type { Cells } from '../states/viterbi.ts';
 export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
-  silence: 300, // s; if its last location is older, an Android phone noticed the departure late
-  awake: 45, // s; a phone that was awake this long before the movement noticed it at once (physical)
+  silence: 300, // s; an Android phone without a location for this long noticed the departure late
+  awake: 45, // s; a phone that was awake this long before the departure noticed it at once (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap in the walk
@@ -261,8 +261,8 @@ const unseenLimits = {
 type MoveSources = Observations & Pick<DecodedGroup, 'segments'>;
 
 /**
- * The move from a stay to the first location of a trip; null: the phone recorded it. It did if it did not restart in
- * between, and one of the following holds:
+ * The unrecorded move from a stay to the first location of a trip; null: the phone recorded the move. This is so if the
+ * phone did not restart in between, and one of the following holds:
  *
  * - the location is near the stay;
  * - the phone was on, and noticed the move late;

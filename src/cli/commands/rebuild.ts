@@ -77,7 +77,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** With a single `--user`, throws that user's error. */
+/** Derives the trips of the chosen users again. The report counts users that failed; for a single `--user`, throws. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,

@@ -30,8 +30,9 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
 }
 
 /**
- * Changes the only ride of a trip in the time of its label to the mode of the label; all walks if there is no ride. A
- * correction takes precedence over a label. `label`: default: the whole trip; null: open.
+ * Applies the mode of a label to the part of the trip from `label.start` to `label.end` (null: no bound; default: the
+ * whole trip). If the part has one ride, its mode changes. If it has only walks, all change. If it has several rides,
+ * nothing changes. A correction takes precedence over a label.
  */
 export function inLabelledMode<T extends WithSections>(
   trip: T,

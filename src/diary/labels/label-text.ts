@@ -21,7 +21,7 @@ export function shownTexts({ user_input, additions }: UserInput): Record<string,
 
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** The text of a label. For a form its summary, which the app writes; otherwise the name of the form. */
+/** The text of a label. For a form: the summary that the app wrote, or the name of the form if there is no summary. */
 function textOf(input: string | Entry): string {
   if (typeof input === 'string') return input;
   const { metadata, data } = input;

@@ -37,7 +37,7 @@ export interface SuggestionSettings {
   sureFrom: number;
 }
 
-/** Apps show labels from 55 %. They do not ask from 95 %, which about seven trips with the same labels reach. */
+/** Apps show a label from 55 % and do not ask about it from 95 %. Seven trips with the same labels give about 95 %. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
 export type TraitSource = Pick<BriefTrip, 'start_ts' | 'start_zone' | 'start_loc' | 'end_loc'> & {

@@ -49,7 +49,7 @@ export interface PersonStatus {
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
-  /** Days without a call, or without a location, that need action. Default 3: a phone in use calls every day. */
+  /** After this many days without a call or a location, the phone needs action. Default 3: phones call every day. */
   silentDays?: number;
 }
 

@@ -13,10 +13,9 @@ export interface Format {
   geometry: 'string' | 'geojson' | 'any' | null;
   /** The encoding and the CSV dialect in the manifest. */
   text?: { encoding: string; dialect: object };
-  open: () => Promise<MakeTableWriter>; // makes its writer; loaded when it is needed
+  open: () => Promise<MakeTableWriter>; // imports a writer's module when an export needs it
 }
 
-/** Every format of an export. */
 const table = {
   csv: {
     ending: 'csv',

@@ -10,7 +10,7 @@ export type JsonRecord =
   | {
       value: JsonValue;
       length: number;
-      /** The name of the member of the outermost object whose list has the record; null: it is in no such list. */
+      /** In `{"points": [record]}`: `points`, the member of the outermost object; null: no such list has the record. */
       member: string | null;
       where: string;
     }

@@ -4,7 +4,7 @@ import type { FileFormat } from '../import-format.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
-/** The start or end of an element. `text`: its text after the last element inside it. Names have no prefixes. */
+/** The start or end of an element. `text`: the element's text after its last child. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
@@ -54,7 +54,7 @@ export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<X
     text = '';
   };
   parser.onerror = (error) => {
-    // The further lines of the message contain a part of the text.
+    // Only the first line of the message: the other lines quote the text, which may be personal.
     throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;

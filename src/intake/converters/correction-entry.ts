@@ -24,7 +24,7 @@ const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 1
 /** s. A correction about the current day may end this long after its `write_ts`. */
 const ahead = 86_400;
 
-/** Also checks the optional fields `reason`, `author`, `source`, `token_id` and `seen`. */
+/** Checks the fields that `data.kind` requires, and the optional fields, such as `reason` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data, metadata } = entry;
   codeOf(kinds, data.kind, 'data.kind');

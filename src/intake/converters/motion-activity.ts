@@ -1,4 +1,4 @@
-// Converts motion readings: Android sends a type and a confidence, iPhones six flags and a word.
+// Converts motion readings. Android phones send a type and a confidence in percent, iPhones six flags and a level.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';
@@ -75,12 +75,12 @@ function namesIn(data: JsonObject): Names {
 
 const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
 
-/** Percent for the word that the phone sends. */
+/** Percent for the level that an iPhone sends. */
 const confidences = new Map(Object.entries({ high: 100, medium: 75, low: 50 }));
 
 /**
- * Adds `type`. iPhones send six flags instead of it, which stay in the payload. The time is
- * `write_ts`, the start of the activity.
+ * Adds a `type` for the six flags of an iPhone, which stay in the payload. The time is `write_ts`, when the activity
+ * began.
  */
 export function convertIosMotionActivity(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');

@@ -72,7 +72,7 @@ function daysOf({ start_time: start, end_time: end }: JsonObject): { from: strin
   return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
 }
 
-/** The day of a date. If month or day is missing: `month`, and the first of `days` that exists in the month. */
+/** The day of a date. Without a month: `month`. Without a day: the first of `days` that exists in the month. */
 function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
   const parts = isJsonObject(date) ? date : {};
   const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;

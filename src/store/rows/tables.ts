@@ -148,7 +148,7 @@ export const errors = table('errors', {
     id: 'text',
     /** The key that lists show. For an unusable entry: the key that it claims to have. */
     key: 'text?',
-    /** With `key`, the identity; null for an entry without identity. */
+    /** null: the entry has no identity. */
     write_ts: 'number?',
     reason: 'text',
     message: 'text',

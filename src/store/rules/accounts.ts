@@ -40,7 +40,7 @@ export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
   return account;
 }
 
-/** The account, if `lease` is still held, else throws. An expired lease is valid until another owner acquires one. */
+/** Returns the account; throws if `lease` was lost. An expired lease is valid until another owner acquires one. */
 export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   const found = account && leaseIn(account);

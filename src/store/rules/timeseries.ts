@@ -119,7 +119,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // More chunks may have the same first time as the last head, so the next statement reads all of that time.
+    // Chunks beyond the limit may begin at the same time as the last head. The next statement reads all chunks that do.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;

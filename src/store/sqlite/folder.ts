@@ -76,6 +76,6 @@ export async function syncFile(path: string): Promise<void> {
 /** Flushes the names in a folder to disk, if the file system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
-  await handle.sync().catch(() => {}); // some file systems do not support it
+  await handle.sync().catch(() => {}); // some file systems cannot sync a folder
   await handle.close();
 }

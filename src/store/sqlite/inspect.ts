@@ -14,8 +14,8 @@ export const applicationId = 0x6d6f6269;
  * removed since. SQLite would silently drop the commits in such a log.
  */
 export function inspectFile(path: string): MobilityError | null {
-  // On POSIX, closing a file drops all locks that this process has on it, also SQLite's. If the process has the
-  // file open already, it has inspected it before.
+  // On POSIX, closing a file drops all locks that this process has on the file, also SQLite's. A file that SQLite has
+  // open was inspected before SQLite opened it.
   if (isOpenHere(path)) return null;
   return headerFault(path) ?? walFault(path);
 }
@@ -102,8 +102,8 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
 }
 
 /**
- * `frames`: the number of committed pages in the log. `backfilled`: how many are copied into the file already. `salts`:
- * identify the log.
+ * `frames`: the number of committed pages in the log. `backfilled`: how many of these pages are already copied into the
+ * file. `salts`: 8 bytes that identify the log.
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
@@ -111,7 +111,7 @@ type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'s
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
-  // Its numbers have the byte order of the machine, as typed arrays do.
+  // The index has numbers in the byte order of the machine, as typed arrays do.
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, 25);
   const size = new Uint16Array(bytes.buffer, bytes.byteOffset + 14, 1)[0]!;
   const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));

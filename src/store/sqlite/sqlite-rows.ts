@@ -108,7 +108,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {
-    // For a list, the planner of SQLite would ignore the columns after this one in an index.
+    // With `IN` instead of `=`, SQLite would use an index only up to this column.
     values.push(bindable(list[0]!));
     return `"${column}" = ?`;
   }

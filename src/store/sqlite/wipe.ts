@@ -80,7 +80,7 @@ function wipeGroup(
 }
 
 /**
- * The gaps of pages that have bytes other than 0. Positions are bytes in the group.
+ * Finds the gaps that contain bytes other than 0. `size`: bytes of a page. `from`, `to`: offsets in `group`, in bytes.
  *
  *     a page of a table or index:    header | cell pointers | gap | cells
  */
