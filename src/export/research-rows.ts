@@ -22,7 +22,7 @@ import { localText, timesRow } from './instants.ts';
 import { leftOf } from './membership.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
 
-/** iPhones send -1 for an unknown number. */
+/** null for -1, which iPhones send for an unknown number. */
 const known = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
 
 const fixFields = [...locationFields, 'bearing', 'reported'];

@@ -4,6 +4,7 @@
  */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
+/** What the program knows about a key, such as who writes its entries. */
 export interface KeyRow {
   key: string;
   /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */

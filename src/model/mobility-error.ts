@@ -26,6 +26,7 @@ export const errorCodes = [
   'MOBILITY_USER_UNKNOWN',
 ] as const;
 
+/** A code such as `MOBILITY_USAGE`, for programs that handle an error. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** An error that callers may handle. Programming mistakes are `TypeError`s instead. */

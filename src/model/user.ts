@@ -37,7 +37,7 @@ export interface TokenRecord {
   kind?: TokenKind;
   /** Start of the hour of the last use, seconds since the epoch; absent: not used yet. */
   used_ts?: number;
-  /** When and why it was revoked; absent: it was not. The record stays to identify a phone that still uses it. */
+  /** When and why the token was revoked; absent: it is valid. The record stays, to name phones that still send it. */
   revoked_ts?: number;
   revoked_why?: RevokedWhy;
 }

@@ -25,7 +25,7 @@ const pageSize = 5000; // entries per read
 interface LocationReader {
   timeseries: Pick<Timeseries, 'find'>;
   userId: string;
-  /** The key of the phone's locations, filtered or not. Of other sources also unfiltered ones are read. */
+  /** The key of the phone's locations, filtered or not. Other sources have only unfiltered locations. */
   key: string;
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
   onPing(ping: Ping): void;

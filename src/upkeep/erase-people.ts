@@ -90,7 +90,7 @@ function notReached({ address }: Store): readonly string[] {
   ];
 }
 
-/** All erasures have the same owner. So an erasure can take the lease of a killed erasure, and continues it at once. */
+/** All erasures own their leases under one name. So a new erasure can continue a killed one at once. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**

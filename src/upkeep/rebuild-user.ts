@@ -70,7 +70,7 @@ export interface RebuildSummary extends Omit<DayChange, 'user_id' | 'day'> {
   worst: DayChange[];
 }
 
-/** Makes a summary without users. */
+/** Makes a summary to which `addUser` adds users. */
 export function emptySummary(): RebuildSummary {
   const none = { users: 0, users_changed: 0, days_changed: 0, added: 0, removed: 0, changed: 0 };
   return { ...none, before: {}, after: {}, worst: [] };

@@ -8,7 +8,9 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/** The lowest share of the kind among rail lines for TRAM or SUBWAY, and the lowest probability for FERRY (by hand). */
+/** For TRAM (SUBWAY): the least part of the rail lines' probability that trams (subways) have. For FERRY: the least
+ * probability of the line (by hand).
+ */
 const sureKind = 0.8;
 const leastNamed = 0.1; // a line with a lower probability is not named (by hand)
 /** The lowest probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */

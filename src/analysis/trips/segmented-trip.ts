@@ -80,8 +80,8 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const { start_ts: start, end_ts: end } = bounds;
   const leadEnd = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...segmentsBetween(segments, leadEnd, end)];
-  // The legs of the group may reach beyond the trip, so the trip gets its own. `sectionMode` finds the leg of the
-  // group.
+  // The legs of the group may reach beyond the trip, so these legs are made from the trip alone. `sectionMode` finds
+  // the leg of the group for each.
   const found = joinLegs(inside, start, end);
   const legs = found.length > 0 ? joinRides(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = buildPath(track, legs, firstTs, stay);

@@ -72,7 +72,7 @@ async function show(context: CommandContext, options: OptionsOf<typeof flags>): 
   if (trips === 0) context.output.note(await explainEmptyDay(store, user));
 }
 
-/** Returns the number of trips, as the following functions do. */
+/** Prints the days. Returns the number of trips, as `writeGeoJson` and `writeDiaryPage` do. */
 async function showDays(context: CommandContext, user: UserRecord, days: DayRange, ids: boolean): Promise<number> {
   const { output } = context;
   const store = await context.store();

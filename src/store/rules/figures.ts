@@ -12,8 +12,8 @@ import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 import { hasAny } from './usercache.ts';
 
 /**
- * Runs six statements, for one user as for many. For many users it names the columns, so the engine compares only the
- * checksums of `people`. This halves the time.
+ * Runs six statements, for one user as for many. For many users, the statements name their columns, so that the engine
+ * checks no checksums except in `people`. This halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);

@@ -81,7 +81,9 @@ async function* chunkParts(
   }
 }
 
-/** Chunks whose facts are read at once, at most. A month with the days beside it has about 70 of locations. */
+/**
+ * The facts of at most this many chunks are read at once. A month and the days beside it have about 70 of locations.
+ */
 const mostFactual = 512;
 
 async function readFacts(

@@ -102,8 +102,8 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
 }
 
 /**
- * `frames`: the number of committed pages in the log. `backfilled`: how many of these pages are already copied into the
- * file. `salts`: 8 bytes that identify the log.
+ * `frames`: the number of committed pages in the log. `backfilled`: the number of pages that were copied into the file.
+ * `salts`: 8 bytes that identify the log.
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
