@@ -3,7 +3,7 @@ import type { Position } from './trip.ts';
 
 /** What a correction states. `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
 export type Correction =
-  /** The analysis ignores the entries of the range. `source`, `token_id`: only those of this source or token. */
+  /** The analysis ignores the entries of the range. `source`, `token_id`: only entries of this source or token. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }
@@ -13,7 +13,7 @@ export type Correction =
   | { kind: 'join'; ts: number }
   /** The trip at `ts` did not happen. */
   | { kind: 'drop'; ts: number }
-  /** There was a trip. `distance`: m, default: straight line. `end_loc`, default: start of the next trip. */
+  /** The phone missed a trip. `distance`: m; default: straight line. `end_loc`: default: start of the next trip. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
   /** The user stayed where the trip before had ended, or, with `at: 'next'`, where the next trip begins. */

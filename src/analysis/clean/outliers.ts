@@ -22,7 +22,7 @@ import { isExit, type Location } from './observations.ts';
 /** When a location is in doubt, and what confirms it. By hand, except where marked physical. */
 const limits = {
   fastest: 340, // m/s; no traveller is faster (physical)
-  /** m/s. Nobody is faster for less than `flight` s, because a flight takes longer (physical). */
+  /** m/s. No traveller is faster for less than `flight` s, because a flight takes longer (physical). */
   fastestOnGround: 90,
   flight: 300,
   away: 100, // m; a location this near to the previous one is never an outlier
