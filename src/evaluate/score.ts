@@ -25,7 +25,7 @@ type FoundClass = ModeClass | 'none'; // none: no section was found
 
 export type CaseScore = ReturnType<typeof scoreCase>;
 
-const leastShared = 0.5; // the least intersection over union at which a found trip matches a true trip
+const leastShared = 0.5; // a found trip with a lower intersection over union does not match the true trip
 const longWait = 300; // s; a wait at least this long cuts a trip into pieces for `f1_split`
 
 /** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */

@@ -50,7 +50,7 @@ export type Stated = Correction & {
   /** Identifies the correction within a user. */
   write_ts: number;
   received_ts: number;
-  /** The operator who made it, with a command. Absent: the user made it. */
+  /** The operator who made the correction with a command. Absent: the user made it. */
   author?: string;
   reason?: string;
   /** Start and end of the concerned trips, as the author saw them. */

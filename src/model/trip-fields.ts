@@ -72,7 +72,7 @@ export interface StayTimes {
 export const estimatedOf = ({ sections }: Pick<BriefTrip, 'sections'>): number =>
   Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
 
-/** The field `estimated` of a document, beside `distance`; absent if all of it was recorded. */
+/** The field `estimated` of a document; absent if the whole `distance` was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
 
 /** Metres of sections, summed by `keyOf`, in order of first occurrence */

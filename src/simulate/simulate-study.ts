@@ -22,7 +22,7 @@ import type { TravelMode } from './ride.ts';
 import { simulateDay } from './simulate-day.ts';
 import { towns } from './town.ts';
 
-/** The last person has the first problem. */
+/** The last person of the study has the first problem, the person before has the second, and so on. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6; // twice as long as people may be silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day

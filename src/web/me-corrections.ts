@@ -22,7 +22,7 @@ import { banner, faultPage, formButton, formOf, isShownDay, redirect } from './w
 
 const origin = { program: 'my days' };
 
-const mostUndone = 50; // statements of one form: a trip has a label and a mode for each ride
+const mostUndone = 50; // statements that one form undoes, such as the label and the stated modes of a trip
 
 /** A statement in words. `id`: the `write_ts` of a correction, or the `match_id` of labels. */
 type Stated = { id: string; words: string };

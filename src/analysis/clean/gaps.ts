@@ -25,7 +25,7 @@ type Phone = LastSeen['phone'];
 export const gapLimits = {
   longest: 900, // s; a phone that moves sends more often than this, and some phones also do so at rest
   stay: 86_400, // s; the longest stay without an entry, because most people move within this time
-  near: 1000, // m; a next location farther away shows a move; phones notice a departure late
+  near: 1000, // m; a next location farther away shows a move: phones notice a departure within this distance
   inferred: 3 * 3600, // s; in a longer gap, a phone without a state machine is not known to be at rest
   same: 150, // m; after a shorter gap, such a phone was at rest if its next location is this near
   settled: 2700, // s; an event this soon after a stay may still show that a trip was under way

@@ -196,7 +196,8 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
 }
 
 /**
- * The range of links that `briefs` depends on; open at an end without a link beyond it, as a correction may add one.
+ * The range of links that `briefs` depends on. If the chain has no link beyond an end of the range, that end is open,
+ * because a correction may add a link there.
  */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];

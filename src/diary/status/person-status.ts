@@ -112,7 +112,7 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
     : (findCallFault(figures, chain, options) ??
       findUnusable(figures, chain, options) ??
       findPutFault(figures, chain, options));
-  // A recording that the person stopped is not a fault. But the run of entries that they sent before may fail.
+  // A recording that the person stopped is not a fault. But a run may fail with entries that the phone sent before.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
 }

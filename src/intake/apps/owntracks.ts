@@ -27,7 +27,7 @@ const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
-/** Fields that are stored of a message that cannot become an entry. */
+/** If a message cannot become an entry, the error timeseries stores only these fields of it. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
 /** Types of messages about the app, its regions or friends. None says where the user is; some contain passwords. */

@@ -6,7 +6,7 @@ import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
 /** A chunk or batch that may have entries of the query. */
 export interface PagePart {
-  /** The times of all its entries lie between `from` and `to`. */
+  /** The times of all entries of the chunk or batch lie between `from` and `to`, both included. */
   from: number;
   to: number;
   load(): Promise<StoredEntries>;
