@@ -15,7 +15,7 @@ import type { Unobserved } from './observed-time.ts';
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
   apart: 1000, // m; sources that are this much farther apart than `speed` and accuracy explain are of two people
-  together: 60, // s; only locations of two sources at most this long after each other are compared
+  together: 60, // s; the locations of two sources are compared if the time between them is at most this
   speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };
 

@@ -30,7 +30,7 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   startRule: string | null;
 };
 
-export const labelsAtOnce = 50; // trips, or labels, whose labels and flags are read at one time
+export const labelsAtOnce = 50; // trips whose labels and flags are read at one time; in the table of labels: labels
 export const besideStay = 300; // s; locations this long before and after a stay count for its flags
 
 /** Some trips in order. `labels`: of the trips on the requested days. */

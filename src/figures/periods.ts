@@ -35,7 +35,7 @@ export function summarize(metric: string, periods: readonly Period[]): MetricSum
   }));
 }
 
-/** Frequencies of `timestamp`. `A` and `Y` both mean a year; `2W` two weeks. */
+/** Lengths of periods in the call `/result/metrics/timestamp`. `A` and `Y` both mean a year, `2W` two weeks. */
 export const utcFrequencies = ['D', 'W', '2W', 'M', 'A', 'Y'] as const;
 export type UtcFrequency = (typeof utcFrequencies)[number];
 

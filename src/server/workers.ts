@@ -4,7 +4,7 @@ import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
 const longestBackoff = 10_000; // ms
-const healthyLife = 60_000; // ms; after a worker that ran longer, the wait is `firstBackoff` again
+const healthyLife = 60_000; // ms; a worker that ran longer than this is replaced after `firstBackoff`
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
 const numberVariable = 'MOBILITY_WORKER_NUMBER'; // environment variable; the primary process sets it for each worker

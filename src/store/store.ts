@@ -108,7 +108,7 @@ export interface UserPage {
 /** The figures of a month that `Trips.apply` stored for a user. */
 export interface MemberMonth extends Pick<PersonFigures, 'registered_ts' | 'audit_key'> {
   user_id: string;
-  /** null: none are stored, or entries that arrived later may change them. */
+  /** The stored figures; null: none are stored, or entries that arrived later may change the figures. */
   figures: JsonObject | null;
   /** Changes whenever the data of the user change. */
   revision: string;
@@ -373,17 +373,17 @@ export interface ErrorTimeseries {
   /**
    * Moves errors back to the usercache as `entry`. Returns how many. An entry that fails again keeps its `first_ts` and
    * its count of `tries`.
-   * - If the identity is pending, that content is newer: it stays, and the error is removed. Of several errors with one
-   * identity the first counts.
-   * - An error without identity may be older than what the store has under the identity of `entry`. If that was first
-   * received after the error's `last_ts`, the error is removed. Otherwise it is unknown which is newer, and nothing
-   * changes.
+   * - If an entry with the identity is pending, the pending entry is newer: it stays, and the error is removed. If
+   * several errors have one identity, the first counts.
+   * - An error without identity may be older than the entry that the store has under the identity of `entry`. If the
+   * stored entry was first received after the error's `last_ts`, the error is removed. Otherwise it is unknown which is
+   * newer, and nothing changes.
    * - An error that no longer exists is ignored.
    */
   recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
-  /** Stores errors as given, for imports. An error is skipped if its identity is pending, since that is newer. */
+  /** Stores errors as given, for imports. Skips an error if an entry with its identity is pending, which is newer. */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
-  /** Returns how many were removed. */
+  /** Removes errors. Returns the number of removed errors. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
 }
 

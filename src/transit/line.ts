@@ -77,7 +77,10 @@ export class Polyline {
     }
   }
 
-  /** The nearest position on the edges `from` to before `to`; `off` is infinite if none is within `reach` m. */
+  /**
+   * The position on the line that is nearest to (`px`, `py`), on the edges from index `from` up to `to`, exclusive.
+   * `off` is infinite if the line is nowhere within `reach` m.
+   */
   nearest(px: number, py: number, reach = Infinity, from = 0, to = this.x.length - 1): LinePlace {
     let least = reach * reach;
     let most = reach;

@@ -60,7 +60,7 @@ export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
 type Points = TransitRide['track'];
 
-/** A ride with fewer locations. `length`: m along its path */
+/** A ride whose track has been thinned. `length`: m along the track. */
 type Ride = TransitRide & { length: number; localTime: LocalTime };
 
 const leastRide = 150; // m; a shorter ride is not matched

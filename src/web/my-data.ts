@@ -94,7 +94,8 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
 function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
-  // The store keeps the last use of a token to the hour, and the last call of all phones exactly.
+  // The store keeps the last use of a token only to the hour. If the exact time of the last call is in that hour, show
+  // the exact time.
   const exactly = (used: number): number => (called !== null && called - used < 3600 ? Math.max(called, used) : used);
   const items = valid
     .filter((token) => !isForPages(token))

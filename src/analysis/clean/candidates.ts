@@ -256,7 +256,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** Time of the last entry that decides about the group and the doubted locations in it. */
+/** The later of `settled` and the times of the entries that decide about doubted locations from `from` to `settled`. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);

@@ -23,11 +23,11 @@ type Phone = LastSeen['phone'];
 
 /** Thresholds, all by hand. */
 export const gapLimits = {
-  longest: 900, // s; a phone that moves sends more often than this, and some phones also do so at rest
+  longest: 900, // s; longer time without data is a gap: a moving phone sends more often
   stay: 86_400, // s; the longest stay without an entry, because most people move within this time
   near: 1000, // m; a next location farther away shows a move: phones notice a departure within this distance
   inferred: 3 * 3600, // s; in a longer gap, a phone without a state machine is not known to be at rest
-  same: 150, // m; after a shorter gap, such a phone was at rest if its next location is this near
+  same: 150, // m; a phone without a state machine was at rest in a gap if its next location is this near
   settled: 2700, // s; an event this soon after a stay may still show that a trip was under way
   reports: 3, // after so many locations at rest, at most `longest` s apart, the phone is known to send at rest, too
   unlocated: 300, // s; longer movement without a location is a gap; people who walk indoors rest sooner

@@ -221,7 +221,7 @@ const leastKm = 0.3; // km; a shorter path counts as this (by hand)
 /** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */
 function turnPerKm(track: Track, { start, end }: Leg): number {
   const [from, to] = [track.positionAt(start), track.positionAt(end)];
-  let [x, y] = [from.x, from.y]; // how far the path has been followed
+  let [x, y] = [from.x, from.y]; // the position up to which the path has been followed
   let [cornerX, cornerY] = [x, y];
   let left = chord; // m to the next corner
   let course = Number.NaN;

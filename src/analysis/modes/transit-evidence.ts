@@ -11,7 +11,7 @@ import type { Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { findHalts, type LegEvidence } from './leg-evidence.ts';
 
-/** Halts are used if locations are close together for at least this share of the leg's time (by hand). */
+/** 0 to 1; halts are used only if locations are close together in at least this share of the leg's time (by hand). */
 const haltsCovered = 0.7;
 
 export type TransitSource = (legs: readonly LegEvidence[], track: Track) => readonly TransitEvidence[];

@@ -6,7 +6,7 @@ import type { Found, Part } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
 
-const usualName = 'Stage_database'; // of e-mission's database, if the address names none
+const usualName = 'Stage_database'; // the name of e-mission's database, used if the address names no database
 const connectMs = 10_000; // until an unreachable server is reported
 
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);

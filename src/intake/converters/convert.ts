@@ -1,4 +1,4 @@
-// Looks up the converter of an entry. Pushed entries are checked with it, and stored entries are converted for readers.
+// Looks up the converter of an entry, to check a pushed entry or to convert a stored entry for readers.
 import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
 import { type JsonObject, kindOf } from '../../model/json.ts';
 import { keyRow } from '../../model/keys.ts';
@@ -50,8 +50,8 @@ export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry 
 }
 
 /**
- * The entry for readers: converted, with local times if it names a known zone. An entry under an unknown key is
- * returned unchanged. Never throws.
+ * Converts a stored entry for readers, and adds local times if the entry names a known zone. Returns an entry under an
+ * unknown key unchanged. Never throws.
  */
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;

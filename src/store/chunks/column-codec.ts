@@ -151,7 +151,7 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/** The values times 10^`decimals`, with the fewest decimals that make all whole. null: there is no such number. */
+/** Multiplies the values by the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225. null: none does. */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {

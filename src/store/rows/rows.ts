@@ -24,7 +24,7 @@ export interface Table<Row> {
   readonly key: readonly (keyof Row & string)[];
   /** Further indexes. If the table has a user, each begins with that column. */
   readonly indexes: readonly { columns: readonly (keyof Row & string)[]; unique?: true }[];
-  /** The column with the user, if the key begins with it; null: the table is read across users. */
+  /** The column with the user's UUID, with which `key` then begins. null: no row of the table belongs to one user. */
   readonly user: (keyof Row & string) | null;
 }
 

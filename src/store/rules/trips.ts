@@ -15,7 +15,7 @@ import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const onlyLinks = { kind: { in: ['trip', 'dropped'] } } as const;
-/** Drafts are never settled: with the condition on `settled_ts`, an index finds them. */
+/** Drafts have an infinite `settled_ts`. The condition on it is always true, but lets the store use an index. */
 const onlyDrafts = { kind: 'draft', settled_ts: { gte: Number.POSITIVE_INFINITY } } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
