@@ -43,7 +43,7 @@ export interface SegmentedSection extends Mode {
 export interface SegmentedTrip {
   first: Location;
   last: Location;
-  end_ts: number; // estimated from the data around the last location, as `end`
+  end_ts: number; // `end_ts` and `end` are estimated from the data around the last location
   end: LatLon;
   sections: SegmentedSection[];
   /** m; length of the recorded path, plus the straight line from the previous stay to its beginning */

@@ -5,7 +5,7 @@ import { errorText } from '../model/mobility-error.ts';
 import type { DayAsked } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
-/** Commands that show, change or hand out data of people, or keep them safe. */
+/** Commands that the audit log records. They read, change, copy, remove or repair data of people. */
 export const audited: ReadonlySet<string> = new Set(
   `backup, correct, debug-bundle, diary, erase, errors show, explain, export, import, label, managers add,
 managers remove, migrate, purge-keys, rebuild, recover-errors, retain, store check, study config, study create,
@@ -51,7 +51,7 @@ function whoAmI({ env }: CommandContext): string {
   try {
     own = userInfo().username;
   } catch {
-    own = `uid ${process.getuid?.()}`; // as in a container without a list of users
+    own = `uid ${process.getuid?.()}`; // the account has no name, as in a container without a list of users
   }
   return by === undefined || by === own ? own : `${by} as ${own}`;
 }

@@ -92,9 +92,9 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
       spinning.done();
       if (!flags.quiet) stderr.write(`${shownText(text)}\n`);
     },
-    /** Starts a spinner on a terminal, until something else is written or the command ends; nothing elsewhere. */
+    /** On a terminal, shows a spinner until other text is written or the command ends. */
     progress: (text: string): Progress => {
-      // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
+      // Some programs pretend to be a terminal without a width, on which the spinner would loop forever.
       spinning = stderr.isTTY && stderr.columns && !flags.quiet ? spinner(text, stderr, color) : silent;
       return spinning;
     },

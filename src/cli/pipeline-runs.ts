@@ -50,7 +50,7 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
         return await pool.run({ userId, reanalyseFrom });
       } catch (error) {
         if (!(error instanceof WorkerEnded)) throw error;
-        // Ctrl-C reaches all processes; this one may learn of the end of a worker before it gets its own signal.
+        // Ctrl-C ends workers, too. This process may notice that before its own signal, so SIGINT is not a failure.
         if (!error.wasReady && !context.signal.aborted && error.how !== 'SIGINT') throw error;
         if (error.wasReady) lost.add(error);
         return unfinished(context, userId, error.how);

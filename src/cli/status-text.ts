@@ -50,7 +50,7 @@ function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<
   };
 }
 
-/** Makes the JSON of commands, without tokens and places. */
+/** The JSON of a status in the output of commands. It contains no tokens and no places. */
 export function toStatusJson(status: PersonStatus) {
   const { user, state, since, chain, broken, damage, faults, lag_s, figures } = status;
   const { waiting, set_aside, lease, profile, tokens } = figures;

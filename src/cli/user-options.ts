@@ -85,7 +85,10 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
   return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
 }
 
-/** If the command was interrupted, prints how many users are done. `next`: what to do. */
+/**
+ * If the command was interrupted, prints how many users are done. `all`, `most`: the users of the command, and the
+ * maximum number. `next`: the end of the message, which says what to do.
+ */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,

@@ -49,7 +49,7 @@ export function workerPool<Task extends object, Answer>(
     return least === undefined || (least.tasks.size > 0 && workers.size < most) ? start() : least;
   };
   return {
-    /** Carries out a task in the process with the fewest tasks, or in a new one. Throws its error, or `WorkerEnded`. */
+    /** Runs a task in the process with the fewest tasks, or in a new process. Throws its error, or `WorkerEnded`. */
     async run(task: Task): Promise<Answer> {
       const { child, exit, ready, tasks } = pick();
       const number = count++;
@@ -92,9 +92,7 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready, tasks };
 }
 
-/**
- * Carries out the tasks of a parent process until the parent disconnects or ends. The parent lets it finish its tasks.
- */
+/** Carries out the tasks that a parent process sends. When the parent disconnects or ends, finishes the begun tasks. */
 export async function workForParent<Task, Answer>(work: (task: Task) => Promise<Answer>): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
   leaveSignalsToParent();
@@ -117,7 +115,7 @@ export async function workForParent<Task, Answer>(work: (task: Task) => Promise<
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
-/** Starts `mobility` with these words and the settings of this process, and with a channel for messages. */
+/** Starts `mobility` with the arguments `words`, the settings of this process and a channel for messages. */
 export function forkProgram(
   context: CommandContext,
   words: readonly string[],

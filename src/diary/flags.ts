@@ -55,8 +55,8 @@ export interface FlaggedStay extends TimeRange {
 }
 
 const limits = {
-  least: 500, // m; on shorter sections an average speed is not reliable, and the path to the first location is estimated
-  around: 300, // s; a second location this long before or after a stay confirms it
+  least: 500, // m; on shorter sections an average speed is not reliable, as the path to the first location is estimated
+  around: 300, // s; a second location in the stay, or at most this long before or after it, confirms the stay
   stay: 900, // s; a stay shorter than this may have only one location
 };
 

@@ -92,7 +92,9 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
 
 const tripsOf = (links: readonly BriefRecord[]): BriefTrip[] => links.flatMap(({ trip }) => trip ?? []);
 
-/** The range of `chain_ts` with all links that touch the local days in any zone. A trip begins up to a day earlier. */
+/**
+ * A range of `chain_ts` with all links that touch the local days. Wide enough for every zone and for trips of a day.
+ */
 export const linksRange = ({ from, to }: { from: string; to: string }): TimeRange => ({
   from: startOfDay(from, 'UTC') - day,
   to: startOfDay(to, 'UTC') + 3 * day,

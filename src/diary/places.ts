@@ -138,15 +138,15 @@ function* placesInSteps(
 
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
 
-/** The stay at a time: the last one that began by then, or the first one. */
+/** The last stay that began at `ts` or earlier; the first stay if all began later. */
 const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefined =>
   stays.findLast(({ from }) => from <= ts) ?? stays[0];
 
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
 /**
- * Groups positions and returns the median of each group. A group is the cell with the most stays near it, with all
- * cells within `limits.reach` of it. The remaining cells are grouped in the same way.
+ * Groups positions and returns the median of each group. The cell with the most stays near it, and all cells within
+ * `limits.reach` of this cell, are the first group. The remaining cells are grouped in the same way.
  */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
@@ -268,7 +268,7 @@ const correctionReach = 14 * day; // a correction does not change trips that end
 
 /** A hash of what stored places depend on, besides trips: the time `until`, the retention and the corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
-  // A mode does not move the ends of a trip.
+  // A correction of a mode moves no end of a trip, so the places do not depend on it.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
   const concerning = moving.filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));

@@ -180,7 +180,7 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** The causes of unobserved time that no entry shows: the person had not joined, they had left, it is in the future. */
+/** The causes of unobserved time that no entry shows: before the person joined, after the person left, the future. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);

@@ -140,7 +140,9 @@ async function* storedWithin(
   }
 }
 
-/** Merges both lists. Of two entries with the same time, key and `write_ts`, the pending one counts. */
+/**
+ * Merges stored and pending entries by time. Of two entries with equal time, key and `write_ts`, the pending counts.
+ */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   pending: readonly Entry[],

@@ -1,6 +1,8 @@
 // Makes a case of a day that can be given to others: the entries that the day was derived from, moved to another place
-// and other weeks, with only the fields that the analysis reads. day Tuesday 2024-05-14, 08:10 37.7793, -122.3940 line
-// N from Embarcadero case Tuesday 2021-05-04, 08:10 -12.6041, 51.2278 line 3 from stop 4 same lengths and durations
+// and other weeks, with only the fields that the analysis reads.
+//
+//   day     Tuesday 2024-05-14, 08:10    37.7793, -122.3940    line N from Embarcadero
+//   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4         same lengths and durations
 import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields, toPing, whyUnusable } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -42,7 +44,7 @@ export interface BundleSource {
   trips: readonly Trip[];
   /** The evidence of transit feeds for the legs of the entries; null: there are no feeds. */
   transit: readonly CarriedEvidence[] | null;
-  now: number; // no time is moved beyond it
+  now: number; // no moved time is later
   random: () => number; // at least 0 and below 1
   /** 0 to 1: how much the latitude and the direction of north may change. Default: 1, without limit. */
   reach?: number;
@@ -73,7 +75,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // in this order, the analysis chooses among them
+  const sources = [...sourceNames].sort(); // the new names sort alike, since the analysis reads sources in this order
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);
@@ -139,7 +141,7 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
   return typeof latitude === 'number' && typeof longitude === 'number' ? { latitude, longitude } : null;
 }
 
-const apart = 100_000; // m between any true and any moved location, at least
+const apart = 100_000; // m; the least distance between a moved location and every true location
 
 /**
  * Makes a random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts

@@ -77,7 +77,7 @@ function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex: true if it is shown, from the first turn after the departure to the last before the arrival. */
+/** For each vertex: true if it is shown. The vertices between the first and the last turn outside the cells are. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));
@@ -87,8 +87,8 @@ function visibleVertices(line: readonly Position[], cells: StayCells): boolean[]
 }
 
 /**
- * For each vertex: true if it is outside the cells and after the first turn since the path left them. Vertices before
- * this turn are hidden because several straight paths, extended backwards, would meet at the exact place.
+ * For each vertex: true if it is outside the cells, and the path has turned since it left the cells. The straight part
+ * before the turn is hidden: the straight parts of several trips, extended backwards, would meet at the exact place.
  */
 function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
   let hasTurned = (_: LatLon): boolean => false;

@@ -35,7 +35,7 @@ export interface Column {
   meaning: string;
 }
 
-/** A row by column name. A missing name is null. */
+/** The values of a row by column name. A missing column has the value null. */
 export type Row = Record<string, Value | undefined>;
 
 export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);

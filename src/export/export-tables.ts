@@ -28,7 +28,7 @@ export interface TableChoice {
 /** Writes a file of the export, by its name in the folder. */
 export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
-/** The versions of the analysis that made the trips of a person, or some rows of a table, as they are written. */
+/** Some rows of a table about one person, or the versions of the analysis that made the trips of the person. */
 export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
 
 const rowsAtOnce = 500;
@@ -43,13 +43,15 @@ export function tableFiles({ kinds, names }: Pick<TableChoice, 'kinds' | 'names'
 const fileOf = (kind: Kind, format: FormatName, names: NameSet | undefined): string =>
   `${tableOf(kind, names).file}.${formats[format].ending}`;
 
-/** A table with its columns under the names of this program or of another one. */
+/** A table with the column names of this program, or with `names`: the column names of another program. */
 const tableOf = (kind: Kind, names: NameSet | undefined): ReturnType<typeof renamed> =>
   names === undefined
     ? { file: kind, columns: [...tables[kind]], where: () => true, row: (row) => row }
     : renamed(kind, tables[kind], names);
 
-/** Opens files inside each other, because `file` ends a file when its function returns. */
+/**
+ * Opens all files before it calls `work`. It recurses, because `file` closes a file when the given function returns.
+ */
 export async function withFiles(
   file: ExportFile,
   names: readonly string[],
@@ -63,7 +65,10 @@ export async function withFiles(
 
 type TableFiles = TableChoice & { format: FormatName; file: ExportFile };
 
-/** Returns the written tables. `groups`: kinds written at one time. `partsOf`: the parts of each person of a group. */
+/**
+ * Writes tables. `groups`: the kinds that are written at one time. `isWhole`: true for an export of all days.
+ * `partsOf`: for each person, the rows for the tables of a group.
+ */
 export async function writeTables(
   { kinds, names, format: formatName, file, now, pseudonymKey, coarse }: TableFiles,
   { groups = [kinds], isWhole }: { groups?: readonly (readonly Kind[])[]; isWhole: boolean },
@@ -161,7 +166,7 @@ export async function* inShownOrder({ users }: Store, people: AsyncIterable<User
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 
-/** The rows of a person. The data of the person are read once for all `kinds`. */
+/** Yields the parts of a person, see `PersonPart`. The data of the person are read once for all `kinds`. */
 export async function* personParts(
   store: Store,
   user: UserRecord,

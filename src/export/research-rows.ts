@@ -58,7 +58,7 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
 
 const completeDay = 20 * 3600; // seconds of observed time
 
-/** Collects the days of a person for their row: the person, and how much of their time was observed. */
+/** Collects the days of a person, then makes the row of the person: joining, app, observed time, trips and so on. */
 export function collectPerson({ store, person: { uuid, joined_ts }, coarse }: Source) {
   const sums = { observed_s: 0, observed_days: 0, complete_days: 0, trips: 0 };
   let [first, last]: (string | null)[] = [null, null];

@@ -22,7 +22,6 @@ export interface LeftOut {
   message: string;
 }
 
-/** Describes a user who is left out. */
 export const leftOutOf = ({ uuid, user_email }: UserRecord, { message }: MobilityError): LeftOut => {
   return { user_id: uuid, user_email, message };
 };
@@ -35,7 +34,10 @@ export interface ArchiveSource {
   progress: { update(text: string): void };
 }
 
-/** Writes a folder in `out` per user without damaged rows. If there is none, throws the first of their errors. */
+/**
+ * Writes a folder in `out` for each user, and leaves out users with damaged rows. If all users have damaged rows,
+ * throws the error of the first user.
+ */
 export async function writeArchives(
   source: ArchiveSource,
   users: AsyncIterable<UserRecord>,

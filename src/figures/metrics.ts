@@ -45,7 +45,6 @@ export const metricNames: readonly string[] = [...formulas.keys()];
 /** The metric of a request whose `metric` is empty and that has no `metric_list`. */
 export const defaultMetric = 'distance';
 
-/** True for the name of a metric. */
 export const isMetric = (name: string): boolean => formulas.has(name);
 
 /** The metric of `sections` by mode, in alphabetical order. Modes with an undefined value are left out. */

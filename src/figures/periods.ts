@@ -83,7 +83,9 @@ export type LocalFrequency = (typeof localFrequencies)[number];
 
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/** Groups by local day, month or year. The label is the start of the group in the zone of its first section. */
+/**
+ * Groups sections by local day, month or year. The label is the start of the period in the zone of its first section.
+ */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = [...groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]))];

@@ -85,7 +85,7 @@ function factsOf(index: FeedIndex) {
 
 const maxUnpacked = 200 * 1024 * 1024; // bytes of all tables that are read
 const maxRecord = 64 * 1024; // bytes of a row
-const maxRows = 8_000_000; // of a table; the largest national feeds have 10 times as many stop times
+const maxRows = 8_000_000; // of a table; the largest national feeds have 10 times as many, and must be split
 const needed = ['agency', 'routes', 'stops', 'stop_times', 'trips'];
 const tables = [...needed, 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'shapes'];
 

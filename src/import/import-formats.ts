@@ -130,7 +130,7 @@ const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mo
 
 const isArchive = ({ head, name }: SourceFile): boolean => isZip(head) && /\.(zip|kmz)$/i.test(name);
 
-/** Searches the files of an archive, also of archives in it, but not of archives in those. */
+/** Searches the files of an archive, and of archives within the archive, but not a third level of archives. */
 async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, search: Search): Promise<void> {
   try {
     const place = await archive;
@@ -210,7 +210,7 @@ async function folderPart(folder: SourceFolder, { name: format, names = 'none', 
   return { name: folder.path, format, size, names, read: (options: SourceReadOptions) => read(folder, options) };
 }
 
-/** Describes a source without a part. `found`: with the files in it that were skipped. */
+/** Describes a source in which no part was found, such as `an empty folder`. `skipped`: its skipped files. */
 async function foundAt(path: string, { skipped }: FoundParts, reading: FileReading): Promise<string> {
   const source = await openSource(path);
   const isFile = 'size' in source;

@@ -41,7 +41,10 @@ export interface ImportReport extends ImportCounts {
   interrupted: boolean;
 }
 
-/** `name`: name or UUID. `user`: null if not registered; `create`: then registers the person with their first entry. */
+/**
+ * The person for whom an import runs. `name`: name or UUID. `user`: null if the person is not registered. `create`: the
+ * first entry registers a person who is not registered.
+ */
 export type ImportedFor = { name: string; user: UserRecord | null; create?: boolean };
 
 export interface ImportOptions {
@@ -65,8 +68,8 @@ export interface ImportOptions {
 const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
 
 /**
- * The number of entries, and of their characters, that are in memory before they are stored: of one user, and of all. A
- * database may have entries of ten thousand users in any order. A character of a parsed entry takes about twenty bytes.
+ * Limits of the entries in memory, and of their characters. At a limit, the entries are stored. `ofAll` is needed since
+ * a database may have entries of ten thousand users in any order. A character of a parsed entry takes about 20 bytes.
  */
 const most = { ofUser: { entries: 5000, length: 1024 * 1024 }, ofAll: { entries: 20_000, length: 4 * 1024 * 1024 } };
 
@@ -110,7 +113,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
     options.onProgress?.(part, share, report);
   };
   const onBytes = (count: number): void => {
-    options.signal?.throwIfAborted(); // ends a reader that finds nothing
+    options.signal?.throwIfAborted(); // for a file without entries, for which the loop below never runs
     bytes += count;
   };
   const slices = startSlices();
@@ -261,7 +264,7 @@ class People {
       }
       return;
     }
-    // The profile records only puts of the phone.
+    // `inProfile` is false: the profile of a user records only the puts of phones.
     const put = await (this.#options.put?.(batch, receipts) ??
       putChecked(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;

@@ -120,7 +120,10 @@ export const uuidError = (text: string): MobilityError =>
 
 const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
 
-/** Weights by the name of the person. Throws `MOBILITY_USAGE` for a text without such columns or with a bad weight. */
+/**
+ * Reads a table with a column `weight` and a column of `naming`. Returns the weights by name. Throws `MOBILITY_USAGE`
+ * if a column is missing or a weight is invalid.
+ */
 export function readWeights(csv: string): Map<string, number> {
   const rows = parse<Record<string, string>>(csv, { ...tableOptions(csv), columns: true });
   const names = Object.keys(rows[0] ?? {});

@@ -27,7 +27,7 @@ export type UnusableReason = keyof typeof unusableReasons;
 /** Reason of a valid entry that is rejected because its caller uses too many keys. The entry can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/** Reason of a valid entry that is rejected because of too many statements in a day. It can be recovered. */
+/** Reason of a valid entry that exceeds the number of statements in a day. An operator can recover the entry. */
 export const tooManyStatements = 'too_many_statements';
 
 const maxKeyLength = 255; // characters
@@ -37,7 +37,7 @@ type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 /** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type CheckedEntry = Entry | UnusableEntry;
 
-/** True if the check of a pushed value found a valid entry. */
+/** True for a valid entry; false for a pushed value that cannot become one. */
 export function isEntry(checked: CheckedEntry): checked is Entry {
   return 'metadata' in checked;
 }

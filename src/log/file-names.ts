@@ -11,7 +11,7 @@ export interface LogName {
   kind: LogKind;
   /** The kind, with a number if several processes write at the same time: `server`, `server-2`. */
   source: string;
-  /** Of the host's zone, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`, in the time zone of the host. */
   day: string;
   /** 1, or the next number if a process starts after files of the day were compressed. */
   run: number;

@@ -20,7 +20,7 @@ export interface Lines {
   text(): string;
 }
 
-const linesAtOnce = 500; // most lines of one `Lines`
+const linesAtOnce = 500; // the maximum number of lines in one `Lines`
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 /** Creates a log that passes its lines to `emit`. Lines below `level` are never formatted. */

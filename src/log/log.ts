@@ -6,7 +6,7 @@ export type Messages = { readonly length: number; at(index: number): string | un
 
 /** Receives messages. `files.ts` writes them to files. */
 export interface Log {
-  /** Call it before building many messages. */
+  /** False if the log drops messages of the level. Then the caller need not build them. */
   enabled(level: Level): boolean;
   /** Writes one message; line breaks in it become blanks. */
   write(level: Level, message: string): void;

@@ -17,8 +17,8 @@ interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
 
 /**
  * Creates a log that collects lines in memory and writes them in batches. `push` adds lines that another process
- * formatted. Both never throw: lines that cannot be written, for example to a full disk, are dropped and counted, and
- * the log reports the count before the next lines.
+ * formatted. The log never throws: lines that cannot be written, for example to a full disk, are dropped and counted.
+ * The log writes the count before the next lines.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;

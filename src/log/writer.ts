@@ -109,7 +109,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   let settle = (): void => {};
   let path = '';
   // The transport does not report when lines are on disk. But its stream accepts functions of the file system as an
-  // option, and this one counts the written bytes.
+  // option: this `write` counts the written bytes.
   const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
     fs.write(to, data, offset, length, at, (error, bytes) => {
       if (error === null) missing -= bytes;

@@ -63,6 +63,6 @@ export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 export interface CorrectionStanding {
   correction: Stated;
   effect: Effect;
-  /** The local day that it concerns; null: no trip is near, or it concerns no day. */
+  /** The local day that the correction concerns; null: no trip is near, or the correction concerns no day. */
   day: string | null;
 }

@@ -16,7 +16,7 @@ export interface Dirty {
   documents: boolean;
 }
 
-/** Adds the change of an entry of `key`. `times`: its data times before and after; null: no data time. */
+/** Adds the change of an entry of `key`. `times`: the data times before and after the change; null: no data time. */
 export function addDirty(touched: Dirty, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;
@@ -24,7 +24,7 @@ export function addDirty(touched: Dirty, key: string, ...times: readonly (number
   for (const ts of times) if (ts !== null) touched.changed = unionOf(touched.changed, { from: ts, to: ts });
 }
 
-/** The smallest range that contains both. */
+/** The smallest range that contains both ranges; null if both are null. */
 export function unionOf(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
   if (a === null || b === null) return a ?? b;
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };

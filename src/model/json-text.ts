@@ -51,7 +51,9 @@ interface Frame {
   next: number;
 }
 
-/** Slower than `JSON.stringify`. It does not recurse, because deeply nested payloads would overflow the stack. */
+/**
+ * Writes a value that `JSON.stringify` cannot write exactly. Does not recurse: deep nesting would overflow the stack.
+ */
 function writeExactly(root: unknown): string {
   const parts: string[] = [];
   const open: Frame[] = [];

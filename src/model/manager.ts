@@ -16,7 +16,7 @@ export interface ManagerRecord {
   locked_ts: number;
   /** Browsers that are signed in: the hash of the cookie, and when the session ends. */
   sessions: { hash: string; created_ts: number; expires_ts: number }[];
-  /** Browsers that have signed in at any time. Wrong passwords of strangers do not lock them out. */
+  /** Browsers that have signed in at any time. Wrong passwords from other browsers do not lock these out. */
   browsers?: { hash: string; expires_ts: number }[];
 }
 

@@ -89,8 +89,8 @@ export type EnrolResult =
   | { refused: JoinRefusal | 'erased' | 'name_taken' | 'token_taken' };
 
 /**
- * Why a study does not admit a person by `name` to `subgroup`; null: it does, within its limits. `byOperator`: an
- * operator makes the token, also for a closed study.
+ * Why a token for `name` and `subgroup` is refused by `study`; null: it is accepted, within the limits of the study.
+ * `byOperator`: an operator registers the person, which is allowed in a closed study, too.
  */
 export function joinRefusal(
   study: StudyRecord | null,
@@ -103,7 +103,7 @@ export function joinRefusal(
   return !byOperator && study.joining === 'list' ? 'list_only' : null;
 }
 
-/** s; `hour_limit` counts the joins of this time */
+/** s; the time in which at most `hour_limit` people may join */
 export const joinWindow = 3600;
 
 /** s; an account that joined and sent nothing expires after this time, as phones push every hour */

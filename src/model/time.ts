@@ -138,7 +138,7 @@ function daysFromCivil(year: number, month: number, day: number): number {
 
 const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7; // 0: Monday
 
-/** A time of the years 1 to 9999, whose ISO texts have four digits of the year. Throws a `RangeError`. */
+/** Throws a `RangeError` for times outside of the years 1 to 9999, whose ISO texts have more than four year digits. */
 function checkedDate(ts: number): Date {
   if (ts >= minTime && ts < maxTime + 1) return new Date(ts * 1000);
   throw new RangeError(`expected a time of the years 1 to 9999, found ${ts} s since 1970`);
@@ -294,7 +294,7 @@ export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: num
 
 // ---------------------------------------------------------------- numbers
 
-/** The smallest number above `x`. It makes the inclusive end of a range an exclusive one. */
+/** The smallest number above `x`: the exclusive end of a range that includes `x`. */
 export function justAfter(x: number): number {
   if (!Number.isFinite(x)) return x;
   if (x === 0) return Number.MIN_VALUE;

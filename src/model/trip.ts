@@ -31,7 +31,7 @@ export interface Section {
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
-  /** Along the line. */
+  /** m, along the line. */
   distance: number;
   /** The part of `distance` that is estimated, because locations are missing; absent: none. */
   estimated?: number;
@@ -57,7 +57,7 @@ export interface TransitLine {
   route_type: 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
   from_stop: string;
   to_stop: string;
-  /** 0 to 1 that the user took this line. */
+  /** 0 to 1; the probability that the user took this line. */
   probability: number;
   /** Names of other lines that are nearly as probable. */
   alternatives: string[];
@@ -72,7 +72,7 @@ export interface Stop {
   exit_ts: number;
   enter_loc: Position;
   exit_loc: Position;
-  /** In a straight line. */
+  /** m, in a straight line. */
   distance: number;
   duration: number;
   /** Ids of the section before and the section after. */
@@ -172,7 +172,7 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** The last event of the trip that was under way at `at`; absent: no trip was, or a gap followed. */
+  /** Time of the last entry of the trip that was under way at `at`; absent: none was under way, or a gap followed. */
   led?: number;
   /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;

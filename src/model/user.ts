@@ -33,7 +33,7 @@ export interface TokenRecord {
   created_ts: number;
   /** When the token expires; null: never. */
   expires_ts: number | null;
-  /** Absent: the token is older than kinds. */
+  /** Absent: the token was made before tokens had kinds. */
   kind?: TokenKind;
   /** Start of the hour of the last use, seconds since the epoch; absent: not used yet. */
   used_ts?: number;

@@ -39,7 +39,7 @@ export async function keepMonths(context: RunContext, moved: ChainStore, last: T
   for (const month of newest === null ? [] : [newest, monthBeside(newest, -1)]) {
     const one = month < first ? null : await readKept(context, moved, month);
     if (one !== null) kept.push(one);
-    else if (month === newest && isValid) return; // a later run has the trips after the month
+    else if (month === newest && isValid) return; // trips after the month are missing: a later run keeps its figures
   }
   const found = kept[0] && { newest: kept[0].month, until: Math.max(...kept.map(({ until }) => until)) };
   state.months = found ?? null;

@@ -15,8 +15,8 @@ export interface LeaseOptions {
 }
 
 /**
- * Acquires the lease on a user, and renews it three times per term until `end` is called. If the lease is lost, the
- * store refuses the next write. `heldBy`: another process has the lease.
+ * Acquires the lease on a user, and renews it every third of `leaseSeconds` until `end` is called. If the lease is
+ * lost, the store refuses the next write. `heldBy`: the lease of another process.
  */
 export async function holdLease(
   store: Store,

@@ -136,7 +136,7 @@ export function withoutChanges({ changes: _, ...rest }: StageReport): StageRepor
   return rest;
 }
 
-/** If the store is unreachable or read-only, the run of every further user would fail. */
+/** Throws if the store is unreachable or read-only, because then the run of every further user would fail. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE', 'MOBILITY_STORE_READONLY')) throw error;

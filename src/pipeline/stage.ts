@@ -20,7 +20,7 @@ export interface RunContext {
   unchangedUntil?: number;
   /** The last trip before corrections; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
-  corrections?: readonly Stated[]; // in the timeseries; missing until a stage has read them
+  corrections?: readonly Stated[]; // the corrections that are not pending; missing until a stage has read them
   segmenter: Segmenter;
   feeds: TransitFeeds | null;
   log: Log;

@@ -12,7 +12,7 @@ export interface TransitFeeds {
   evidence: TransitSource;
   /**
    * The ids of the feeds that may influence trips in the cells: feeds with stops near a cell, and all feeds of the same
-   * agencies, because only one feed of an agency is used on a day. null: the cells are unknown, so every feed.
+   * agencies, because only one feed of an agency is used on a day. If `cells` is null (unknown): the ids of all feeds.
    */
   touching(cells: readonly string[] | null): string[];
 }
@@ -20,7 +20,7 @@ export interface TransitFeeds {
 /** A cache: making the feeds of five agencies takes 40 ms. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
-/** Reads the feeds of a store, again only if feeds were added or removed; null if it never had any. */
+/** Returns the feeds of a store; null if none was ever added. Reads them again only if feeds were added or removed. */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
   if (listed.length === 0) return null;

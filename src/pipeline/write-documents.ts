@@ -29,7 +29,8 @@ export const writeDocuments: Stage = {
     await keepPlaces(context, moved, last);
     await keepMonths(context, moved, last);
     const window = documentWindow(last);
-    // If no part of the diary is final, a document may be of a trip that a correction added and that is gone.
+    // A document may contain only a trip that a correction added and that is undone. `complete_lost` lets the search
+    // find such obsolete documents, also if no part of the diary is final.
     if (isCorrected) state.complete_lost ||= state.complete_until === null;
     const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;

@@ -20,7 +20,7 @@ export const byteLimits = {
   large: { total: 16 * mebibyte, perCaller: 12 * mebibyte, perNetwork: 0 },
   strangers: { total: 16 * mebibyte, perCaller: 0, perNetwork: 8 * mebibyte },
   answers: { total: 64 * mebibyte, perCaller: 16 * mebibyte, perNetwork: 16 * mebibyte },
-  queue: 256, // large bodies that wait for room
+  queue: 256, // the maximum number of large bodies that wait for room
   patience: 30_000, // ms in the queue after which a body is refused
 };
 
@@ -50,7 +50,7 @@ export interface BodyShare {
   readonly bytes: number;
   /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
   expected: number;
-  /** True when the whole body has arrived. After that the budget does not end it. */
+  /** True when the whole body has arrived. The budget never ends such a body to make room. */
   isReceived: boolean;
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
@@ -102,9 +102,9 @@ export class ByteBudget {
   }
 
   /**
-   * Counts an answer until the returned function is called. `caller`: UUID; null before authentication. Calls `end` if
-   * other answers need the room and this owner holds most. Throws a 429 `Problem` if other answers of the caller leave
-   * no room, and a 503 one if the pool is full.
+   * Counts the bytes of an answer until the returned function is called. `caller`: UUID; null before authentication.
+   * Calls `end` if this answer must end early, to make room for answers of callers who hold fewer bytes. Throws a 429
+   * `Problem` if earlier answers of the caller leave no room, and a 503 `Problem` if the pool is full.
    */
   holdAnswer(caller: string | null, network: string | null, bytes: number, end: () => void): () => void {
     if (bytes <= smallAnswer) return () => {};
@@ -238,7 +238,7 @@ export class ByteBudget {
     return open.sort((a, b) => sums.get(b.owner)! - sums.get(a.owner)!)[0]?.owner;
   }
 
-  /** The slowest body of an owner that has not fully arrived; of equally slow ones the oldest. */
+  /** The slowest of an owner's bodies that have not fully arrived; of equally slow bodies the oldest. */
   #slowest(pool: Pool, owner: string | undefined): Holder | undefined {
     const open = this.#in(pool).filter((one) => one.owner === owner && !one.isReceived);
     const speeds = new Map(open.map((holder) => [holder, this.#speed(holder)]));
@@ -273,7 +273,7 @@ export class ByteBudget {
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
-  /** Starts bodies of the queue while there is room; the owners who hold least come first. */
+  /** Starts bodies of the queue while there is room. The body whose owner holds the fewest bytes comes first. */
   #startWaiting(): void {
     while (this.#queue.length > 0) {
       const sums = sumsByOwner(this.#in('large'));

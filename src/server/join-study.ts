@@ -52,8 +52,8 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
   tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
 /**
- * The text of every refusal of a token, so that it does not reveal which studies and subgroups exist. Only beyond the
- * hourly limit of a study the answer is a 429, so that phones try again.
+ * The message for every refused token: the same for all reasons, so that it does not reveal which studies and subgroups
+ * exist. Only if the joins exceed the hourly limit of the study, the call gets a 429 instead, so that phones try again.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

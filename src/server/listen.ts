@@ -1,4 +1,4 @@
-// Binds an app to a port with limits on time, headers and connections. Closes without cutting off running calls.
+// Binds an app to a port with limits on time, headers and connections. On closing, running calls get time to finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type BlockList, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -13,7 +13,7 @@ const requestTimeout = 300_000; // ms for a whole request: a phone with a slow c
 const keepAliveTimeout = 65_000; // ms that an idle connection stays open, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheck = 5_000; // ms between checks for late requests
-const lingerTime = 1_000; // ms that a caller may continue to send after the last answer of a connection
+const lingerTime = 1_000; // ms; after the last answer of a connection, the caller may continue to send for this long
 const idleCheck = 25; // ms between checks for idle connections while closing
 
 export interface ServeOptions {

@@ -6,8 +6,9 @@ const isIn = (networks: BlockList, address: string): boolean =>
   networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /**
- * Returns a function that names the network of a caller. If `peer`, the address of the connection, is a trusted proxy,
- * the caller is the last address in `X-Forwarded-For` that is no trusted proxy. null: it is private or invalid.
+ * Returns a function that names the network of a caller; null: the caller's address is private or invalid. `peer`: the
+ * address of the connection. If it is a trusted proxy, the caller's address is the last one in `X-Forwarded-For`
+ * (`forwarded`) that is no trusted proxy.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {

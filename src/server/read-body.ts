@@ -157,7 +157,7 @@ export const searchedLength = 64 * 1024; // bytes at the beginning and the end o
 
 const text = '"(?:[^"\\\\]|\\\\.)*"';
 const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null
-const triesAtEnd = 8; // occurrences of the field's name that are tried, from the end
+const triesAtEnd = 8; // the last 8 occurrences of the field's name are tried
 
 /**
  * The text of a top-level field near the beginning of a JSON object. null: it is not there, or a list or object

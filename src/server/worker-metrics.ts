@@ -67,7 +67,7 @@ export function answerMetricsRequests(): void {
   });
 }
 
-/** In a worker: sends its metrics when the primary asks. Returns a function for the metrics of all workers. */
+/** In a worker: sends its metrics when the primary asks. Returns a function that gets the metrics of all workers. */
 export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
   const primary = cluster.worker!;
   primary.on('message', (message: unknown) => {

@@ -12,7 +12,7 @@ import { span } from './town.ts';
 
 const interval = 30; // s between locations
 const fence = 100; // m around the last stop
-const quiet = 300; // s within the fence, after which a trip ends
+const quiet = 300; // s; a trip ends after the phone was within the fence for this long
 const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
 /** The entries that the phone pushes, ascending by `write_ts`. */

@@ -120,7 +120,7 @@ class Iphone {
     });
   }
 
-  /** iPhones report one of only six radii. */
+  /** The radius, m, that an iPhone reports for an error: one of only six. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }

@@ -15,7 +15,7 @@ export interface Town {
   origin: Position;
 }
 
-/** Towns in which people live: in north and south, east and west, with and without daylight saving time, all inland. */
+/** Towns of the simulated people: north and south, east and west, with and without daylight saving time, all inland. */
 export const towns: readonly Town[] = [
   { name: 'Évora', zone: 'Europe/Lisbon', origin: [-7.909, 38.571] },
   { name: 'Uppsala', zone: 'Europe/Stockholm', origin: [17.64, 59.858] },
@@ -37,7 +37,7 @@ export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** The corners of a path along a grid of streets, including its ends. `block`: about as many m between corners */
+/** The corners of a path along a grid of streets, including its ends. `block`: approximate m between two corners */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];

@@ -39,7 +39,7 @@ export interface Store {
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes a user. Returns how many rows or entries each collection had. Repeat it after a failure. */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
-  /** Users whose erasure, or copy from another store, has not ended, by UUID. `erase` removes them. */
+  /** Users who are only partly erased, or only partly copied from another store, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Does a small write and a small read, to show that both work. */
   ping(): Promise<void>;
@@ -304,7 +304,7 @@ export interface Moved {
   failed: FailedEntry[];
   /** The data time that the move recorded as changed. */
   dirty: Dirty;
-  /** True if more entries are due. */
+  /** True if further pending entries can be moved now, by another call. */
   more: boolean;
 }
 
@@ -350,7 +350,7 @@ export interface ErrorRow {
   identity: Identity | null;
   reason: string;
   message: string;
-  /** When it was first and last rejected, seconds since the epoch. */
+  /** When the entry was first and last rejected, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
   tries: number;
@@ -438,7 +438,9 @@ export interface ChunkFacts {
 export interface Timeseries {
   /** Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** Facts about the entries in a range, and maybe about others near it; null: read the entries themselves. */
+  /**
+   * Facts about all chunks that touch the range; null: the engine has no facts, so the caller must read the entries.
+   */
   facts(userId: string, query: Pick<EntryQuery, 'keys' | 'time' | 'from' | 'to'>): Promise<ChunkFacts[] | null>;
   /** The number of entries of each key and their first and last data time, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;

@@ -23,7 +23,7 @@ export interface GtfsTables {
 export interface FeedNotes {
   no_shape: number; // patterns without a shape
   no_times: number; // patterns without times
-  stops_left_out: number; // stops without a position, and all rows of an id but the last
+  stops_left_out: number; // stops without a position, and rows of stops whose id occurs again in a later row
   trips_left_out: number; // trips with fewer than two known stops
   routes_left_out: number; // kinds that the analysis does not use, such as lifts and taxis
   patterns_left_out: number; // rare patterns, left out to keep the index small
@@ -286,7 +286,7 @@ function medianSecond(values: readonly number[]): number {
 const runsADay = ({ windows }: Trip): number =>
   windows.length === 0 ? 1 : windows.reduce((sum, { start, end, headway }) => sum + (end - start) / headway, 0);
 
-/** Bits of the hours in which trips are under way, by type of day. A pattern without times runs at all hours. */
+/** For each type of day, a bit for each hour in which a trip is under way. A pattern without times has all bits. */
 function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, number] {
   const hours: [number, number, number] = [0, 0, 0];
   if (isUntimed) return [0xffffff, 0xffffff, 0xffffff];

@@ -320,7 +320,9 @@ interface StopBetween {
   isPassed: boolean;
 }
 
-/** The stops of a pattern between two stops. A stop that is nearest to a gap of the path is left out. */
+/**
+ * The stops of a pattern between two stops. Without stops nearest to a gap, where the path of the ride is not known.
+ */
 function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Polyline): StopBetween[] {
   const { plane } = pattern.path;
   const between: StopBetween[] = [];
@@ -402,7 +404,7 @@ function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   return found.sort((a, b) => b.probability - a.probability);
 }
 
-/** Used only to choose the line: buses halt at most stops, cars do not. */
+/** Score of a bus line for halts of the ride at its stops: buses halt at most stops. Only compares lines. */
 function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = pattern.path;

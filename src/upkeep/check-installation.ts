@@ -200,7 +200,7 @@ function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): C
 }
 
 const timeout = 10_000; // ms for an answer of the server
-const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes several MiB
+const largeBody = 4 * 2 ** 20; // bytes of the body of a test; a phone that was offline for a week pushes several MiB
 
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>

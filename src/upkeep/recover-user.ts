@@ -58,7 +58,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Deletes rejected entries. Returns their number. */
+/** Deletes entries whose last rejection was before `before`. Returns their number. `dryRun`: only counts them. */
 export async function removeErrors(
   store: Store,
   userId: string,

@@ -47,12 +47,12 @@ async function emptyStatus(store: Store) {
     set_aside: [] as RejectedSum[],
     unfinished: await store.unfinished(),
     erasure_asked: 0,
-    /** The people who need attention, by state. Those who have needed it for longest come first. */
+    /** The people who need attention, by state. The longer a person has needed attention, the earlier in the list. */
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as unknown as Troubled,
     arrivals: {
       last_ts: null as Time,
       people_last_day: 0,
-      /** s from a person's put to the run that moved its entries. */
+      /** s from the put of an entry to the run that moved it: the median of all people, and the longest. */
       lag_median_s: null as number | null,
       lag_most_s: null as number | null,
     },

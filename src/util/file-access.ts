@@ -41,8 +41,8 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
 
 export interface Files {
   /**
-   * Creates a file that only its owner may read, with the content that `fill` writes. Throws `MOBILITY_USAGE` if it
-   * exists or the folder cannot be written, `MOBILITY_OUTPUT` if the disk is full or fails.
+   * Creates a file that only its owner may read, with the content that `fill` writes. Throws `MOBILITY_USAGE` if the
+   * file exists or the folder cannot be written, and `MOBILITY_OUTPUT` if the disk is full or fails.
    */
   write(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void>;
   /** Runs a part of the work. If it fails, only the files of this part are removed. */

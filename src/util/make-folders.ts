@@ -16,7 +16,7 @@ export function makeFolders(path: string): void {
   }
 }
 
-/** False also for a file: then making the folder throws an error that says so. */
+/** True for a folder. False for a file: `mkdirSync` then throws an error that names the file. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

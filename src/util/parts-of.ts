@@ -5,7 +5,7 @@ export function partsOf<T>(list: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** Like `partsOf`, for a source that is read part by part. */
+/** Like `partsOf`, for a source that need not fit into memory. */
 export async function* readInParts<T>(source: AsyncIterable<T> | Iterable<T>, size: number): AsyncGenerator<T[]> {
   let part: T[] = [];
   for await (const one of source) {

@@ -16,7 +16,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** True unless another person waits and has imported less recently. */
+  /** True unless a person who was refused has not imported for longer than this person. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);

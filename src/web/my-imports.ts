@@ -43,7 +43,7 @@ async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
 }
 
-/** The correction that ignores the entries of an import; undefined if there is none or it was undone. */
+/** The correction that excludes the entries of an import; undefined if there is none, or if it was undone. */
 async function findExclusion({ store, user }: PersonCall, id: string) {
   const standings = await correctedTrips(store).corrections(user.uuid);
   return standings.find(

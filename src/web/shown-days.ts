@@ -7,7 +7,10 @@ import type { UserRecord } from '../model/user.ts';
 import { namedPlaces, type ShownDay } from './pages/day-items.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
-/** Local days in order. `isOwn`: the reader is the person. `beyond`: also days outside the first and last data. */
+/**
+ * Yields the days of a user with what pages show, in order. `isOwn`: the reader is this user. `beyond`: also days
+ * before the first and after the last data.
+ */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,

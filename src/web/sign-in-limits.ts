@@ -49,7 +49,9 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /** Runs `work` in the queue, known browsers first; null: the queue is full. `browser`: hash of a known browser. */
+  /**
+   * Queues `work`; known browsers come first. Returns null if the queue is full. `browser`: hash of a known browser.
+   */
   async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -9,7 +9,7 @@ import { readPeople, type StudyPerson } from './study-people.ts';
 import type { FormFields, StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
-const mostPersonDays = 2000; // one process makes them in a few minutes
+const mostPersonDays = 2000; // people times days of one export: one process writes so many in a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 
@@ -21,7 +21,7 @@ function askedIn(fields: FormFields, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
   if (!isShownDay(from) || !isShownDay(to) || from > to) return null;
-  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // never exact places instead of an unknown cell
+  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // an unknown cell size must not yield exact places
   const hasNames = names === 'yes' && study.show_names === true;
   return { from, to, coarse: coarse === '' ? null : Number(coarse), hasNames };
 }

@@ -30,7 +30,7 @@ export interface WebCall {
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
-  /** Stores checked entries of a person within their limits. Pages must not store entries in another way. */
+  /** Stores checked entries of `user` within the limits of puts. All pages store entries by it. See `PutOptions`. */
   put: (
     user: UserRecord,
     checked: readonly CheckedEntry[],
@@ -49,7 +49,7 @@ export interface WebCall {
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost?: number | undefined;
   cache: FigureCache;
-  /** Claims heavy work, which the server does once at a time. null: it is in progress. */
+  /** Claims heavy work, of which the server does one at a time. null: another call does such work now. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The bytes of the archive of a study. Made in a process of low priority if the server runs as a program. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;

@@ -189,7 +189,10 @@ function middleOfDwell(locations: readonly Location[], start: number, i: number)
   return Math.max(start, Math.floor(Math.min(few + i, recent + i - 1) / 2));
 }
 
-/** Index of the trip's first location within `timeThreshold` s before `i`; one earlier if locations are rare. */
+/**
+ * Index of the first location of the trip that is at most `timeThreshold` s before location `i`. If this span is short
+ * because locations are rare, the index of the location before it.
+ */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
   const j = Math.max(start, firstLater(locations, here - candidateLimits.timeThreshold));

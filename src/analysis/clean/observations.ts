@@ -199,7 +199,7 @@ export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | nu
 
 /** A ping of OwnTracks repeats the last location. */
 export interface Ping {
-  ts: number; // time of that location
+  ts: number; // time of the repeated location
   created: number; // time when the phone sent the ping
 }
 

@@ -32,10 +32,10 @@ const limits = {
   reported: 120, // s; the phone may report a departure this long before or after the location
 };
 
-/** A decision that used later data: whether the location at `ts` is an outlier. */
+/** Whether the location at `ts` is an outlier was decided with data after `ts`. */
 export interface Doubt {
   ts: number;
-  decidedTs: number; // time of the last entry used; infinite: the end of the data
+  decidedTs: number; // data up to this time decided; infinite: all data
 }
 
 interface CleanStretch {
@@ -92,7 +92,7 @@ function isUnreachable(from: Location, to: Location): boolean {
   return distance(from, to) - from.accuracy - to.accuracy > speed * seconds;
 }
 
-/** True if the user may be at rest: the locations of the last minutes are near the last one, or there are none. */
+/** True if the user may be at rest: all earlier locations of the last minutes, if any, are near the last location. */
 function rests(kept: readonly Location[]): boolean {
   const here = kept.at(-1)!;
   for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.gap; j -= 1) {

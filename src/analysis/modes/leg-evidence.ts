@@ -115,7 +115,7 @@ function parkedScore(segments: readonly Segment[], track: Track, before: LegEvid
   if (before.waited >= legLimits.waited) return 0;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => track.positionAt(ts);
-  // Decoded states may change up to half a minute too early or too late.
+  // The decoded end and start may be wrong by half a minute, so positions up to half a minute away are compared, too.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
   const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
@@ -215,7 +215,7 @@ const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map
 
 const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
-const chord = 60; // m along the path (by hand)
+const chord = 60; // m; the path is divided into chords of this length (by hand)
 const leastKm = 0.3; // km; a shorter path counts as this (by hand)
 
 /** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */

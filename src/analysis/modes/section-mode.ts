@@ -56,7 +56,7 @@ const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 const byAir = asMode('AIR_OR_HSR', 1);
 
-/** For a section that is faster than any mode on the ground, with ends too uncertain for a flight. */
+/** The mode of a section that is too fast for modes on the ground, but whose ends are too uncertain for a flight. */
 const unknownMode: Mode = { sensed_mode: 'MotionTypes.UNKNOWN', mode_confidence: 0, mode_probabilities: {} };
 
 /** The mode of a section, from the leg that overlaps it longest. `average`: m/s */

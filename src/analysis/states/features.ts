@@ -39,7 +39,7 @@ export const featureNames: readonly string[] = `
 
 const missingFeature = -1; // value of an unknown feature
 
-/** Thresholds of the features: by hand, except `reading` (physical: an iPhone may report no change for so long). */
+/** Thresholds of the features, by hand, except `reading` (physical). */
 export const featureLimits = {
   reach: 1200, // s; a cell exists only if a location is at most this far away
   longestSilence: 3600, // s; longer gaps before or after a cell count as this long
@@ -47,7 +47,7 @@ export const featureLimits = {
   slow: 1, // m/s; `slow5m` counts slower cells
   fast: 4, // m/s; `fast5m` counts faster cells
   heading: 1, // m/s; slower movement has no heading
-  reading: 1200, // s; a motion reading of an iPhone is valid for at most this long
+  reading: 1200, // s; a motion reading of an iPhone is valid until the next one, but at most this long
 };
 
 export interface CellInput {

@@ -54,7 +54,7 @@ function isDrift({ state, start, end }: Segment, track: Track): boolean {
   return apart(track.positionAt(start), track.positionAt(end)) < drift.apart && track.extent(start, end) < drift.extent;
 }
 
-/** Sets a sleep to still until the user left, then to the state of the next moving segment. */
+/** Replaces the states during a sleep: still until the user left, then the state of the next moving segment. */
 function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): Segment[] {
   const { start, end } = sleep;
   const next = segments.find(
@@ -75,7 +75,9 @@ function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): S
 /** m/s; the highest average speed during a sleep (physical, except flights) */
 const fastestAsleep = 25;
 
-/** When the user left: `geofenceDelay` before the end of the sleep, or earlier if the distance needs more time. */
+/**
+ * When the user left: `geofenceDelay` before the end of the sleep, or earlier if the user travelled too far for that.
+ */
 function departureTs({ start, end }: Sleep, track: Track): number {
   const first = Math.min(track.firstAfter(end), track.ts.length - 1);
   const metres = track.metres[first]! - track.positionAt(start).metres;

@@ -111,7 +111,7 @@ function isSameGap(modelled: Float64Array, rows: Float64Array, row: number): boo
 export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
   const { evidence, floor, change } = decodeWeights;
   const before = new Uint8Array(4 * (to - from));
-  const changes = Float64Array.from(change.flat()); // by state before, then by state after
+  const changes = Float64Array.from(change.flat()); // index: 4 * state before + state after
   const least = Math.log(floor);
   let score = new Float64Array([0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   let next = new Float64Array(4);

@@ -41,9 +41,9 @@ export const boundLimits = {
   awake: 45, // s; a phone that was awake this long before the departure noticed it at once (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
-  walkingGap: 90, // s; the longest gap in the walk
+  walkingGap: 90, // s; the longest gap between two walking cells of the walk
   walkingReach: 1200, // s; the walk may begin at most this long before the start
-  // For a start that only an iPhone's readings show:
+  // If an iPhone has no locations before the start, its motion readings alone show when the user left:
   movingGap: 90, // s; the longest gap between two movements of one trip
   gapBeforeRide: 420, // s; the longest gap before a ride, longer as the user may wait in the vehicle
   stillInGap: 20, // s; the longest rest in a gap between two movements of one trip
@@ -112,7 +112,7 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
   let lead: Segment[] = [];
   if (decoded.group.sampling === 'distance') {
     const earliest = leftTs - boundLimits.walkingReach;
-    // Without a stay, or with only one location, only readings show when the user left.
+    // If there is no stay before the trip, or only one location, only motion readings show when the user left.
     if (stay === null || first === last) {
       lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found.ts, earliest);
     }
@@ -248,13 +248,13 @@ function arrivalTs(track: Track, from: number, to: number): number {
 
 /** Limits that show whether the move from the stay to the trip was recorded. Counted on recorded days. */
 const unseenLimits = {
-  distance: 1000, // m; a trip that begins nearer began at the stay: 124 of 129 recorded starts
-  late: 5000, // m; a phone that is on may notice a departure this far away
-  notice: 120, // s; the phone reports the departure this long before or after the first location
+  distance: 1000, // m; a trip whose first location is nearer to the stay began there: true of 124 of 129 starts
+  late: 5000, // m; a phone that is on may notice a departure late, at most this far from the stay
+  notice: 120, // s; the phone reports the departure at most this long before or after the first location
   awake: 1200, // s; an iPhone that is on sends a motion reading at least this often, also at rest
   /** m/s; a move that was faster on average began before the readings of movement (physical: a fast train) */
   fastest: 55,
-  /** s; the path before the first location takes at most this long, or as long as readings show movement */
+  /** s; the longest time for the path before the first location, unless readings show a longer movement */
   lead: 1200,
 };
 

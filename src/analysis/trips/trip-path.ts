@@ -95,7 +95,7 @@ export type Line = Pick<Section, 'coordinates' | 'altitudes' | 'times' | 'speeds
 
 const resampleInterval = 30; // s between vertices
 
-const mostVertices = 20_000; // of a line; a line of more than a week has a wider interval
+const mostVertices = 20_000; // of a section; if it lasts more than a week, its vertices are more than 30 s apart
 
 /**
  * Makes the line of a section: vertices at the start, every `resampleInterval` s after it, and at the exact end. Speed

@@ -34,5 +34,5 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const seconds = context.now() - started;
   const text = `${target}: ${(report.bytes / 2 ** 20).toFixed(1)} MiB, in ${workTimeText(seconds)}`;
   await context.output.result({ folder: target, ...report, seconds }, text);
-  return { exitCode: 0 }; // complete, even if a signal came too late to stop it
+  return { exitCode: 0 }; // the backup is complete, even if a signal arrived after its last step
 }

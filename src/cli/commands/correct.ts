@@ -140,7 +140,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** Refuses times in the future, whose data would be lost. */
+  /** Refuses a time in the future: the correction would also apply to data that the phone has not recorded yet. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;

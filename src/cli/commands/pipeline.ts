@@ -92,7 +92,7 @@ const temporaryErrors = [
 
 /**
  * Runs a round every `seconds`, or at once if the round before took longer, until the signal is aborted. Writes a line
- * about each round, also about one of `temporaryErrors`. Throws every other error.
+ * about each round, also if the round failed with one of `temporaryErrors`. Throws every other error.
  */
 async function runRounds({ signal, output }: CommandContext, seconds: number, round: () => Promise<string>) {
   while (!signal.aborted) {

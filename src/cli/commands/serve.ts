@@ -58,7 +58,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
 /** Makes an archive in a new process of low priority, so that the calls of phones do not wait for it. */
 async function* archiveFromProcess(context: CommandContext, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
   const child = forkProgram(context, ['serve', '--archive'], 'pipe');
-  // Set before the process starts threads: on Linux each thread has its own priority, taken from the one that made it.
+  // Set before the process starts threads: on Linux, each thread inherits the priority of the thread that starts it.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const exit = once(child, 'exit');
   exit.catch(() => {}); // an error is thrown after the last byte, where `exit` is awaited

@@ -40,7 +40,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
   return needsAttention ? { exitCode: 3 } : {};
 }
 
-const listed = 10; // people of one state, and reasons
+const listed = 10; // the maximum number of people of one state, and of reasons, in the text
 
 function statusText(status: StoreStatus, context: CommandContext): string {
   const { people, erasure_asked, troubled, set_aside, arrivals, run, unfinished, disk } = status;

@@ -145,7 +145,7 @@ async function listTokens(context: CommandContext, name: string): Promise<void> 
 }
 
 /**
- * The platform or program of the last entry that each token pushed, by the id of the token, among the newest entries.
+ * By the id of a token: the platform or program of the last entry that it pushed, if among the newest 2,000 entries.
  */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;

@@ -249,7 +249,7 @@ const linksAtOnce = 500;
 
 type Touching = TimeRange & { touching: readonly Stated[] };
 
-const nearby = 7 * day; // corrections at most this far apart are read together: that costs less than reading each
+const nearby = 7 * day; // trips of corrections at most this far apart are read in one call: separate calls cost more
 
 /**
  * Finds the corrections that affect a range, then the corrections that affect their ranges, and so on. A correction of

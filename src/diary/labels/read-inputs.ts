@@ -8,7 +8,7 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 import { slack } from './match-inputs.ts';
 
-/** Without `usercache`, pending entries are ignored; without `users` and `studies`, the labels of studies. */
+/** Without `usercache`, pending input is ignored. Without `users` and `studies`, labels that a study defines are. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
 /** s; an input that begins earlier than this before the range is not found */

@@ -39,8 +39,8 @@ export interface PersonStatus {
   /** Seconds for which entries have been pending although a run could have moved them; null: none are pending. */
   waiting_s: number | null;
   /**
-   * Seconds that the latest entries waited for a run: from the first put after a run to the next run, or to now. null:
-   * there was no such put within a day.
+   * Seconds from the first put after a run to the next run, or to now if no run followed. null: the last day has no
+   * such put.
    */
   lag_s: number | null;
 }
@@ -105,7 +105,7 @@ const brokenStep = (code: BreakageCode, since: number | null): BrokenStep => ({
 function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
   if (figures.stage !== 'active') return brokenStep('unfinished', null);
   const { called, stored } = chain;
-  // People with imported data have no phone.
+  // Stored entries without a call or a token come from an import: the person has no phone.
   const isImported = called.ts === null && stored.ts !== null && figures.tokens.length === 0;
   const ofPhone = isImported
     ? null

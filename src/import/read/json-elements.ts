@@ -11,7 +11,7 @@ export interface JsonElement {
   offset: number; // the byte of the file where the element begins
 }
 
-/** Bytes. Skips longer elements to bound memory: parsed, an element may need twenty times as many bytes. */
+/** Bytes. Longer elements are skipped to bound memory: a parsed element may need twenty times the bytes of its text. */
 export const maxElementBytes = 1024 * 1024;
 
 const maxElementDepth = 500; // levels of nested lists and objects in an element, as in pushed entries
@@ -24,7 +24,10 @@ const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 /** What the scanner expects next. `start`: the outermost value. `name`, `colon`, `value`: the parts of a member. */
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
-/** Does not parse elements, so invalid JSON affects only its element. Throws `SourceBroken` if the file ends early. */
+/**
+ * Yields the elements of a file as texts. Does not parse the elements, so invalid JSON affects only one element. Throws
+ * `SourceBroken` if the file ends early.
+ */
 export async function* jsonElements(chunks: Bytes): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let member: string | null = null;

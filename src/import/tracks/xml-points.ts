@@ -35,9 +35,9 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
 }
 
 /**
- * The elements of a file whose names are in `elements`. `point`: their attributes, and the texts of inner elements that
- * are parts of a location, such as `ele`; the first text of each name. `creator`: the program that wrote the file,
- * according to the file.
+ * Yields the elements of a file whose names are in `elements`. `point`: the attributes of the element, and the texts of
+ * inner elements that are parts of a location, such as `ele`. If a name occurs twice, the first text counts. `creator`:
+ * the name that the file gives to the program that wrote it.
  */
 async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly string[]) {
   let point: Record<string, string> | null = null;

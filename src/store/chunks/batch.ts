@@ -10,7 +10,7 @@ import { inParts, levels, packText, spanOf, unpackText } from './pack.ts';
 export interface PendingEntry {
   entry: Entry;
   received_ts: number;
-  /** Earlier failures of an entry that was recovered from the errors. */
+  /** Earlier rejections of an entry that an operator recovered; null: the entry was not recovered. */
   failed: { first_ts: number; tries: number } | null;
 }
 

@@ -77,7 +77,7 @@ function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts 
  * steps.
  */
 function packTimes(times: readonly number[], unit: number): Uint8Array | null {
-  const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits
+  const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits, at most 8 bytes of 7 bits
   let [length, before] = [0, 0];
   for (const ts of times) {
     const whole = Math.round(ts * unit);

@@ -16,7 +16,7 @@ import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
 export type { StoredEntry } from './chunk-facts.ts';
 
-/** Entries in ascending order of `write_ts`. `size`: characters of JSON, about. */
+/** Entries in ascending order of `write_ts`. `size`: approximate number of characters of their JSON. */
 export interface StoredEntries {
   readonly list: readonly StoredEntry[];
   readonly size: number;

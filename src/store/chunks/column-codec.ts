@@ -134,8 +134,8 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
-// characters. A longer text is not stored as `all`, because the length of the columns' text estimates the memory that
-// the restored objects take.
+// Characters. A longer text that is the same in all objects is stored once for each of them, not once as `all`: the
+// length of the stored text is used as an estimate of the memory that the restored objects take.
 const longestRepeated = 100;
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);

@@ -33,7 +33,7 @@ export async function connect(fullAddress: string, options: MongoOptions) {
     refuseUnsupported(hello, isSharded, address);
     // The server's time at the start of this process: `serverClock` adds `performance.now()`.
     const clock: number = (hello.localTime.getTime() - performance.now()) / 1000;
-    // Applies to every write: the promises of the store depend on it, so the address cannot weaken it.
+    // Overrides a weaker write concern in the address: the store promises that every write is durable.
     const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
     const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
     return { address, client, db, isSharded, retryMs, clock, writeConcern };

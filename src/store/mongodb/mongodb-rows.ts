@@ -38,7 +38,7 @@ interface Scope {
   user: string | null;
 }
 
-/** Thrown by the second statement outside of a transaction, since two statements might see different snapshots. */
+/** Thrown if work outside of a transaction begins a second statement, which might see a later state of the database. */
 export class SecondStatement extends Error {}
 
 /**

@@ -54,7 +54,7 @@ async function tryOnce<T>(
     await commit(session, deadline);
     return result;
   } catch (error) {
-    // To abort, the driver searches for a lost server again, so it does so only if there is time for another try.
+    // If the server is lost, `abortTransaction` searches for it again. Past the deadline there is no time for that.
     const isLate = isUnreachable(error) && Date.now() > deadline;
     if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;

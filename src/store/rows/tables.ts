@@ -6,7 +6,7 @@ import type { ColumnKind, Table } from './rows.ts';
 /** The format of the tables below. A store of another format is refused. */
 export const storeFormat = 1;
 
-/** The tables of this file, in its order. */
+/** All tables, in the order in which this file defines them. */
 export const allTables: Table<never>[] = [];
 
 export const people = table('people', {
@@ -44,7 +44,7 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/** Each join writes the row, so that parallel joins conflict. */
+/** The studies by name. `joins` counts joins: each join writes the row, so that parallel joins conflict. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],

@@ -123,8 +123,8 @@ const statesAtOnce = 1000; // in memory
 // ---------------------------------------------------------------- leases
 
 /**
- * Also true if the lease ends later than if it began now: then the clock was ahead when the lease was acquired, and its
- * real end is unknown.
+ * True if the lease has ended. Also true if it would last longer from `at` than the `seconds` for which it was
+ * acquired: then the clock was ahead when the lease was acquired, and the real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;

@@ -12,14 +12,14 @@ export type Head = Pick<ChunkRow & Summed, (typeof headColumns)[number]>;
 export type ChunkHead = Pick<Head, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
- * The maximum number of characters of JSON in a cache. One entry of a phone takes about 35 characters, and a character
- * takes about 12 bytes of memory when it is unpacked.
+ * The maximum number of characters of stored JSON in a cache. An entry of a phone takes about 35 characters in a chunk.
+ * For each of them, the entry in memory takes about 12 bytes.
  */
 const mostCharacters = 2 ** 20;
 
 const keptFor = 30_000; // ms since the last use. Then the cache drops a chunk, as another process may erase the user
 
-/** The cached chunks of a store. The chunks that were used last stay. */
+/** The cached chunks of a store. A full cache drops the chunks that were not used for the longest time. */
 export class ChunkCache {
   readonly #kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
   #size = 0;

@@ -73,7 +73,7 @@ async function dueBatches(
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const due: BatchRow[] = [];
   let count = 0;
-  // Nearly always one batch is pending. If there are many, read few rows beyond the ones that this move takes.
+  // Nearly always one batch is pending. If there are many, small steps avoid reading rows that this move does not take.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });

@@ -14,8 +14,9 @@ import { damagedFile, storeError } from './sqlite-errors.ts';
 export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
 
 /**
- * The path of the database in `folder`, after a check. `make`: creates a store if there is none. Several processes may
- * do so at the same time. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
+ * Checks the database in `folder` and returns its path. `make`: creates the database if there is none; several
+ * processes may call this at the same time. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`,
+ * `_FULL`.
  */
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);

@@ -104,7 +104,10 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
   return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
 }
 
-/** Passes texts as one JSON list, and each number as a parameter, since SQLite may read JSON numbers differently. */
+/**
+ * The condition that a column has a value of a list. Texts are one parameter, a JSON list. Each number is a parameter,
+ * since SQLite may read numbers in JSON differently.
+ */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {

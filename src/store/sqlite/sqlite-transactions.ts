@@ -40,7 +40,7 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** An open connection. `sql` returns the one prepared statement of a text, with rows as lists. `rows` uses it. */
+/** An open connection. `sql` prepares each statement once. Its rows are lists. `rows` uses `sql`. */
 interface OpenConnection {
   connection: Connection;
   rows: WritableRows;

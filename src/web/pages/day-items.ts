@@ -163,7 +163,9 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 
 const leastHome = 0.8; // probability of a home that is shown as one
 
-/** Seconds of the day that were `recorded`, and that could be recorded until now (`past`); `share`: their ratio. */
+/**
+ * `recorded`: seconds recorded on the day. `past`: seconds up to `now` that could be recorded. `share`: their ratio.
+ */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

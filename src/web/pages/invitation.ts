@@ -1,4 +1,4 @@
-// Makes printed invitations: one sheet per person, with their code, three steps and a contact. They fetch nothing.
+// Makes printed invitations: one sheet per person, with a code, three steps and a contact. The sheets load no files.
 import type { StudyTexts } from '../../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { qrSvg } from './qr.ts';

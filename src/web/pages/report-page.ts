@@ -93,7 +93,7 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
 const rangeOf = ({ km, km_per_day: rate, range }: Shown): [from: number, to: number] | null =>
   range === null || !rate ? null : [(km * range[0]) / rate, (km * range[1]) / rate];
 
-/** The bar of a row, and across its end the line of its range. `end`: km at the end of the scale. */
+/** The bar of a row. A thin line across the end of the bar shows the range. `end`: km at the end of the scale. */
 function barOf(mode: string, one: Shown, end: number): Markup {
   const look = modeLook(mode);
   const x = (km: number): number => Math.round(Math.min(1, km / end) * barWidth * 10) / 10;

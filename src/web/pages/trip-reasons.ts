@@ -8,7 +8,7 @@ import type { Section, Trip } from '../../model/trip.ts';
 import { zoneWithin } from '../../model/trip-fields.ts';
 import { ownValue, type Texts } from './texts/texts.ts';
 
-const leastShown = 0.05; // probability of a mode that is named
+const leastShown = 0.05; // a mode with a lower probability is not named
 
 export function tripReasons(trip: Trip, t: Texts): string[] {
   const { evidence, sections, start_zone, corrected } = trip;
