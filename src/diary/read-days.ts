@@ -60,7 +60,7 @@ type ReadDays<Link extends BriefRecord> = (
  */
 export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
 
-/** Like `everyDay`, but with whole links. */
+/** Like `everyDay`, but reads links with all fields. */
 export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
 
 async function* daysWith<Link extends BriefRecord>(

@@ -80,7 +80,7 @@ async function writingTimes(
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
 }
 
-/** Elements in order of writing. A rewritten trip has the later time. */
+/** Elements in the order in which their trips were last written. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const spans = (await correctedTrips(store).spans(userId, allTime))
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))

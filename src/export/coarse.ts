@@ -138,7 +138,7 @@ function visiblePart(section: Section, isVisible: readonly boolean[]): Section[]
 
 const sumOf = (metres: readonly number[]): number => metres.reduce((sum, one) => sum + one, 0);
 
-/** m between a section and the visible one before it */
+/** Metres from the end of the visible section `before` to the start of the section; 0 without `before`. */
 const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefined): number =>
   before === undefined ? 0 : span(before.coordinates.at(-1)!, start!);
 

@@ -103,7 +103,7 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
 /** `onStored` is called when a part is stored. */
 export type PutCheckedOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
 
-/** Like `putBatch`, for values that were checked already. Routes and imports call it. */
+/** Like `putBatch`, for values that were checked already. */
 export async function putChecked(
   userId: string,
   checked: Iterable<CheckedEntry> | AsyncIterable<CheckedEntry>,

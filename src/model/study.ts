@@ -42,7 +42,7 @@ export const joinNameOf = ({ join_names }: StudySettings): string => join_names.
 /** The subgroup of studies without subgroups. */
 export const defaultSubgroup = 'default';
 
-/** True for a valid name of a study. Tokens contain it between underscores. */
+/** True for a valid name of a study. A name has no underscore, because tokens have the name between underscores. */
 export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 }

@@ -193,7 +193,7 @@ export class ByteBudget {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
 
-  /** Which limit keeps a holder from having this many bytes: `part` of its owner, or `room` of the pool. null: none. */
+  /** The limit that a holder with `bytes` would exceed: `part` of the owner, or `room` of the pool; null: neither. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, perNetwork } = this.#limits[pool];
     let [others, own] = [0, 0];

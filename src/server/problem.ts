@@ -1,4 +1,4 @@
-// Problems: failures as answers. RFC 9457 problem details, with a status for each error of lower rooms.
+// Failures of calls as answers: problem details (RFC 9457), with an HTTP status for each code of a `MobilityError`.
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';

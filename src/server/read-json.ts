@@ -43,8 +43,8 @@ const keptLength = 64 * 1024; // characters that are kept of an element that is 
 const mostUnreadable = 10_000;
 
 /**
- * Parses a JSON text in slices, between which other calls run. Throws a 400 `Problem` if the text is not JSON or nests
- * too deeply, and a 413 one if it has more elements or values than `limits`.
+ * Parses a JSON text in slices, between which other calls run. Throws a `Problem`: 400 if the text is not JSON or nests
+ * too deeply, 413 if it has more elements or values than `limits`.
  */
 export async function readJson<Element = never>(
   text: string,

@@ -91,9 +91,9 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 }
 
 /**
- * The body of a request. Prefers the stream of Node to the stream of `request`: it takes less CPU, and the caller gets
- * the answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding` besides
- * `chunked`, such as gzip, since Node does not decode it.
+ * The body of a request. Prefers Node's stream `incoming` to the stream of `request`: Node's takes less CPU, and the
+ * caller gets the answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding`
+ * other than `chunked`, such as gzip, since Node does not decode it.
  */
 export function incomingBody(request: Request, incoming: IncomingMessage | undefined): IncomingBody {
   const { headers } = request;

@@ -32,7 +32,7 @@ export interface FeedNotes {
 const maxName = 200; // the index keeps at most this many characters of a name or an id
 /** The maximum number of patterns of an index. A large agency has 500 to 3,000; the rarest are school trips. */
 const maxPatterns = 6_000;
-const shapeTolerance = 8; // m
+const shapeTolerance = 8; // m; largest distance by which a simplified shape differs from the shape of the feed
 const day = 86_400;
 
 /** Builds the index of a feed. Throws `MOBILITY_USAGE` if the feed cannot be used. */

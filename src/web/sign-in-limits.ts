@@ -16,7 +16,7 @@ export class SignInLimits {
   readonly #failures: WindowCounts;
   /** Wrong passwords by network and account, so that callers on another network cannot lock a manager out. */
   readonly #ofAccount: WindowCounts;
-  /** Passwords that wait, and the password that is being checked. `of`: its known browser or network. */
+  /** The password that is being checked, and those to check. `of`: the known browser or the network that sent it. */
   readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */

@@ -32,7 +32,7 @@ export const candidateLimits = {
   pointThreshold: 9,
   timeDistance: 100,
   timeSlack: 30, // s; the last locations may span this much less than `timeThreshold` in a dwell
-  longestRestStep: 60, // s; after a trip, a near location that follows this soon belongs to the same rest
+  longestRestStep: 60, // s; a near location belongs to the rest after a trip if it follows the last one this soon
   walkedOff: 250, // m in `timeThreshold` s; a longer move ends a rest: receivers at rest drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart

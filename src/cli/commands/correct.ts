@@ -108,7 +108,7 @@ async function correct(context: CommandContext, what: string, options: Options):
   });
 }
 
-/** Without raw data of a day, only the user can know what happened. */
+/** Refuses a correction by another person than the user if the raw data were removed, because it cannot be checked. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;

@@ -22,7 +22,7 @@ import {
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neighbours' | 'places' | 'apply'> {
   /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
-  /** The links of `briefs`, whole. */
+  /** The links that `briefs` returns for the range, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
   /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: it depends on all later links. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;

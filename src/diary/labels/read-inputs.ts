@@ -11,7 +11,7 @@ import { slack } from './match-inputs.ts';
 /** Without `usercache`, pending input is ignored. Without `users` and `studies`, labels that a study defines are. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; an input that begins earlier than this before the range is not found */
+/** s; longer inputs may be missed, because `readInputs` reads inputs that begin up to this long before the range */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));

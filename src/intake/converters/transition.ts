@@ -58,8 +58,8 @@ export const convertIosTransition = transitionConverter({
 export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });
 
 /**
- * Makes a converter of the texts of a platform to codes. The time is `write_ts`. The state is in
- * `currState`, or in `curr_state` after a "force sync" of the app. State and transition may be codes already.
+ * Makes a converter that replaces a platform's texts for states and transitions by codes. Codes stay. The time of the
+ * event is `write_ts`. The state is in `currState`, or in `curr_state` after a "force sync" of the app.
  */
 function transitionConverter(texts: {
   states: Record<string, number>;

@@ -119,7 +119,7 @@ export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number }
   return { list: list.map(withPast), size };
 }
 
-/** Removes the entries of a row that do not stay, and the row if none stays. */
+/** Removes the entries of a row for which `stays` is false. Removes the row if no entry stays. */
 export async function replaceBatch(
   rows: WritableRows,
   row: BatchRow,

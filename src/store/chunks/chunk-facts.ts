@@ -73,8 +73,8 @@ function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts 
 }
 
 /**
- * The differences between ascending times, in bytes of 7 bits, the lowest first; null: a time is no whole number of
- * steps.
+ * The differences between ascending times as variable-length integers: 7 bits in each byte, the lowest first. null: a
+ * time is no multiple of `1 / unit` s.
  */
 function packTimes(times: readonly number[], unit: number): Uint8Array | null {
   const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits, at most 8 bytes of 7 bits

@@ -1,4 +1,4 @@
-// Transactions on the database file. One connection runs the writes one after another, another one the reads.
+// Transactions on the database file. One connection runs the writes, one after another. A second one runs the reads.
 import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/mobility-error.ts';
