@@ -23,7 +23,7 @@ export function firstLater(sorted: readonly Timed[], ts: number): number {
   return i;
 }
 
-/** Index of the first element of ascending `times` after `ts`; their number if there is none. */
+/** Index of the first of the ascending `times` after `ts`; the length of `times` if all are at or before `ts`. */
 export function firstLaterIn(times: ArrayLike<number>, ts: number): number {
   let low = 0;
   let high = times.length;

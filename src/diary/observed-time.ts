@@ -100,7 +100,7 @@ export const linksRange = ({ from, to }: { from: string; to: string }): TimeRang
   to: startOfDay(to, 'UTC') + 3 * day,
 });
 
-/** Reads the observed days from the store, both ends included, with the links that they are derived from. */
+/** Reads the observed days from `from` to `to`, both included, and the links that the days are derived from. */
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,

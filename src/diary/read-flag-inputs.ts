@@ -177,7 +177,7 @@ class ClockEvidence {
     }));
   }
 
-  /** Times when the clock was wrong, and the times that entries state because of it. */
+  /** Times when the clock was wrong, and the wrong times that it gave to entries. */
   marks(): Mark[] {
     const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
     return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));

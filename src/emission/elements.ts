@@ -35,7 +35,7 @@ export type Element = (
   first: boolean;
 };
 
-/** A trip with its neighbours. `links`: the links from the previous trip to this one, both included. */
+/** A trip with its neighbours. `links`: the links from the previous trip to the trip, both included. */
 interface Around extends Record<'previous' | 'next', TripLink | null> {
   record: TripLink;
   links: readonly TripRecord[];

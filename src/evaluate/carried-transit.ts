@@ -29,7 +29,7 @@ export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSou
   return (legs) => legs.map(forLeg);
 }
 
-/** The fields of evidence that contain names, each with the word that begins its aliases. */
+/** The fields of evidence that contain names, with the kind of each. Aliases begin with the kind: `stop 2`. */
 const kinds: Partial<Record<keyof LineFound, string>> = {
   feed: 'feed',
   agency: 'agency',

@@ -77,7 +77,7 @@ export function toKept(key: string, { tally, all, observed }: PersonMonth): Json
   return kept as unknown as JsonObject;
 }
 
-/** The month that `toKept` made; null: it has another key. */
+/** The month in a value of `toKept`; null: the value was stored under another key than `key`. */
 export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   const kept = value as unknown as KeptMonth;
   if (kept.key !== key) return null;

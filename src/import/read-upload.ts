@@ -14,8 +14,8 @@ const filePart = /^--([^\r\n]+).*?filename=.*?\r\n\r\n(.*?)\r\n--\1/s;
 
 /**
  * Reads the entries of a text; null if it is not a recording in a known format. The app may send the file while it
- * still records, so the end of the file is not the end of a trip. If the file is truncated, the entries before that
- * point are read.
+ * still records, so the end of the file is not the end of a trip. If the file is truncated, the entries before the
+ * missing part are read.
  */
 export async function readUpload(text: string): Promise<AsyncIterable<UploadPart> | null> {
   const file = await textFile(filePart.exec(text)?.[2] ?? text);

@@ -320,7 +320,7 @@ export function modeLook(mode: string): ModeLook & { name: string } {
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };
 }
 
-/** The modes that a correction can state, in its spelling: `air_or_hsr`. */
+/** The modes that a correction can state, in lower case, such as `air_or_hsr`. */
 export const statedModes = rows
   .filter(({ wire, isStated = true }) => isStated && wire.length > 0)
   .map(({ wire }) => wire[0]!.toLowerCase());

@@ -5,7 +5,7 @@ import type { Carry, LastSeen, Silence } from './trip.ts';
 export interface Exclusion {
   start_ts: number;
   end_ts: number;
-  /** Only entries of this platform or program; absent: of all. */
+  /** Only entries of this platform or program; absent: entries of all. */
   source?: string;
   /** Only entries pushed with the token of this id; absent: with any. */
   token_id?: string;

@@ -249,7 +249,7 @@ export const briefSectionFields = [
 
 export type BriefSection = Pick<Section, (typeof briefSectionFields)[number]>;
 
-/** A trip in brief: what days, flags and figures need, without its line. */
+/** A trip in brief: what days, flags and figures need, without coordinates. */
 export interface BriefTrip
   extends Pick<Trip, Exclude<(typeof briefTripFields)[number], 'sections' | 'start_place' | 'end_place' | 'evidence'>> {
   sections: BriefSection[];

@@ -56,7 +56,7 @@ type CallLogOptions = { log: Log; console: (line: string) => void; now: () => nu
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
-  // Unauthenticated calls of the current minute, which began at `since`.
+  // Unauthenticated calls of the minute that began at `since`. `leftOut`: calls of which the log has no lines.
   let strangers = { since: 0, calls: 0, leftOut: 0 };
   const countStranger = (): void => {
     if (Math.abs(now() - strangers.since) >= 60) {

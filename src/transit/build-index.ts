@@ -135,7 +135,7 @@ type Services = Awaited<ReturnType<typeof readServices>>;
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** `byId`: the days of the week of a service as bits, Monday first, and the number of days on which it runs. */
+/** Reads services. `byId`: the days of the week of each as bits, Monday first, and the number of days that it runs. */
 async function readServices(tables: GtfsTables) {
   const byId = new Map<string, { week: number; days: number }>();
   let first = '99999999';

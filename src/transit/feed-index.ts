@@ -23,7 +23,7 @@ export interface TransitPattern {
   trips: number; // trips of the pattern per day, the mean over all days of the feed
 }
 
-/** Index in `hours` of a day of the week (Monday is 0). */
+/** The index in `hours` for a day of the week (Monday is 0): workday 0, Saturday 1, Sunday 2. */
 export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
 
 export interface FeedIndex {

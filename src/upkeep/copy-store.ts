@@ -210,7 +210,7 @@ async function compare(from: Engine, to: Engine, user: string): Promise<Differen
 
 const parseKey = (text: string): AnyRow => JSON.parse(text) as AnyRow;
 
-/** Reads the checksums of a person's rows in a table, by the row's key as JSON. */
+/** Reads the checksums of a person's rows in a table. The keys of the map are the keys of the rows as JSON. */
 async function readSums(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
   const columns = [...table.key, 'sum'] as 'sum'[];
   const where = { [table.user ?? 'user']: user };

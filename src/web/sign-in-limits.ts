@@ -11,7 +11,7 @@ const mostFailures = { ofOrigin: 30, ofAccount: 5 };
  */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
-/** Counts in one process. */
+/** Counts wrong passwords, and queues the passwords to check, within one process. */
 export class SignInLimits {
   readonly #failures: WindowCounts;
   /** Wrong passwords by network and account, so that callers on another network cannot lock a manager out. */

@@ -56,7 +56,7 @@ export interface Candidate {
   /** Time of the last entry that the decision used; null: the decision used the end of the data. */
   settledTs: number | null;
   resume: Resume; // where the search for the next trip begins
-  /** The rule that ended the candidate; `no data`: it is still open. */
+  /** The rule that ended the candidate; `no data`: the candidate is still open. */
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
 

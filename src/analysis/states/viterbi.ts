@@ -69,7 +69,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
   const starts = new Int32Array(blockSize); // for each run of the model, where its cell's features begin in `rows`
   const results = new Float64Array(4 * (blockSize + 1)); // the first four are the last result of the block before
   forEachBlock(input, ({ ts: start, count, rows }) => {
-    let runs = 0; // of the model in this block
+    let runs = 0; // how often the model ran in this block
     const resultOf = new Uint8Array(count); // by cell: number of its run; 0: the last run of the block before
     for (let i = 0, row = 0; i < count; i += 1, row += cellWidth) {
       ts[n + i] = start + i * cellSeconds;

@@ -49,7 +49,7 @@ export function findSpan<Of extends Span>(
   return best;
 }
 
-/** True if the input begins within the span; without a start, if it ends there. */
+/** True if the input begins within the span. An input without a start must end within the span. */
 function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;

@@ -86,7 +86,7 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
  * a speed of 0 out.
  */
 function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
-  // OwnTracks sends speeds in km/h, other apps in m/s: Colota, and GPSLogger and PhoneTrack, which send texts.
+  // OwnTracks sends speeds in km/h; Colota, GPSLogger and PhoneTrack send m/s. The last two send numbers as texts.
   const isOther =
     message._type === undefined ||
     message.bear !== undefined ||

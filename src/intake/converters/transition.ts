@@ -23,7 +23,7 @@ export const convertAndroidTransition = transitionConverter({
   },
 });
 
-/** `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code and are rejected. */
+/** Rejects `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN`, which have no code. */
 export const convertIosTransition = transitionConverter({
   states: {
     STATE_START: states.START,

@@ -34,7 +34,7 @@ export function dayMap(
   if (all.length === 0) return '';
   const view = fitView(all);
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
-  // Walks are drawn above rides, because they are short.
+  // Walks are short, so they are drawn above rides.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
   const paths = trips.map(({ id, sections: own }) => {
     const drawn = own

@@ -53,7 +53,7 @@ function scaleEnd(most: number): number {
   return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= most)!;
 }
 
-/** A month in kilometres, hours and per cent. `exact`: the exact figures; null: the publishable ones of the report. */
+/** A month in kilometres, hours and per cent. `exact`: figures to show instead of the publishable ones. */
 export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | null, t: Texts): Markup {
   const { by, month, all, observed_days: days } = report;
   const words = t.figures;
