@@ -11,7 +11,7 @@ export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }
 
-/** The name of a line: short name, long name or id. */
+/** The name of a line: the short name, else the long name, else the id. */
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 

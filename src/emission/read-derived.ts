@@ -57,8 +57,8 @@ export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // Reads a day more, as a trip may start before its first location, and one more trip for the untracked time before
-  // it.
+  // Reads a day more, as a trip may start before its first location. Reads the next trip after that, too: the untracked
+  // time before it may touch the range.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });

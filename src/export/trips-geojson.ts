@@ -32,7 +32,7 @@ const isSection = (f: Feature<Point | LineString> | SectionCollection): f is Sec
   f.type === 'FeatureCollection';
 const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).endsWith('_place');
 
-/** Merges the fields of a place that is the end of one trip and the start of the next. */
+/** Merges the fields of a place that ends one trip and starts the next. Equal fields come from `feature`. */
 function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
   const { user_input, additions, ...own } = feature.properties ?? {};
   const inputs = flatInputs({ user_input, additions });

@@ -120,6 +120,8 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   };
 }
 
-/** True for a successful call, and for failures that scanners cause on every public server. */
+/**
+ * True for a call that needs no warning: a successful call, or a failure that scanners cause on every public server.
+ */
 const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
   status < 400 || (caller === null && [403, 404, 405].includes(status));

@@ -12,7 +12,7 @@ const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 /** The usercache or the timeseries. */
 export type EntryPart = Pick<Usercache, 'find'>;
 
-/** `limit`: entries per request. */
+/** A query of entries that is read part by part. `limit`: the maximum number of entries in a part. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
 /** True if the entry is pending or in the timeseries. */

@@ -25,7 +25,7 @@ export interface FeedNotes {
   no_times: number; // patterns without times
   stops_left_out: number; // stops without a position, and rows of stops whose id occurs again in a later row
   trips_left_out: number; // trips with fewer than two known stops
-  routes_left_out: number; // kinds that the analysis does not use, such as lifts and taxis
+  routes_left_out: number; // routes of kinds that the analysis does not use, such as lifts and taxis
   patterns_left_out: number; // rare patterns, left out to keep the index small
 }
 

@@ -13,7 +13,7 @@ const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 const names = { person: 'mobility-days', manager: 'mobility-study' };
 type Kind = keyof typeof names;
 
-/** Over https, the prefix binds the cookie to this host and to https. */
+/** The name of a cookie. Over https, the prefix `__Host-` binds the cookie to this host and to https. */
 const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
 
 export const newSecret = (): string => randomBytes(32).toString('base64url');

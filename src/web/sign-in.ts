@@ -66,7 +66,7 @@ export function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAns
   return page(t, t.signIn.managers, body, isWrong ? 403 : 200);
 }
 
-/** Every failure has the same answer, so the answer does not reveal which names exist. */
+/** Signs in a manager by name and password. Every failure has the same answer, which hides whether the name exists. */
 export async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
   const name = (form.name ?? '').trim().toLowerCase().slice(0, 100);

@@ -134,7 +134,7 @@ function head(name: Column, kind: string, asked: Record<string, string>, { t, st
   return markup`<th scope="col" role="columnheader" class="${kind}"${isBy}><a href="/study/${study.name}?${String(query)}">${words}</a></th>`;
 }
 
-/** The default order puts people who need a reminder first. */
+/** Sorts people by a column. The default order puts people who need a reminder first. */
 function sorted(people: readonly StudyPerson[], by = 'silence'): readonly StudyPerson[] {
   const keys: Record<string, (person: StudyPerson) => number | string> = {
     person: ({ shown }) => shown,

@@ -34,7 +34,7 @@ export const journeyLimits = {
   lateNotice: 2500, // m; up to this, the distance from the stay counts as movement that the phone noticed late
 };
 
-/** Stored with trips: do not rename. */
+/** Why a stop is a wait, or why it is not. The names are stored with trips: do not change them. */
 export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'

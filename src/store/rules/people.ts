@@ -187,7 +187,7 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   await rows.put(tables.erasedTokens, erased);
 }
 
-/** 64 bits of SHA-256. The token cannot be derived from them. */
+/** The row of a token whose owner was erased. It has 64 bits of the hash, from which the token cannot be derived. */
 const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
 
 async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {

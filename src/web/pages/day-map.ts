@@ -202,7 +202,7 @@ type LabelBox = Record<'x' | 'y' | 'w', number>;
 
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 
-/** Places with their labels, each on the side where it hides least. `taken`: the boxes of all labels. */
+/** Draws places, each with a label on the side where the label hides least. `taken`: the boxes of all labels. */
 function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { project, height }: View) {
   // The scale bar, the north arrow and the places themselves.
   const taken: LabelBox[] = [
