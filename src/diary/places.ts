@@ -30,7 +30,7 @@ import {
 const limits = {
   reach: 150, // m; a stay farther from a place belongs to another place
   count: 50, // m; side of the cells in which stays are counted; a place begins at the cell with the most stays
-  ids: [1500, 500, 150, 1], // m; sides of the cells that ids are made from
+  ids: [1500, 500, 150, 1], // m; an id is made from the first of these cells that no stored or larger place has
   night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
 

@@ -201,7 +201,7 @@ export function untrackedTime(
   };
 }
 
-/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the same trip without user inputs. */
+/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the trip of a confirmed trip, without user inputs. */
 export function plainTrip(key: string, element: OfTrip, context: EntryContext): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';

@@ -146,8 +146,8 @@ export function exportTables({ store, people, days, ...files }: StreamedTables):
 }
 
 /**
- * The people, sorted by their pseudonyms if they have any. The store lists them by UUID. In that order, their positions
- * in the list would identify them to a reader who has the UUIDs, or an export under another key.
+ * Yields the people, sorted by pseudonym if the export has pseudonyms. The store lists people by UUID. In that order,
+ * a reader who has the UUIDs, or an export under another key, could identify people by their positions in the list.
  */
 export async function* inShownOrder({ users }: Store, people: AsyncIterable<UserRecord>, pseudonymKey?: string) {
   if (pseudonymKey === undefined) return yield* people;

@@ -40,7 +40,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/** Excel writes semicolons in many countries, tabs as "Unicode text", and other programs a first line `sep=;`. */
+/** Recognises the delimiter: comma, semicolon (Excel in many countries), tab, or as stated in a first line `sep=;`. */
 function tableOptions(csv: string) {
   const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
   const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';

@@ -65,8 +65,8 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
 }
 
 /**
- * Compresses a file. If the clock was set back, its name may have been used before: then appends to that compressed
- * file.
+ * Compresses a file. If the clock was set back, a compressed file of the same name may exist: then appends to the
+ * existing file.
  */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);

@@ -276,7 +276,7 @@ const findMode = (text: string): ModeRow | undefined =>
       .replace(/[\s-]+/g, '_'),
   );
 
-/** `PredictedModeTypes.LIGHT_RAIL` -> `light_rail`, `MotionTypes.IN_VEHICLE` -> `vehicle`. */
+/** The name of a mode without its type: `PredictedModeTypes.LIGHT_RAIL` gives `light_rail`. */
 export function plainMode(sensedMode: string): string {
   const name = wireName(sensedMode);
   return byWireName.get(name)?.name ?? name.toLowerCase();

@@ -124,7 +124,7 @@ export interface MemberCount {
   never_pushed: number;
 }
 
-/** The counts without members. `countMember` adds to them. */
+/** Counts of zero members, to which `countMember` adds. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
 /** Counts a member at the time `now`. */

@@ -103,8 +103,8 @@ export function shownName(name: string): string {
 }
 
 /**
- * The pseudonym of a person on pages, 8 letters and digits: the end of a name that the program generated for a member
- * of a study, as on their invitation; else derived from their UUID.
+ * The pseudonym of a person on pages, 8 letters and digits. If the program generated the person's name for a study, the
+ * pseudonym is the end of that name, as on the invitation. Otherwise it is derived from the UUID.
  */
 export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
   const made = new RegExp(`^${study}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];

@@ -53,7 +53,7 @@ async function readKept({ store, userId }: RunContext, moved: ChainStore, month:
   const nextTrips = async (ts: number): Promise<number[]> =>
     (await store.trips.neighbours(userId, ts)).flatMap(({ chain_ts }) => (chain_ts >= ts ? [chain_ts] : []));
   const [next = Number.POSITIVE_INFINITY] = await nextTrips(to);
-  if ((await nextTrips(justAfter(next))).length < 3) return null; // most often, without reading the month
+  if ((await nextTrips(justAfter(next))).length < 3) return null; // the usual case, found without reading the month
   const { end_ts = to } = (await correctedTrips(moved).previous(userId, to - margin)) ?? {};
   const range = { from, to: Math.max(to, end_ts + margin) };
   const deciding = await correctedTrips(moved).lastDeciding(userId, range);

@@ -26,7 +26,7 @@ export const byteLimits = {
 
 export type ByteLimits = typeof byteLimits;
 
-export const streamBytes = 256 * 1024; // bytes that a streamed answer counts as: its pieces that are not sent yet
+export const streamBytes = 256 * 1024; // bytes that a streamed answer counts as, for its pieces that are not sent yet
 const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls and connections are limited
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second
@@ -56,8 +56,8 @@ export interface BodyShare {
   readonly ended: Promise<never>;
   /**
    * Resolves when the call holds this many bytes in total. A body that becomes large may wait for room. A body that is
-   * large already does not: two of them could wait for each other. Rejects with a 429 `Problem` if other bodies of the
-   * caller leave no room, and with a 503 one if the pool is full.
+   * large already does not wait, since two large bodies could wait for each other. Rejects with a 429 `Problem` if
+   * other bodies of the caller leave no room, and with a 503 `Problem` if the pool is full.
    */
   hold(bytes: number): Promise<void>;
   /** Counts the bytes for the caller `userId`. Throws a 429 `Problem` if the caller's other bodies leave no room. */

@@ -38,7 +38,7 @@ export type CallerLimits = ReturnType<typeof callerLimits>;
 
 /**
  * Limits of a person who joined a study by its link and has not sent data on several days yet: anyone can create many
- * such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
+ * such accounts. The limits leave room for a phone that was offline for a month (32,000 entries, 11 MB).
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 

@@ -76,7 +76,7 @@ export async function* errorPages(
   }
 }
 
-/** Yields the errors of a user by id, one by one. */
+/** Yields the errors of a user in order of id. */
 export async function* everyError(...args: Parameters<typeof errorPages>): AsyncGenerator<ErrorRow, undefined> {
   for await (const page of errorPages(...args)) yield* page;
 }

@@ -15,9 +15,9 @@ import type { Location } from './observations.ts';
 
 /** "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  repeatWithin: 60, // s; a location is stale if it repeats a position of this age with less accuracy (physical)
+  repeatWithin: 60, // s; a location is stale if it repeats a position of at most this age less accurately (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
-  spikePasses: 4, // passes that remove spikes: two in a row hide each other (by hand)
+  spikePasses: 4, // passes that remove spikes: of two neighbouring spikes, each hides the other in a pass (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is not a spike (by hand)
   spikeBeyond: 20, // m; the detour must exceed the distance between the neighbours by this (by hand)

@@ -62,7 +62,7 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
-/** The estimated length in m of a path between two times: of its part before the first location and in long gaps. */
+/** The length in m of a path that is estimated between two times: before the first location, and in long gaps. */
 export function estimatedMetres(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {

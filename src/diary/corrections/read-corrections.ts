@@ -25,8 +25,8 @@ export interface CorrectionStore {
 }
 
 /**
- * Reads all corrections of a user by `write_ts`, also pending ones, undone ones, and undos. Imports and recoveries may
- * store more than `mostRead` corrections: the others have no effect.
+ * Reads all corrections of a user in order of `write_ts`, also pending ones, undone ones, and undos. Imports and
+ * recoveries may store more than `mostRead` corrections: only the first `mostRead` have an effect.
  */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,

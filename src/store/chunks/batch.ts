@@ -22,7 +22,7 @@ export interface BatchHeader {
   /** Each key, and the number of consecutive entries that have it. */
   keys: [key: string, count: number][];
   write_ts: number[];
-  /** One number if it is the same for all entries. */
+  /** When each entry was received; one number if all entries were received at the same time. */
   received_ts: number[] | number;
   /** Earlier failures by the index of the entry in the row. */
   failed: Record<number, { first_ts: number; tries: number }>;

@@ -121,8 +121,8 @@ function readIndex(path: string): WalIndex | null {
 }
 
 /**
- * The size and first bytes of a file. null if it does not exist, such as a log: the last process to close a database
- * removes it.
+ * The size and first bytes of a file. null: the file does not exist. The last process that closes a database removes
+ * the log.
  */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
   let file: number | null = null;
