@@ -94,7 +94,7 @@ function segmentGroup(group: CandidateGroup, stretch: CleanedStretch, stay: Stay
   }
 }
 
-/** State for the next stretch: it begins at the start of the open trip, or at the last location of a rest. */
+/** The state for the next stretch, which begins at the start of the open trip, or at the last location of a rest. */
 function stateAfter(locations: readonly Location[], open: Candidate | null): Resume | null {
   if (open !== null) return { resume_ts: locations[open.startIndex]!.ts, started: true };
   const last = locations.at(-1);

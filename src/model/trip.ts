@@ -198,7 +198,7 @@ export interface Carry extends Resume {
   away_since?: number;
 }
 
-/** Time in which the user moved and no location shows the move, between a place and the next location. */
+/** The time between a place and the next location, if the user moved in this time and no location shows the move. */
 export interface Untracked {
   start_ts: number;
   end_ts: number;

@@ -5,7 +5,7 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Without characters that look alike, for texts that people type. */
+/** For texts that people type: letters and digits without pairs that look alike, such as `l` and `1`. */
 export const typedLetters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';

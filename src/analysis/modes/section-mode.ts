@@ -119,8 +119,8 @@ function toMode(probabilities: readonly number[]): Mode {
 const agreement = { least: 120, most: 3600 };
 
 /**
- * True if a location next to `ts` is confirmed: another location, `agreement` s earlier or later, is so near that the
- * speed between both is possible.
+ * True if a location next to `ts` is confirmed: for another location, 2 to 60 minutes earlier or later, the speed
+ * between the two is possible.
  */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);

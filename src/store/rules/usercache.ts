@@ -46,7 +46,7 @@ function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
 
-/** Stores entries. A later entry replaces an earlier one with its identity, whether pending or in the same put. */
+/** Stores entries. Each replaces an earlier entry of the same identity that is pending or in the same put. */
 async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,

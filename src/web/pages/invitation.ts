@@ -6,7 +6,7 @@ import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
 export interface Invitation {
-  /** The code at the foot of the sheet. It is never a name that a token contains. */
+  /** The name of the account, at the foot of the sheet. The name is not secret, because no token contains it. */
   code: string;
   setUp: string; // the text in the QR code, which configures the app
   days: string; // a link to the person's days that works once
