@@ -65,7 +65,10 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   }
 }
 
-/** Drops a gap from before the arrival: no later trip needs it, and a re-analysis converges sooner. */
+/**
+ * Drops a gap that began before the user arrived. No later trip needs it, and without it a re-analysis converges
+ * sooner.
+ */
 function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
   const { gap, ...others } = seen;
   return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;

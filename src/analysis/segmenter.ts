@@ -86,10 +86,12 @@ export interface Segmenter {
   segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
 }
 
-/** Increase it whenever the same entries and models would give other trips than before. */
+/** The version of the analysis code. Increase it when the same entries and models give other trips than before. */
 const codeVersion = 21;
 
-/** Names of the models that come with the package. They are known here without loading the models. */
+/**
+ * Names of the models that come with the package, listed so that a program can know them without loading the models.
+ */
 export const shippedNames = {
   full: 'states-2',
   sparse: 'states-sparse-2',

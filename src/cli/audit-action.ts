@@ -16,7 +16,7 @@ users remove, users revoke, users token`.split(/,\s/),
 /** Flags that show the scope of a command. None has a free text as value. */
 const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
-/** Writes the command and its outcome to the audit log. If that fails, prints a note. */
+/** Writes the command and its outcome to the audit log, or prints a note if the log cannot be written. */
 export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts();

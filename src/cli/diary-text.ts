@@ -51,7 +51,7 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
   ].join('\n');
 }
 
-const leastStay = 1; // s; if less time is between two trips, no place is shown between them
+const leastStay = 1; // s; a shorter stay between two trips is not shown
 
 /** The places, trips and unrecorded moves of the day, in order. */
 function dayLines(shown: DiaryDay, dim: DiaryMarks['dim']): string[] {

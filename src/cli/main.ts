@@ -183,7 +183,7 @@ function processSurroundings(): ContextOptions {
     stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
-    // Read on demand: the first use of time zones takes a tenth of the time to start.
+    // Read on demand, because the first use of time zones takes a tenth of the time in which the program starts.
     get zone() {
       return hostZone();
     },

@@ -27,7 +27,9 @@ export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
   return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
 }
 
-/** Writes a file completely: Node's stream loses the rest of a text if the disk has room for a part of it. */
+/**
+ * Writes each text completely. Node's own stream would lose the rest of a text when the disk has room for a part only.
+ */
 const fileSink = (fd: number): Sink => ({
   write: (text, done) => {
     try {
@@ -118,7 +120,9 @@ export async function writeResult(output: Output, file: string, text: string, wh
 
 const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);
 
-/** Makes text from other people harmless: it can neither control a terminal nor reorder text. `ownMarks` stay. */
+/**
+ * Escapes characters of `text` that control a terminal or reorder text. The program's own colours (`ownMarks`) stay.
+ */
 const shownText = (text: string): string =>
   text
     .split(ownMarks)

@@ -55,7 +55,7 @@ export function workerPool<Task extends object, Answer>(
       const number = count++;
       const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
       await Promise.race([ready, exit]);
-      child.send({ number, task }, () => {}); // if it cannot be sent, the process ends
+      child.send({ number, task }, () => {}); // an error means that the process ends, which `exit` reports
       const message = await Promise.race([answered, exit]);
       tasks.delete(number);
       if (message instanceof WorkerEnded) throw message;

@@ -21,7 +21,7 @@ export function durationText(seconds: number): string {
 /** `08:05` in `zone`. */
 export const clockText = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
 
-/** `2024-03-12 08:05` in `zone`. Phones may write any number as a time: outside the calendar, `1e30 s`. */
+/** `2024-03-12 08:05` in `zone`, or `1e30 s` for a number outside the calendar, as a phone may write any number. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');

@@ -68,7 +68,7 @@ export interface KeptPlaces {
   key: string;
   until: number;
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
-  /** The times of names, and the index of the place at each time. */
+  /** For each name that was given: its time, and the index of the place where the user was at that time. */
   named: [ts: number, place: number][];
 }
 
@@ -214,7 +214,10 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   return found;
 }
 
-/** Makes ids from cells: a median that moves a few metres mostly stays in its cell. Stored places keep their ids. */
+/**
+ * Returns the ids of places. A stored place keeps its id. The id of a new place is made from the grid cell of its
+ * middle, because a middle that moves a few metres mostly stays in its cell.
+ */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids = places.map(({ id }) => id ?? '');

@@ -21,7 +21,7 @@ import { readFlagInputs } from './read-flag-inputs.ts';
 export interface Day<Link extends BriefRecord = BriefRecord> {
   day: string;
   observed: ObservedDay;
-  /** Links that start on the day, in order: corrected trips, and dropped ones. */
+  /** Links that start on the day, in order: trips with their corrections, and dropped trips. */
   records: Link[];
   labels: Labels;
   flagged: Flagged[];
@@ -37,7 +37,7 @@ type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Li
 
 const daysAtOnce = 31; // the trips of at most this many days are in memory at one time
 
-/** The first and last day that is shown: the days beside a shown day must be in the years 1 to 9999. */
+/** The first and last day that can be shown. The day before and the day after must be in the years 1 to 9999, too. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
 /** First and last local day. A missing bound is the first or last day with data. */

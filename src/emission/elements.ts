@@ -31,7 +31,7 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** True for the first element. The `before` of each other element is the `after` of an earlier one. */
+  /** True for the first element. For other elements, `before` is the `after` of an earlier element. */
   first: boolean;
 };
 

@@ -124,7 +124,7 @@ async function* pushedEntries(store: Store, userId: string, query: Query): Async
   }
 }
 
-/** The entries of the timeseries after `after`, up to and including `until`; null: no bound. */
+/** The entries of the timeseries after `after`, up to and including `until`. If one is null, there is no such bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,

@@ -27,8 +27,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
   a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
 
 /**
- * Selects the ends of each section, and evenly spaced vertices between them, in proportion to the number of vertices of
- * the section: at most `most` in all, or the ends of all sections if these are more.
+ * Selects vertices of sections: both ends of each section, and evenly spaced vertices between the ends. A section with
+ * twice as many inner vertices keeps twice as many. Selects at most `most` vertices, or all ends if these are more.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);

@@ -10,7 +10,7 @@ import { type LineFound, noEvidence, type TransitEvidence } from '../transit/mat
 
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
-/** Makes a source that gives the evidence of `source`, and adds it to `found`. */
+/** Returns a source that gives the same evidence as `source`, and also adds the evidence of each leg to `found`. */
 export function recordEvidence(source: TransitSource, found: CarriedEvidence[]): TransitSource {
   return (legs, track) => {
     const evidence = source(legs, track);

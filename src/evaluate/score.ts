@@ -104,7 +104,7 @@ function piecesOfTruth(trip: Interval & { sections: ModeSpan[] }): Interval[] {
   return [...pieces, { start, end: trip.end }];
 }
 
-/** The pieces of a found trip between long times without a moving section. */
+/** Splits a found trip where it has no moving section for `longWait` or longer. */
 function piecesOfFound(trip: FoundTrip): Interval[] {
   const moving = trip.sections.filter(({ mode }) => mode !== 'still').sort((a, b) => a.start - b.start);
   const [first, ...others] = moving;

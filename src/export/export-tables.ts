@@ -20,7 +20,7 @@ export interface TableChoice {
   names?: NameSet | undefined;
   pseudonymKey?: string | undefined; // key of the pseudonyms; without it, names are exported unchanged
   coarse?: number | undefined; // m; see `coarse.ts`
-  /** Key of the ids of rows; default: the key of the pseudonyms, in a coarse export a new one for each person. */
+  /** The key that hides the ids of rows. Default: `pseudonymKey`; in a coarse export, a new key for each person. */
   idKey?: string | undefined;
   now: number; // seconds since the epoch
 }

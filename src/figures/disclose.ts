@@ -11,7 +11,7 @@ export interface DisclosedCell {
   trips: number; // rounded to a multiple of the minimum number of people
   km: number; // two significant digits, like the figures below
   minutes: number;
-  observed_days: number | null; // in a table by weekday: of the cell's weekday
+  observed_days: number | null; // days of 24 h; in a table by weekday, only time on the weekday of the cell
   trips_per_day: number | null; // computed from the rounded figures; null if `observed_days` is null
   km_per_day: number | null;
   minutes_per_day: number | null;

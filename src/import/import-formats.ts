@@ -193,7 +193,7 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
       format: one.name,
       size,
       names: typeof names === 'function' ? names(file) : names,
-      // The file is opened again: otherwise the beginnings of thousands of files would stay in memory.
+      // Open the file again, because the beginnings of thousands of open files would fill the memory.
       read: async function* read(options) {
         const items = one.read(await reopen(), { ...options, ...reading });
         yield* recordings.includes(one) ? withSpeedCheck(withEnd(items)) : items;

@@ -73,7 +73,7 @@ async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) =
       const packed = read(onBytes);
       const whole = isGzip ? unpacked(packed, createGunzip({ chunkSize: chunkBytes })) : packed;
       for await (const chunk of encoding === null ? whole : recoded(whole, encoding)) {
-        onBytes(0); // few packed bytes may unpack to very many
+        onBytes(0); // reports progress for each chunk, because few packed bytes may unpack to very many chunks
         yield chunk;
       }
     } catch (error) {

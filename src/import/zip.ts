@@ -89,7 +89,7 @@ const damaged = (cause?: unknown): SourceBroken =>
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
-/** Opens an archive. The library does not decode names, because it would stop at an invalid name. */
+/** Opens an archive. `decodeStrings` is false, because the library would stop at the first invalid name. */
 async function openZip(place: ZipPlace): Promise<ZipFile> {
   const reader = new WindowReader(place);
   const options = { autoClose: false, decodeStrings: false, lazyEntries: true };

@@ -197,7 +197,7 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
-/** The log lines of a put. They are made after its answer, so they hold keys and times in memory, not the entries. */
+/** The log lines of a put, made after the put is answered. Until then only keys and times are held, not the entries. */
 function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
   const keysOf = entries.map(({ metadata }) => metadata.key);
   const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);

@@ -1,7 +1,7 @@
-// Finds clock times in a range. The cost does not depend on its length.
+// Finds clock times in a range of time, at a cost that does not grow with the range.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
-const daysTried = 3; // enough: each day has every clock time, unless clocks skip it
+const daysTried = 3; // enough, because every day has each clock time, except a day on which clocks skip the time
 
 /** The first time in `[from, to)` when clocks of the zone show `HH:mm`; null: they never do. */
 export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: string): number | null {

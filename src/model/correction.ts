@@ -57,7 +57,7 @@ export type Stated = Correction & {
   seen?: readonly (readonly [start_ts: number, end_ts: number])[];
 };
 
-/** The effect of a correction. `contradicted`: the correction is applied, but later data contradict it. */
+/** The effect of a correction. `contradicted`: the correction is applied, but data that arrived later contradict it. */
 export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 
 export interface CorrectionStanding {

@@ -48,10 +48,11 @@ export interface PipelineState {
   /** Ids of the transit feeds that had stops in `cells` when the last analysis derived trips. */
   feeds: readonly string[];
   drafts: number;
-  /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
+  /** Identifies the data that the stored places were derived from, see `keepPlaces`; null: no places are stored. */
   places: string | null;
   /**
-   * The newest month with stored figures, and the last `chain_ts` that stored figures depend on; null: none are stored.
+   * `newest`: the newest month with stored figures. `until`: the last `chain_ts` that stored figures depend on. null:
+   * no figures are stored.
    */
   months: { newest: string; until: number } | null;
   /** Version of the analysis (code and model) that derived the trips. */

@@ -53,7 +53,7 @@ export function isSubgroupName(name: string): boolean {
 }
 
 interface StudyToken {
-  /** The name by which its owner joined. */
+  /** The name of the study by which the owner of the token joined. */
   study: string;
   subgroup: string;
 }

@@ -84,7 +84,7 @@ export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && findZone(zone) !== null;
 }
 
-/** The time zone in an entry; null: it has no valid one. */
+/** The time zone that an entry names; null: the entry names no valid time zone. */
 export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
@@ -109,7 +109,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** The offset in a bucket of time; null: it changes within the bucket, as at 00:01 in some zones. */
+/** The offset of a zone during a bucket of 15 minutes; null: the offset changes within the bucket, such as at 00:01. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
@@ -267,7 +267,7 @@ const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
-/** Moves `ts` by `count` units of the UTC calendar, for report periods. If a month is too short, to its last day. */
+/** Moves `ts` by `count` units of the UTC calendar. One month after 31 January is the last day of February. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
   const days = dayOf(ts);

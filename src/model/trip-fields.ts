@@ -43,7 +43,7 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
   };
 }
 
-/** The fields of a stay in documents and derived entries. `zone` applies to its end. */
+/** The fields of a stay in documents and derived entries. `zone`: the time zone at the end of the stay. */
 export function stayFields(
   { source, name, raw_places, enter_zone, ending_trip }: Place,
   { enter_ts, exit_ts, starting_trip }: StayTimes,

@@ -68,7 +68,9 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
   return began ? null : stopped;
 }
 
-/** s; the last use of a token is stored to the hour, so that a call every minute does not write each time */
+/**
+ * s. The last use of a token is stored rounded to the hour, so a phone that calls each minute causes one write an hour.
+ */
 export const useStep = 3600;
 
 /** The id of a token in lists, commands and logs: the beginning of its hash. It is not a secret. */

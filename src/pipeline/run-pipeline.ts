@@ -14,7 +14,7 @@ import { writeDocuments } from './write-documents.ts';
 
 export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments];
 
-/** Options of a run. */
+/** The options of a run for one user. */
 export interface PipelineOptions extends LeaseOptions {
   log: Log;
   now: () => number;

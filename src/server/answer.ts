@@ -31,7 +31,7 @@ export async function streamedAnswer(
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent, so that an early error gets its own status.
   const first = await pieces.next();
-  // The answer to HEAD has no body: nothing would read the pieces, and the call would never end.
+  // End a HEAD call here: its answer has no body, so the pieces would never be read and the call would never end.
   if (call.method === 'HEAD') {
     await pieces.return?.();
     return new Response(null, { headers });
@@ -47,7 +47,7 @@ export async function streamedAnswer(
   };
   const encoder = new TextEncoder();
   let next: typeof first | null = first;
-  // Not a generator: a generator that has not started runs no `finally` if its reader leaves.
+  // An object instead of a generator, because a generator runs no `finally` if its reader leaves before the start.
   const encoded: AsyncIterableIterator<Uint8Array> = {
     [Symbol.asyncIterator]: () => encoded,
     next: async () => {

@@ -128,7 +128,7 @@ export class CallerLimiter {
     };
   }
 
-  /** Resolves when a page or diary of the caller may be made. The returned function releases the slot. */
+  /** Resolves when the caller has a slot for making a page or diary. The returned function releases the slot. */
   async waitForSlot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
     if (caller.slots < mostAnswers) caller.slots += 1;
@@ -311,7 +311,7 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
   return tooManyCalls(text, seconds, { limit, most });
 }
 
-/** Rejects an entry, but keeps its identity: a later push replaces it, and a recovery does not change its times. */
+/** Rejects an entry with its identity, so that a later push replaces the entry and a recovery keeps its times. */
 function rejectEntry(entry: Entry, reason: string, message: string): CheckedEntry {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }

@@ -153,7 +153,7 @@ function overLimit(limit: number): Problem {
 }
 
 // The token is searched near the beginning and the end of a body, without parsing the body.
-export const searchedLength = 64 * 1024; // bytes at the beginning and the end of a body that are searched
+export const searchedLength = 64 * 1024; // bytes at each end
 
 const text = '"(?:[^"\\\\]|\\\\.)*"';
 const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null

@@ -22,7 +22,7 @@ export interface ListReader<Element> {
 /** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
   elements: number; // of the list
-  /** Limit for the values of the body and of each list element: parsing them is one step, which delays other calls. */
+  /** The maximum number of JSON values in the body and in each list element. Other calls wait while one is parsed. */
   values: number;
 }
 

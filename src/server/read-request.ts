@@ -10,9 +10,9 @@ import { type JsonLimits, readJson } from './read-json.ts';
 export interface RequestRules extends BodyRules {
   json: JsonLimits;
   list?: string; // the member of the body that is a list of entries
-  /** True: if the caller is authenticated, a body that is not a JSON object is passed on as text. */
+  /** If true, an authenticated caller may send a body that is not a JSON object: the route gets it as text. */
   takesAnything?: boolean;
-  /** Other fields of the body that may contain the token. It is copied to `tokenField`. */
+  /** Other fields of the body in which a caller may send the token. The token is copied to `tokenField`. */
   tokenParameters?: readonly string[];
 }
 

@@ -149,8 +149,8 @@ const asPage =
   };
 
 /**
- * Counts the call of a page against the limits of its caller: a participant, together with their phones, or a manager,
- * given by name. Returns the id of the counts.
+ * Counts the call of a page against the limits of `reader`: a participant, whose phones share the limits, or the name
+ * of a manager. Returns the id under which calls of `reader` are counted.
  */
 function enterReader(call: Call, reader: UserRecord | string, limiter: CallerLimiter): string {
   call.log.write('INFO', line.called(call.handler));

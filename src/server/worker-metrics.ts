@@ -7,7 +7,7 @@ const patience = { figures: 5_000, text: 10_000 };
 
 type Figures = MetricObject[];
 
-/** A request for the figures of a worker or the text of all workers, or the answer to it. */
+/** A request or an answer. `ask`: requests the figures of one worker, or from the primary the text of all workers. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';

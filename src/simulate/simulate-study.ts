@@ -1,4 +1,4 @@
-// Simulates the people of a study for trying it out. Most use it as intended; four have one problem each.
+// Simulates the people of a study, to try the program. Most people use the app as intended; four have one problem each.
 //
 //   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
 //   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label, answer and name places; 1 switches tracking off once

@@ -139,8 +139,8 @@ export interface PersonFigures {
   /** The last lease, even if it has expired; null: there was none, or it was released. */
   lease: Lease | null;
   /**
-   * Pending entries. `ahead`: how many stay pending until their `write_ts`, because the phone's clock was ahead.
-   * `next_due_ts`: the earliest of their `write_ts`.
+   * Pending entries. `ahead`: the number of entries that stay pending until their `write_ts`, because the clock of the
+   * phone was ahead. `next_due_ts`: the earliest `write_ts` of such an entry.
    */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last one. */
@@ -323,7 +323,7 @@ export interface Documents {
   /**
    * In one transaction, in this order:
    * - removes the documents with the keys of `remove`. A key without a document is not an error.
-   * - puts documents. Each replaces the one with its key, unless their data are equal.
+   * - puts the documents of `put`. A document replaces the stored document with its key, unless their data are equal.
    * - merges `state` into the pipeline state. `release`: also releases the lease.
    *
    * Throws `MOBILITY_LEASE_LOST`.
@@ -460,7 +460,7 @@ export interface Trips {
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The trips that have not ended, ascending. */
   drafts(userId: string): Promise<TripRecord[]>;
-  /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
+  /** The last link before the first link whose `settled_ts` is `ts` or later; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips by local start day, both days included, ascending; here and below without dropped trips. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
@@ -486,8 +486,8 @@ export interface Trips {
   /**
    * In one transaction, in this order:
    * - removes all drafts if `drafts` is given, and the links with the `chain_ts` of `remove`.
-   * - puts the links of `put` and `drafts`. Each replaces the link with its `chain_ts`.
-   * - replaces the stored places by `places`, and all stored figures of months by `months`, if given.
+   * - puts the links of `put` and `drafts`. A link replaces the stored link with the same `chain_ts`.
+   * - if `places` is given, replaces the stored places; if `months` is given, replaces all stored figures of months.
    * - merges `state` into the pipeline state.
    *
    * Throws `MOBILITY_LEASE_LOST`.

@@ -10,7 +10,7 @@
 import type { LatLon } from '../model/geo/distance.ts';
 import { Plane } from '../model/geo/plane.ts';
 
-const longestSpan = 1_000; // vertices simplified together: the time can grow with their square
+const longestSpan = 1_000; // vertices simplified together; the time can grow with the square of this number
 
 /** Removes vertices that are at most `tolerance` m off the simplified line (Ramer-Douglas-Peucker algorithm). */
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {

@@ -287,7 +287,8 @@ function corridorScore({ pattern, from, to, between }: Scored, track: Points, pa
     seen += metres[at]!;
     on += metres[at]! * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
-  // On a path of 400 m, or with two stops, half of a score counts; with more, more of it (by hand).
+  // The weight of a score grows with its evidence: 1/2 for 400 m of path or 2 stops, 10/11 for 4 km or 20 stops (by
+  // hand).
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * curveAt(corridorCurve, on / seen);
   const passed = between.filter(({ isPassed }) => isPassed).length;
   const count = between.length;

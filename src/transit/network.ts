@@ -191,7 +191,7 @@ function alongShape(stops: readonly LatLon[], vertices: readonly number[], plane
   return places.some(({ off }) => off > farthestStop) ? null : { line, stops: places };
 }
 
-/** Positions where a line passes near a stop: one for each time it comes near, at most the eight nearest. */
+/** Positions where a line passes near a stop: one for each time the line comes near, at most the eight nearest. */
 function passes(line: Polyline, px: number, py: number): LinePlace[] {
   const places: LinePlace[] = [];
   let best: LinePlace | null = null;
@@ -207,7 +207,10 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   return places.sort((a, b) => a.off - b.off).slice(0, 8);
 }
 
-/** The feed of each agency for a day: valid on it, or the nearest by date. `dayIn`: the day in a zone, `2024-03-08`. */
+/**
+ * Chooses a feed for each agency: one that is valid on the day, else the one whose validity is nearest to the day.
+ * Returns the agencies of each chosen feed. `dayIn` returns the day in a time zone, such as `2024-03-08`.
+ */
 export function feedsOfDay(feeds: readonly FeedIndex[], dayIn: (zone: string) => string): Map<FeedIndex, Set<string>> {
   const chosen = new Map<string, { feed: FeedIndex; age: number }>(); // by agency
   for (const feed of feeds) {

@@ -1,4 +1,5 @@
-// Rows are copied unchanged, since all engines store the same bytes under the same keys.
+// Copies the users of one store to another. All engines store the same bytes under the same keys, so rows are copied
+// unchanged.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

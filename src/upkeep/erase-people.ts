@@ -102,7 +102,7 @@ export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): 
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
-    // No account: the store refuses every write about this user, so no lease is needed to remove the remaining rows.
+    // The user is not registered, so the store refuses all writes about them. Removing the rest needs no lease.
     return store.erase(uuid, how);
   }
 }

@@ -39,9 +39,9 @@ export async function answerPage(
 }
 
 /**
- * Reads a form with a file, and runs its route. The server imports one file at a time. It takes the lock only after the
- * file has arrived, since a slow sender would otherwise keep all others out. The first check refuses a file before it
- * arrives.
+ * Reads a form with a file, and runs its route. The server imports one file at a time. The first check refuses the call
+ * before the file arrives. The call keeps the lock only after the file has arrived, since a slow sender would otherwise
+ * keep all other people out.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const { turns, user } = call;

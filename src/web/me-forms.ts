@@ -22,7 +22,7 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels that a person can choose: of their study, else the usual ones. `modeOf`: the mode that a label states. */
+/** The labels that a person can choose: the labels of their study, else the usual labels. `modeOf`: a label's mode. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts) {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>): LabelOption[] =>
@@ -34,7 +34,7 @@ export type Choices = Awaited<ReturnType<typeof readChoices>>;
 
 const previewPath = '/me/preview';
 
-/** A link to the form that adds a trip: the forms of all items would make the page of a busy day too long. */
+/** A link to a form that adds a trip. It replaces the form, as the forms of all items would make the page too long. */
 const addLink = (day: string, item: string, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${t.me.madeTrip}</span></a>`;
 

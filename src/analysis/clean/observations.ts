@@ -265,8 +265,11 @@ export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**
  * Chooses among several phones and apps of one person, ranked by name: a location of a lower ranking source is used
- * only if no higher ranking source has one within `sourceReach`. phone o o o o o o o o watch x x x x x w w x x x x x x
- * x: excluded by the phone chosen o o o o o w w o o o
+ * only if no higher ranking source has a location within `sourceReach`.
+ *
+ *   phone   o o o o o              o o o
+ *   watch     x x x x x x  w w  x x x x x x      x: excluded by a near location of the phone
+ *   chosen  o o o o o      w w     o o o
  */
 export function chooseLocations(found: BySource): Location[] {
   const sources = [...found.keys()].sort(); // the result depends on the entries alone

@@ -174,8 +174,8 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-const nearby = 8; // cells to each side in the windows of `writeQuantiles`: two minutes and five
-const far = 20;
+const nearby = 8; // cells to each side in the small windows of `writeQuantiles`: 2 minutes
+const far = 20; // cells to each side in the large windows: 5 minutes
 
 /** Features 19 to 24 and 28: quantiles of speed within 2 and 5 minutes, and of acceleration within 5, to each side. */
 function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid): void {
@@ -186,7 +186,7 @@ function writeQuantiles({ first, count, rows }: Block, { speed, covered }: Grid)
     if (covered[i - 1 - side] === 1) window.remove(speed[i - 1 - side]!);
     if (covered[i + side] === 1) window.add(speed[i + side]!);
   };
-  // Each window begins around the cell before the first cell; the loop moves it by one cell.
+  // Fill the windows around the cell before the first cell, because the main loop begins by moving them by one cell.
   for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
   for (let i = first - 1 - far; i < first + far; i += 1) {
     if (covered[i] === 1) speeds.add(speed[i]!);

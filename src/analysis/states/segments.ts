@@ -72,7 +72,7 @@ function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): S
   });
 }
 
-/** m/s; the highest average speed during a sleep (physical, except flights) */
+/** m/s; the highest average speed of a user while the phone sleeps (physical; flights are faster) */
 const fastestAsleep = 25;
 
 /**

@@ -149,9 +149,9 @@ const confident = {
 };
 
 /**
- * Multiplies the odds of the state that confident readings name, in place. If the readings of a cell contradict each
- * other, they are ignored. The odds between this state and rest do not change, because people walk indoors. Only for
- * Android: iPhones report walking while cycling.
+ * Changes `probability` in cells where confident readings name a state: multiplies the odds of this state against each
+ * other moving state. The odds against still stay the same, because people also walk indoors. Ignores readings of one
+ * cell that contradict each other. Only for Android, because iPhones report walking while cycling.
  */
 function applyReadings({ ts, probability }: Cells, motions: readonly Motion[]): void {
   let next = 0;

@@ -230,7 +230,10 @@ export function describeStops(decoded: DecodedGroup) {
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
-/** True if the phone was at rest: little distance, no moving state, and no speed or no readings of movement. */
+/**
+ * True if the phone was at rest: it moved less than `standing`, or less than `phantom` without a moving state and with
+ * either no readings of movement or an average speed below `phantomSpeed`.
+ */
 function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const away = start ? distance(start, track.positionAt(from)) : 0;

@@ -50,7 +50,7 @@ export const boundLimits = {
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
 
-/** Stored with trips: do not rename. */
+/** The rule that set the start or end of a trip. Stored with trips: do not rename. */
 export type BoundaryRule =
   | 'location'
   | 'movement'

@@ -24,7 +24,7 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links that `briefs` returns for the range, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: it depends on all later links. */
+  /** The `chain_ts` of the last analysed link that the result of `briefs` depends on; infinite: all later links. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
@@ -288,7 +288,7 @@ async function findTouching(
   };
   for (const group of groupsOf(inside, nearby))
     touch({ ...group, from: (await gapAt(group.from)).first, to: (await gapAt(group.to)).last });
-  // The nearest corrections come first: if one does not affect the range, farther ones of its kind do not either.
+  // Each list begins with the nearest correction: after one that does not affect the range, no farther one affects it.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [

@@ -113,7 +113,7 @@ export function concernedTime(one: Correction): TimeRange {
 /** The reason for rejecting a correction whose user has too many. Operators can recover it. */
 export const tooManyCorrections = 'too_many_corrections';
 
-/** The limit for messages. */
+/** The limits as a text for error messages. */
 export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
 
 /** Finds the corrections among `entries` that exceed the user's limit. Pending corrections count, too. */

@@ -49,7 +49,7 @@ export async function readLastLabels(
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
-const atOnce = 16; // entries per read if the size of an answer is bounded: one entry may have several MiB
+const atOnce = 16; // entries per read if `isBounded`, because one entry may have several MiB
 
 async function readNewest(
   store: LabelStore,

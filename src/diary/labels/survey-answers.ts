@@ -14,7 +14,7 @@ const most = { answers: 30, characters: 200 };
 const isOwnField = (name: string): boolean =>
   /^(attr(id|version|xmlns)?|.*:.*|xmlns|meta|start|end|deviceid|instanceID|formhub|__.*)$/.test(name);
 
-/** The first answers that are not empty, each cut to `most.characters`. */
+/** The first `most.answers` answers that are not empty, each cut to `most.characters`. */
 export function surveyAnswers({ data }: Entry): SurveyAnswer[] {
   const { jsonDocResponse: json, xmlResponse: xml } = data;
   const leaves = isJsonObject(json) ? answersInForm(json).map(([path, text]) => [path.at(-1)!, text] as const) : [];

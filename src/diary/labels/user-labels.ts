@@ -41,7 +41,7 @@ function lastOfEach(notes: readonly Input[]): Input[] {
   return notes.filter((note, i) => last.get(note.entry.data.match_id ?? i) === note);
 }
 
-/** False if the user changed the mode after the last statement of a replaced mode, which then is out of date. */
+/** False if the user stated another mode after stating the replaced mode: the replaced mode is then out of date. */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);
   const replaced = named('replaced_mode').at(-1);

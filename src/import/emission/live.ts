@@ -53,7 +53,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   const client = clientOf(address);
   try {
     yield* readDatabase(async function* documentsOf(collection): AsyncGenerator<EmissionDocument> {
-      // In the order in which MongoDB stored them, as in a dump.
+      // Read documents in the order in which MongoDB stored them, as in a dump.
       const order = { sort: { $natural: 1 }, batchSize: 1000 } as const;
       for await (const document of databaseOf(client, address).collection(collection).find({}, order)) {
         onDocument();

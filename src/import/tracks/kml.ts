@@ -6,7 +6,7 @@ import { locate } from './fields.ts';
 
 export const kml = xmlFormat('kml', 'kml', readKml);
 
-const maxTimes = 500_000; // of a track, in memory: a file may have all times before all positions
+const maxTimes = 500_000; // times of one track, held in memory, because a file may list all times before all positions
 
 interface Placemark {
   begin?: string;

@@ -72,7 +72,10 @@ export function batteryEntry(ts: number, level: number, status: BatteryStatus, o
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: Math.round(level), battery_status: status }, origin);
 }
 
-/** An entry of the platform `other`. Within its second, only `data` decides its identity, see `writeTsOf`. */
+/**
+ * An entry of the platform `other`. Entries of the same `ts` differ in identity if their `data` differ, see
+ * `writeTsOf`.
+ */
 export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
   const write_ts = writeTsOf(ts, data);
   return { metadata: { key, write_ts, type: 'sensor-data', platform: 'other', origin: { ...origin } }, data };

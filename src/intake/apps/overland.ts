@@ -37,7 +37,7 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
-/** Fields that are stored of a feature that cannot become an entry. */
+/** Of a feature that cannot become an entry, only these fields are stored. */
 const shownNames = new Set([...keptNames, 'timestamp']);
 
 const motions: Readonly<Record<string, MotionType>> = {

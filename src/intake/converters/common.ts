@@ -50,7 +50,7 @@ export interface Converter {
 
 export interface Conversion {
   ts: number | null; // the `dataTime` of the converted payload
-  /** Makes the payload, which may share parts with the entry. Only made on request: most entries are only stored. */
+  /** Makes the payload, which may share parts with the entry. A function, because most entries are stored, not read. */
   data(): JsonObject;
 }
 

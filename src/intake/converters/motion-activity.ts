@@ -22,7 +22,7 @@ type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];
 
-/** The names in entries of 2015 and 2016: each release of an obfuscated library had another pair. */
+/** The names of both fields in entries of 2015 and 2016. Each release of an obfuscated library used another pair. */
 const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
@@ -43,7 +43,7 @@ function convertAndroid(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // With former names and no time, `data` is the object of the library: remove all its fields.
+  // If `data` has legacy names and no time, it is an object of the obfuscated library: remove all its fields.
   const removed = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, removed);
 }

@@ -47,7 +47,7 @@ export function withFacts(key: string, list: readonly StoredEntry[], packed: Uin
   return packed;
 }
 
-/** `facts`: reads the facts; null: the chunk has none. */
+/** Splits a stored chunk. `packed`: its entries. `facts`: a function that reads its facts; null: the chunk has none. */
 export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () => ChunkFacts | null } {
   if (bytes[0] !== mark) return { packed: bytes, facts: () => null };
   const begin = 2 + bytes[1]!;

@@ -21,7 +21,9 @@ type Column =
   | { decimals: number; numbers: number[] }
   | { decimals: number; steps: number[] };
 
-/** Objects with the same fields in the same order. `rows`: their indexes in the list; missing for a single shape. */
+/**
+ * Objects with the same fields in the same order. `rows`: their indexes in the list; missing if this is the only shape.
+ */
 interface Shape {
   paths: string[][];
   columns: Column[];

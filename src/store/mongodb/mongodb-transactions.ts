@@ -20,7 +20,7 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
       if (!isTransient(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
       if (isConflict(error) && Date.now() > nextEnding) {
         nextEnding = Date.now() + endingPause;
-        await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them later
+        await endAbandonedTransactions(connection).catch(() => {}); // after a failure, the server's time limit ends them
       }
       await sleep(pause);
     }
@@ -32,8 +32,8 @@ export async function inTransaction<T>(
   connection: Connection,
   work: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
-  // All tries share one session: if a connection was lost, the server ends its transaction when the session starts
-  // another.
+  // All tries share one session. A transaction whose connection was lost stays open on the server until its session
+  // starts the next one.
   const session = connection.client.startSession({ causalConsistency: false });
   try {
     return await retry(connection, (deadline) => tryOnce(connection, session, deadline, work));

@@ -43,8 +43,8 @@ export interface Summed {
 /** Reads rows of one snapshot. */
 export interface Rows {
   /**
-   * The rows that match. `columns`: reads only these. Without `columns`, each row is compared with its checksum; a
-   * difference throws `MOBILITY_STORE_DAMAGED`, which names table and row.
+   * The rows that match `query`. With `columns`, reads only these columns. Without `columns`, compares each row with
+   * its checksum and throws `MOBILITY_STORE_DAMAGED`, with table and row, if they differ.
    */
   find<Row>(table: Table<Row>, query: Query<Row>): Promise<Row[]>;
   find<Row, Column extends keyof (Row & Summed) & string>(

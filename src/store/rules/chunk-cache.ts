@@ -17,7 +17,7 @@ export type ChunkHead = Pick<Head, 'user' | 'key' | 'first' | 'sum'>;
  */
 const mostCharacters = 2 ** 20;
 
-const keptFor = 30_000; // ms since the last use. Then the cache drops a chunk, as another process may erase the user
+const keptFor = 30_000; // ms after its last use, a chunk is dropped, because another process may have erased the user
 
 /** The cached chunks of a store. A full cache drops the chunks that were not used for the longest time. */
 export class ChunkCache {

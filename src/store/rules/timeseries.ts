@@ -61,7 +61,7 @@ async function* chunkParts(
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
-  // Whole histories are read once. In the cache, they would replace the chunks of phones.
+  // A query without bounds reads a whole history once. Cached, it would push out the chunks that phones need again.
   const isBulk = query.from === undefined && query.to === undefined;
   for await (const heads of headPages(rows, user, query, which)) {
     const wanted = heads.filter(

@@ -46,7 +46,10 @@ export async function onConnection<T>(path: string, work: (connection: Connectio
   }
 }
 
-/** On a read-only file system, SQLite reads a file without a write-ahead log only if the address says `immutable=1`. */
+/**
+ * The path or URL to open a database with. On a read-only file system, SQLite reads a file without a write-ahead log
+ * only by a URL with `immutable=1`.
+ */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);

@@ -107,7 +107,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
-/** The index of the log, which processes share while they have the database open. null: there is no valid one. */
+/** Reads the `-shm` file, the index of the log that processes share while the database is open. null: none is valid. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;

@@ -10,7 +10,7 @@ const types: Record<ColumnKind, string> = {
 };
 
 /**
- * Creates the tables and indexes that the database lacks; if it lacks none, this only reads. Table `about` has only the
+ * Creates the tables and indexes that the database lacks, and writes nothing if all exist. Table `about` has only the
  * row that `ping` writes.
  */
 export const schema = [

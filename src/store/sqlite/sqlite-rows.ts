@@ -119,7 +119,7 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
   }
-  // Filled up to a power of two, so that few different statements are prepared.
+  // Repeat the last value up to a power of two values, so that few different statements are prepared.
   const places = 2 ** Math.ceil(Math.log2(list.length));
   for (let i = 0; i < places; i++) values.push(bindable(list[Math.min(i, list.length - 1)]!));
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;

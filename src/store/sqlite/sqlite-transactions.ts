@@ -132,8 +132,8 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
     /** Runs `work` in one snapshot, after the reads that were requested before. */
     read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
     /**
-     * Runs `work` in a transaction. It shares the transaction with other writes that are requested in the same turn of
-     * the event loop; a failed write does not fail the others. Resolves when the commit is on disk.
+     * Runs `work` in a transaction. Writes that are requested in the same turn of the event loop share one transaction,
+     * and a failed write does not fail the others. Resolves when the commit is on disk.
      */
     write: <T>(work: (rows: WritableRows) => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
@@ -222,8 +222,8 @@ async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> 
 }
 
 /**
- * Identifies the file at a path; null: there is none. After an open file is moved or replaced, the process would still
- * write to the old one.
+ * Identifies the file at a path; null: there is none. Another result than at opening means that the file was moved or
+ * replaced, and that this process still writes to the old file.
  */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });

@@ -31,7 +31,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
       const text = wide > Math.max(8, name.length * letter) ? name : mark;
-      // A row of a month names only a stay of the whole day: the legend explains the colours of others.
+      // A row of a month names only a stay that lasts all day. The legend explains the colours of other stays.
       const all = t.me.atAllDay(name);
       if (isRow && items.length === 1 && wide > all.length * rowLetter) names.push(nameAt(left + wide / 2, all));
       if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));

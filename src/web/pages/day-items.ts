@@ -148,7 +148,7 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Returns a function that names places: by name, else by letter. `isOwn`: a probable home is shown as "Home?". */
+/** Returns a function that names places: by name, else by letter. `isOwn`: shows a probable home as "Home?". */
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);

@@ -54,7 +54,7 @@ export function dayMap(
   );
 }
 
-/** Continues longitudes beyond 180 degrees. */
+/** Continues longitudes beyond 180 degrees, so that lines cross the antimeridian: 179, -179 becomes 179, 181. */
 function unwrapped(line: readonly Position[]): Position[] {
   let turn = 0;
   return line.map(([longitude, latitude], i) => {

@@ -70,7 +70,7 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** The patterns for the bars of `trips`; null: of all modes. A page must contain them once. */
+/** The SVG patterns of the modes in `trips`; null: of all modes. A page with bars must contain the patterns once. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
