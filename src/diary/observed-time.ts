@@ -93,7 +93,8 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
 const tripsOf = (links: readonly BriefRecord[]): BriefTrip[] => links.flatMap(({ trip }) => trip ?? []);
 
 /**
- * A range of `chain_ts` with all links that touch the local days. Wide enough for every zone and for trips of a day.
+ * A range of `chain_ts` with all links that touch the local days. The range is wide enough for every time zone and for
+ * a trip that lasts a day.
  */
 export const linksRange = ({ from, to }: { from: string; to: string }): TimeRange => ({
   from: startOfDay(from, 'UTC') - day,

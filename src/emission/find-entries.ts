@@ -141,7 +141,8 @@ async function* storedWithin(
 }
 
 /**
- * Merges stored and pending entries by time. Of two entries with equal time, key and `write_ts`, the pending counts.
+ * Merges stored and pending entries by time. Of two entries with equal time, key and `write_ts`, the pending entry
+ * counts.
  */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,

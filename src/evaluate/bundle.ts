@@ -75,7 +75,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // the new names sort alike, since the analysis reads sources in this order
+  const sources = [...sourceNames].sort(); // the new names keep this order, in which the analysis reads sources
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);

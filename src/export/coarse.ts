@@ -77,7 +77,7 @@ function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex: true if it is shown. The vertices between the first and the last turn outside the cells are. */
+/** For each vertex: true if it is shown, because it lies between the first and the last turn outside the cells. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));

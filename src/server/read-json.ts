@@ -39,7 +39,10 @@ const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
 
-/** Elements of a body that may be invalid JSON. An invalid element takes longer to read than a valid one. */
+/**
+ * The maximum number of elements of a body that may be invalid JSON. An invalid element takes longer to read than a
+ * valid one.
+ */
 const mostUnreadable = 10_000;
 
 /**

@@ -120,7 +120,7 @@ class Iphone {
     });
   }
 
-  /** The radius, m, that an iPhone reports for an error: one of only six. */
+  /** The accuracy, m, that an iPhone reports: one of only six values. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }

@@ -439,7 +439,7 @@ export interface Timeseries {
   /** Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /**
-   * Facts about all chunks that touch the range; null: the engine has no facts, so the caller must read the entries.
+   * Facts about all chunks that touch the range; null: some chunk has none, so the caller must read the entries.
    */
   facts(userId: string, query: Pick<EntryQuery, 'keys' | 'time' | 'from' | 'to'>): Promise<ChunkFacts[] | null>;
   /** The number of entries of each key and their first and last data time, by key. */

@@ -322,7 +322,7 @@ interface StopBetween {
 }
 
 /**
- * The stops of a pattern between two stops. Without stops nearest to a gap, where the path of the ride is not known.
+ * The stops of a pattern between two stops, except stops that are nearest to a gap, where the path is not known.
  */
 function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Polyline): StopBetween[] {
   const { plane } = pattern.path;

@@ -16,7 +16,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** True unless a person who was refused has not imported for longer than this person. */
+  /** False if the last import of some refused person is older than the last import of this person. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);

@@ -30,7 +30,7 @@ export interface WebCall {
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
-  /** Stores checked entries of `user` within the limits of puts. All pages store entries by it. See `PutOptions`. */
+  /** Stores checked entries of `user` within the limits of puts. Pages store entries only with it. See `PutOptions`. */
   put: (
     user: UserRecord,
     checked: readonly CheckedEntry[],

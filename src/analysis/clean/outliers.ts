@@ -32,10 +32,10 @@ const limits = {
   reported: 120, // s; the phone may report a departure this long before or after the location
 };
 
-/** Whether the location at `ts` is an outlier was decided with data after `ts`. */
+/** A decision whether the location at `ts` is an outlier, made with data after `ts`. */
 export interface Doubt {
   ts: number;
-  decidedTs: number; // data up to this time decided; infinite: all data
+  decidedTs: number; // the decision used data up to this time; infinite: up to the end of the data
 }
 
 interface CleanStretch {

@@ -8,7 +8,9 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 import { slack } from './match-inputs.ts';
 
-/** Without `usercache`, pending input is ignored. Without `users` and `studies`, labels that a study defines are. */
+/**
+ * Without `usercache`, pending input is ignored. Without `users` and `studies`, a study's own labels are ignored, too.
+ */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
 /** s; longer inputs may be missed, because `readInputs` reads inputs that begin up to this long before the range */
