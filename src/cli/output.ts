@@ -59,7 +59,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   const marked = (text: string, on: number | string, off: number): string =>
     isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   let spinning = silent;
-  /** Writes `text` and waits for a slow reader of it. Throws `MOBILITY_OUTPUT`, for example if the disk is full. */
+  /** Writes `text` and waits until it is written. Throws `MOBILITY_OUTPUT`, for example if the disk is full. */
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       spinning.done();

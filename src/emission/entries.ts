@@ -42,7 +42,7 @@ function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: stri
   };
 }
 
-/** An entry within another one, as the app reads it. */
+/** A derived entry as the app reads it within a composite trip. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata: metadata as JsonObject, data };
 }

@@ -205,7 +205,7 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 export interface TripDifference {
   most_s: number; // s; the largest difference of a start or end
   metres: number;
-  /** True if the trips have the same modes and lines, and differ by at most 1 s and 0.5 % of the distance. */
+  /** True if both trips have the same modes and lines, and differ by at most 1 s in time and 0.5 % in distance. */
   isAlike: boolean;
 }
 

@@ -29,7 +29,7 @@ export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSou
   return (legs) => legs.map(forLeg);
 }
 
-/** The fields of evidence that contain names, with the kind of each. Aliases begin with the kind: `stop 2`. */
+/** The fields of evidence that contain names, and the kind of each name. An alias begins with the kind: `stop 2`. */
 const kinds: Partial<Record<keyof LineFound, string>> = {
   feed: 'feed',
   agency: 'agency',

@@ -57,7 +57,7 @@ export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: b
   if (records.length > 0) yield await readBatch(source, records, hasFlags, before);
 }
 
-/** `before`: the trip before `records`. The stay after it may be exported with them. */
+/** `before`: the trip before `records`. The stay between `before` and `records` may be exported, too. */
 async function readBatch(source: Source, records: readonly KeptTrip[], hasFlags: boolean, before?: KeptTrip) {
   const { store, days, coarse } = source;
   const { uuid } = source.person;

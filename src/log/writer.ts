@@ -20,7 +20,7 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   threadId?: string | undefined;
   /** MiB after which a new file starts. */
   maxSizeMiB?: number;
-  /** Called once per failure: when lines are dropped, or files cannot be compressed. */
+  /** Called once for each failure: when lines are dropped, or when files cannot be compressed. */
   warn: (text: string) => void;
 }
 

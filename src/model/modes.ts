@@ -314,7 +314,7 @@ const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
 export const distanceColumn = (mode: string): DistanceColumn =>
   distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 
-/** The look of a mode. `name`: the mode that defines this look, which is another one if `mode` borrows its look. */
+/** The look of a mode. `name`: the mode that defines the look, which is another mode if several have the same look. */
 export function modeLook(mode: string): ModeLook & { name: string } {
   const look = byName.get(mode)?.look ?? 'other';
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };

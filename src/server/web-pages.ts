@@ -54,7 +54,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (isText || c.get('call').handler.startsWith('web.')) await protect(c, async () => {});
 };
 
-/** Adds the pages to the app. Must be called before `createApp` adds middleware that only calls of phones may pass. */
+/** Adds the pages to the app. Must be called before middleware for phones is added, which must not run for pages. */
 export function mountPages(app: Hono<ServerEnv>, server: Server): void {
   const { config, now, limiter } = server;
   const fixed = {

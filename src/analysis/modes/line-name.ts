@@ -8,7 +8,9 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/** A tram, subway or ferry needs this probability; a tram or subway as a part of all rail lines' (by hand). */
+/**
+ * FERRY needs this probability of its line, TRAM and SUBWAY this part of the probability of all rail lines. By hand.
+ */
 const sureKind = 0.8;
 const leastNamed = 0.1; // a line with a lower probability is not named (by hand)
 /** The lowest probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
