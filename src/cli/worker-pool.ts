@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
 
-/** The end of a process: the same error for all its tasks. */
+/** Thrown by all tasks of a process that has ended; each task throws the same error object. */
 export class WorkerEnded extends Error {
   /** What ended the process: the name of a signal, or `exit code 1`. */
   readonly how: string;

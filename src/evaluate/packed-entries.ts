@@ -1,7 +1,7 @@
 // Stores entries as JSON outside of the JavaScript heap, because a day with a location each second can have 86,400.
 import type { Entry } from '../model/entry.ts';
 
-const entriesPerBuffer = 1000; // a buffer is parsed whenever it is read
+const entriesPerBuffer = 1000; // few, because each read parses a whole buffer
 
 export class PackedEntries implements Iterable<Entry> {
   readonly #packed: Buffer[] = [];

@@ -47,7 +47,7 @@ export async function* entryLists(
   const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
   for await (const rows of entriesOf(store.usercache, userId, query))
     yield rows.filter((row) => isDue(row) && isAsked(row));
-  // The remaining entries were moved to the timeseries meanwhile.
+  // The entries that remain in `pending` were moved to the timeseries after the first loop had read it.
   for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();

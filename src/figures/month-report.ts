@@ -63,7 +63,7 @@ interface KeptMonth {
   observed: [weekday: string, seconds: number][];
 }
 
-/** What stored figures depend on besides the data of the person: this code (raise the number), and modes of labels. */
+/** A hash of what stored figures depend on besides entries: the modes of labels and this code (raise the number). */
 export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
 
 /** The month as JSON, which `fromKept` reads. */

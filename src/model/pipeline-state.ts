@@ -15,7 +15,7 @@ export interface Exclusion {
 export interface Retained {
   /** `chain_ts` of the last retained link. */
   chain_ts: number;
-  /** The state after that link, from which the analysis continues. */
+  /** The state after the last retained link. The analysis continues from this state. */
   carry: Carry;
   /** s since the epoch; sensed entries with an earlier data time were removed; null: none were */
   raw_before: number | null;

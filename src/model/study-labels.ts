@@ -4,7 +4,7 @@ import { type ModeName, modeOfLabel } from './modes.ts';
 
 export interface LabelOption {
   value: string;
-  /** Its text in the requested language, or in English, or the value itself. */
+  /** The text of the label in the requested language, or else in English, or else `value`. */
   words: string;
 }
 

@@ -28,7 +28,7 @@ const secondsOfDay = 86_400;
 /** s */
 export const day = secondsOfDay;
 
-/** s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt counts as wrong. */
+/** s; a time further after its receipt counts as wrong. Clocks of phones are often wrong by minutes or hours. */
 export const believedAhead = day;
 
 // ---------------------------------------------------------------- zones

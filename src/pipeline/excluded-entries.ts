@@ -53,7 +53,7 @@ export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, en
   return source === undefined || sourceNames(entry).includes(source);
 }
 
-/** The data time of an entry; null if it has none or its converter rejects it: the analysis ignores it. */
+/** The data time of an entry. null: it has none, or a converter rejects the entry, so the analysis ignores it. */
 function timeIn(entry: Entry): number | null {
   try {
     return convertedTime(entry);

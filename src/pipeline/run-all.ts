@@ -48,7 +48,7 @@ export interface AllReport {
 
 const mostListed = 20; // failed users in a report, and problems of a stage
 const pageSize = 100; // users per query; with more, a user's record may be outdated when the user's turn comes
-const firstStep = 1 / 16; // s until a lease is checked again, then doubled: most runs end soon
+const firstStep = 1 / 16; // s until a lease is checked again; doubled after each check, because most runs end soon
 const longestStep = 1; // s
 const reportAfter = 1; // s of waiting after which `onWait` is called
 const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>

@@ -186,8 +186,8 @@ export class ByteBudget {
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
   /**
-   * The bytes that a holder counts as. A large body counts with its announced size, so that every body that began can
-   * finish; a slow body counts with the bytes that have arrived.
+   * The bytes of the budget that a holder uses. For a large body this is its announced size, so that every body that
+   * began can finish. For a slow body it is the number of bytes that have arrived.
    */
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;

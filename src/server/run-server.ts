@@ -25,7 +25,7 @@ const drainSeconds = 30; // seconds that a stopping server waits for running cal
 
 export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchive' | 'now'> {
   config: Config;
-  /** Opens the store and the log. Each is called once in each process. The caller of `runServer` closes them. */
+  /** `openStore` and `openLog` are called once in each process. The caller of `runServer` closes store and log. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   openLog: (threadId: string) => Promise<FileLog>;
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */

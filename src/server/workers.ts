@@ -15,7 +15,7 @@ interface WorkersOptions {
   onDeath: (text: string) => void; // called when a worker has ended and will be replaced
 }
 
-/** Starts workers. Resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
+/** Starts workers. Resolves when all workers listen. Throws `MOBILITY_CONFIG` if a worker ends before it listens. */
 export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions) {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();

@@ -43,7 +43,7 @@ interface CopiedUser {
   /** `differs`: the target has other data, and `overwrite` is not set. `busy`: a run in the source holds the user. */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** Rows of the target. */
+  /** Rows that the copy wrote to the target, and rows that it removed there. */
   written: number;
   removed: number;
 }

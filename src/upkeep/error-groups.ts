@@ -29,7 +29,7 @@ export async function groupErrors(
   return [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
 }
 
-/** A group of entries like `row`, without entries so far. `version`: of the app, as the user's profile has it. */
+/** Makes an empty group for entries like `row`. `version`: the app version in the user's profile. */
 function newGroup({ reason, identity, entry, first_ts, last_ts, message, id }: ErrorRow, version: string | null) {
   const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
   const key = identity?.key ?? (typeof named === 'string' ? named : null);

@@ -24,7 +24,7 @@ export interface RecoverOptions extends PipelineOptions {
 /** `before` selects errors that failed for the last time before this time, seconds since the epoch. */
 type RemoveOptions = Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> & { before: number };
 
-/** Counts of rejected entries of a user. */
+/** How many rejected entries of a user were tried and recovered. A round tries all entries that are still rejected. */
 export interface RecoverReport {
   user_id: string;
   tried: number;

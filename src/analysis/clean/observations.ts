@@ -258,7 +258,7 @@ export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
   a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1);
 
-/** s; a location of a lower ranking source is excluded if a higher one has a location within this time of it */
+/** s; a location is excluded if a source of higher rank has a location at most this long before or after it */
 export const sourceReach = 300;
 
 export type BySource = ReadonlyMap<string, readonly Location[]>;

@@ -22,7 +22,7 @@ import { isExit, type Location } from './observations.ts';
 /** When a location is in doubt, and what confirms it. By hand, except where marked physical. */
 const limits = {
   fastest: 340, // m/s; no traveller is faster (physical)
-  /** m/s. No traveller is faster for less than `flight` s, because a flight takes longer (physical). */
+  /** m/s. Only planes are faster, and a flight takes longer than `flight` s (physical). */
   fastestOnGround: 90,
   flight: 300,
   away: 100, // m; a location this near to the previous one is never an outlier
@@ -45,7 +45,7 @@ interface CleanStretch {
   decidedUntil: number; // before this time all outliers are known
 }
 
-/** Removes outliers. An earlier call decided on the locations before `resume`. */
+/** Removes outliers. `resume`: the state of an earlier call, which decided on all locations before `resume_ts`. */
 export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanStretch {
   const { locations, loadedUntil } = stretch;
   const outliers = [...(resume?.left_out ?? [])];

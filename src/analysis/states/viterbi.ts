@@ -95,7 +95,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
   };
 }
 
-/** s; within a gap, only the features `since` and `until` change, so the model runs once in this time (by hand) */
+/** s; cells within a gap differ only in `since` and `until`. If by less than this, one run of the model is used. */
 const sameGap = 60;
 
 /** True if the cell at `row` differs from `modelled` only in `since` and `until`, and by less than `sameGap`. */

@@ -104,7 +104,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const { store: address } = context.config();
   if (out !== undefined && !isMongoAddress(address)) await checkOutside(out, folderIn(address), 'the export');
   const users: UserRecord[] = [];
-  // The list of all users may not fit in memory.
+  // With `--all`, users are read one by one, because a list of all users may not fit in memory.
   if (!all) for await (const user of selectUsers(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined)

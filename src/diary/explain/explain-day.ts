@@ -31,7 +31,7 @@ export interface Reason {
   text: string;
   /** Times in seconds since the epoch, `_s` in s, `_m` in m, probabilities 0 to 1. */
   values: Record<string, number | string>;
-  readings?: PhoneReading[]; // what the phone recorded around that time, in order; absent: not read
+  readings?: PhoneReading[]; // recorded around the time of the reason, in order of time; absent: they were not read
 }
 
 /** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was not a trip. */

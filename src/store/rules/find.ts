@@ -1,5 +1,5 @@
-// Finds entries by one of their two times, part by part. Opens chunks or batches in the order of their times, and only
-// as many as a part needs.
+// Finds entries by data time or `write_ts`, part by part. Opens chunks or batches in order of time, and only as many as
+// a part needs.
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';

@@ -107,8 +107,8 @@ async function removePending(
 }
 
 /**
- * Stores rejected entries. An entry with an identity replaces the pending or rejected one; entries without identity are
- * stored once per content.
+ * Stores rejected entries. An entry with an identity replaces the pending or rejected entry with the same identity. Of
+ * entries without an identity, entries with equal content are stored once.
  */
 async function rejectEntries(
   rows: WritableRows,

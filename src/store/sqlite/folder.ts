@@ -43,7 +43,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
 /** True if there is a file at `path`. Throws if that cannot be determined. */
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Creates the database under a temporary name. It gets its name when it is complete and on disk. */
+/** Creates the database under a temporary name. Renames the file to `path` when it is complete and on disk. */
 async function makeDatabase(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await makeEmpty(temporary);

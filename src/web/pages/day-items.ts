@@ -164,7 +164,8 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 const leastHome = 0.8; // probability of a home that is shown as one
 
 /**
- * `recorded`: seconds recorded on the day. `past`: seconds up to `now` that could be recorded. `share`: their ratio.
+ * `recorded`: seconds recorded on the day. `past`: seconds up to `now` that could have been recorded. `share`:
+ * `recorded` divided by `past`.
  */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
