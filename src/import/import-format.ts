@@ -23,9 +23,9 @@ export type Found =
   | { owner: Owner; unusable: UnusableEntry } // a value that could not become an entry, with the reason
   | { owner: Owner; error: ErrorRow } // an entry that another service rejected, with its history
   | { owner: SourcePerson; person: true } // a person, to be registered even without entries
-  | { owner: Owner; profile: JsonObject } // a user who has a profile already keeps it
+  | { owner: Owner; profile: JsonObject } // a profile; not stored if the user already has one
   | { owner: Owner; document: Document }
-  /** A part that is not imported: the pipeline derives it again, or it says nothing about travel. Value: its kind. */
+  /** The kind of a part that is not imported, because the pipeline derives it again or it is not about travel. */
   | { skipped: string }
   | { unread: string } // the reason why a part cannot be read, or an entry has no owner
   | { warning: string; kind: SourceProblem }; // a doubt about the whole source, for the user of the command

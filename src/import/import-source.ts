@@ -56,7 +56,7 @@ export interface ImportOptions {
    * other sources are imported for this person. null: imports for all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Stores a batch of `whom` in place of `putChecked`, for example to apply rate limits. Needs `whom`. */
+  /** Replaces `putChecked` for storing the entries of `whom`, for example to apply rate limits. Requires `whom`. */
   put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
   entriesOnly?: true; // no errors, documents and profiles
   dryRun?: boolean;
@@ -107,7 +107,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
   };
   let [bytes, shown] = [0, 0];
   let skipped: string | undefined;
-  let firstOwner: string | undefined; // its UUID, if the source has UUIDs
+  let firstOwner: string | undefined; // UUID of the first owner, if the source has UUIDs
   const show = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);

@@ -100,7 +100,7 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
-/** `onStored` is called when a part is stored. */
+/** `onStored` is called after each part that is stored. */
 export type PutCheckedOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
 
 /** Like `putBatch`, for values that were checked already. */

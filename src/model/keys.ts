@@ -1,6 +1,6 @@
 /**
- * What a change of an entry affects: trips; the documents and stored figures of months, but no trips; only stored
- * figures; or nothing.
+ * What a change of an entry affects. `documents`: documents and the stored figures of months, but no trips. `figures`:
+ * only stored figures.
  */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 

@@ -46,7 +46,7 @@ export async function keepMonths(context: RunContext, moved: ChainStore, last: T
   await store.trips.apply(userId, { put: [], remove: [], months: kept }, { months: state.months }, lease());
 }
 
-/** null: too few trips have followed the month. */
+/** Reads the figures of a month for storing. null: too few trips have followed the month. */
 async function readKept({ store, userId }: RunContext, moved: ChainStore, month: string): Promise<Kept | null> {
   const days = daysOfMonth(month);
   const [from, to] = [startOfDay(days.from, 'UTC') - margin, startOfDay(days.to, 'UTC') + day + margin];

@@ -1,4 +1,4 @@
-// Lets people join a study with a token that their app made, and reports unusual numbers to the operator.
+// Lets people join a study with a token that their app made, and reports unusual numbers of new people to the operator.
 import { line } from '../log/messages.ts';
 import { joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 const interval = 1_000; // ms between heartbeats, and between checks
 const latestCheck = 3_000; // ms between two checks; if more, the primary did not run and may have missed heartbeats
 const patience = 30_000; // ms without a heartbeat, by hand: no call computes for so long without a pause
-const leastCpu = 1; // s; a silent worker that used less waits, for example for a disk
+const leastCpu = 1; // s; a silent worker that used less CPU is not replaced: it waits, for example for a disk
 const ticks = 100; // per second in /proc, the same on every Linux
 
 /**

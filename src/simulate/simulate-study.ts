@@ -24,7 +24,7 @@ import { towns } from './town.ts';
 
 /** The last person of the study has the first problem, the person before has the second, and so on. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
-const problemDays = 6; // twice as long as people may be silent
+const problemDays = 6; // days of a problem: twice the time after which a person counts as silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
 const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip

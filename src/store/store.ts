@@ -336,7 +336,7 @@ export interface Documents {
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
   /** All documents of the user by `write_ts`, then by key. */
   list(userId: string): Promise<Document[]>;
-  /** In ascending order. */
+  /** The keys of all documents of the user, ascending. */
   keys(userId: string): Promise<string[]>;
 }
 

@@ -105,7 +105,7 @@ function checkRights(host: Host, logDir: string): Check {
   const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
     const stat = statSync(folder, { throwIfNoEntry: false });
-    if (stat === undefined) continue; // it is created with the first write
+    if (stat === undefined) continue; // the first write creates the folder
     try {
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch {

@@ -14,8 +14,8 @@ const mostListed = 20;
 export type MissingOptions = { merge?: boolean; eraseMissing?: boolean; overwrite?: boolean; dryRun?: boolean };
 
 /**
- * Counts the missing people, and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS` if no option
- * allows them, or if one of them sent data to the target itself and would be erased.
+ * Counts the people of `to` whom `from` does not have, and erases them if `eraseMissing` is set. Throws
+ * `MOBILITY_USER_EXISTS` if no option allows such people, or if one to be erased sent data to `to` directly.
  */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];

@@ -85,7 +85,7 @@ export async function retain(
   });
 }
 
-/** Makes a trip of a draft that no data can decide any more. */
+/** Turns a draft into a final trip, because the data after it that could change it are removed. */
 function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   const { draft: _, ...trip } = draft.trip!;
   return { ...draft, kind: 'trip', settled_ts, trip };

@@ -82,7 +82,7 @@ export async function readDay(
   };
 }
 
-const pathsReach = 30 * 86_400; // s; a map shows the person's other trips of this long up to the end of the day
+const pathsReach = 30 * 86_400; // s; a map also shows the person's other trips of the 30 days up to the end of the day
 
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];

@@ -47,7 +47,7 @@ export function nextLink(
     return { record: withFields(base, { ...fields, carry: withFields(next, { place }) }) };
   }
   const before = carry?.place ?? null;
-  // In the diary the user did not leave the place before a dropped trip.
+  // The diary does not contain a dropped trip: there, the user stayed at the place before the trip.
   const place = before && { ...before, raw_places: [...before.raw_places, rawPlace.id].slice(-mostRawPlaces) };
   const away_since = place && awaySince(place, carry!, found);
   const record: TripRecord = withFields(base, {

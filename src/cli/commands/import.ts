@@ -74,7 +74,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
     return null;
   });
   if (store !== null) return importTo(store);
-  // A dry run creates no store, but compares with an empty one.
+  // A dry run must not create the store, so it compares the sources with an empty temporary store.
   const scratch = await mkdtemp(join(tmpdir(), 'mobility-import-'));
   try {
     const empty = await openStoreAt(scratch, { make: true });

@@ -26,9 +26,9 @@ export interface StepTime {
 export type StepName = keyof Steps;
 
 /**
- * States of people. `refused`: the server refuses the phone's calls, and it pushed nothing since. `unusable`: it
- * pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for days.
- * `without_locations`: calls, but no location for days. `behind`: entries have been pending for long, or runs
+ * States of people. `refused`: the server refuses the phone's calls, and the phone pushed nothing since. `unusable`:
+ * the phone pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for
+ * days. `without_locations`: calls, but no location for days. `behind`: entries have been pending for long, or runs
  * fail. `stopped`: the person ended the recording.
  */
 export type PersonState =

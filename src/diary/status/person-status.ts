@@ -145,7 +145,7 @@ const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason,
   ['format_bad_time', 'misdated'],
 ]);
 
-/** Finds messages or locations that cannot be used, if no usable one arrived for a day before them. */
+/** Finds the latest message or location that cannot be used, unless a usable location arrived in the day before it. */
 function findUnusable({ user, profile, set_aside }: PersonFigures, chain: Steps, options: StatusOptions) {
   const time = (name: string): number | null => (typeof profile[name] === 'number' ? profile[name] : null);
   const [good, bad] = [time('last_usable_ts'), time('last_unusable_ts')];

@@ -54,7 +54,7 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   const rejected = (reason: FormatReason, text: string): Mapped =>
     newMapped({ unusable: [unusable(pickFields(message, shownNames), reason, text)] });
   const isPosition = message.lat !== undefined && message.lon !== undefined;
-  const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota does not name the type
+  const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // the app Colota sends no `_type`
   if (type === null) return rejected('format_unknown', `expected a name in _type, found ${kindOf(message._type)}`);
   if (type === 'encrypted') {
     return rejected(

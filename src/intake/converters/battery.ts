@@ -44,7 +44,7 @@ export function convertIosBattery(entry: Entry): Conversion {
   return withTime(entry, ts, { battery_level_pct: level, battery_status: status }, ['battery_level_ratio']);
 }
 
-/** Other apps and imports send percent and the codes of `batteryStatuses`. */
+/** Converts readings of other apps and imports, which send percent and the codes of `batteryStatuses`. */
 export function convertOtherBattery(entry: Entry): Conversion {
   const level = percentOf(entry);
   const status = statusOf(entry, convertedStatuses);

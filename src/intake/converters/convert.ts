@@ -97,7 +97,7 @@ function setLocalTimes(target: JsonObject, zone: string | undefined, fields: rea
       target[textName] = formatTime(ts, zone);
       target[localName] = local;
     } catch {
-      // Happens only for entries that an earlier version accepted: see `checkLocalTime`.
+      // Only times that an earlier version accepted have no local time, see `checkLocalTime`.
     }
   }
 }

@@ -123,7 +123,7 @@ function addConfidence(added: JsonObject, { confidence, confidence_level: level 
 /** Percent for readings without a confidence: the same as `medium` of an iPhone. */
 const usualConfidence = 75;
 
-/** Other apps and imports send the codes of `motionTypes`. */
+/** Converts readings of other apps and imports, which send the codes of `motionTypes`. */
 export function convertOtherMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const type = codeOf(codes, data.type, 'data.type');

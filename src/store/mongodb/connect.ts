@@ -15,7 +15,7 @@ export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
 
 export type Connection = Awaited<ReturnType<typeof connect>>;
 
-/** Names this program to the server. */
+/** The name of this program in MongoDB's logs and lists of connections. */
 export const appName = 'mobility';
 
 const defaultDatabase = 'mobility';

@@ -24,7 +24,7 @@ export const parts: Table<PartRow> = {
   user: 'user',
 };
 
-/** bytes. A document has at most 16 MiB. */
+/** The maximum number of bytes of a part, below MongoDB's limit of 16 MiB for a document. */
 const partLength = 8 * 2 ** 20;
 
 /** Documents per answer. So many exceed 16 MiB, the server's limit, so one command gets each result below 16 MiB. */

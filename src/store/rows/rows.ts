@@ -56,7 +56,7 @@ export interface Rows {
   total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number>;
 }
 
-/** The transaction sees its own changes. */
+/** Reads and writes rows in one transaction, which sees its own changes. */
 export interface WritableRows extends Rows {
   /** Inserts rows, or replaces rows with the same key. Returns their checksums. */
   put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]>;

@@ -89,7 +89,7 @@ async function recover(
     const name = identityText(entry.metadata);
     const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
-      // The error is older if the identity was first received after it failed; otherwise it is unknown which is newer.
+      // If the identity was first received after the failure, the error is older. Otherwise keep it: it may be newer.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }

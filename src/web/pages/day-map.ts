@@ -204,7 +204,7 @@ const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x <
 
 /** Draws places, each with a label on the side where the label hides least. `taken`: the boxes of all labels. */
 function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { project, height }: View) {
-  // The scale bar, the north arrow and the places themselves.
+  // Labels must not hide the scale bar, the north arrow and the places themselves.
   const taken: LabelBox[] = [
     { x: 8, y: 6, w: 130 },
     ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 })),

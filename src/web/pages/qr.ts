@@ -4,7 +4,7 @@ import { toSvgSource } from 'lean-qr/extras/svg';
 
 const border = 4; // modules; scanners need this border around a code
 
-/** The code as lines of half blocks. Its border is drawn, so that it works on a dark and on a light terminal. */
+/** The code as lines of half blocks. The border is drawn, so that scanners find it on dark and on light terminals. */
 export function qrText(text: string): string {
   const code = generate(text);
   const isLight = (x: number, y: number): boolean => !code.get(x, y);

@@ -523,7 +523,7 @@ export const en = {
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
-    /** About a sent form, by `done` in the address. */
+    /** The message after a form was sent, by the value of `done` in the address. */
     done: {
       saved: 'Saved.',
       stated: 'Saved. This page shows it now, the app on your phone a little later.',
