@@ -5,7 +5,7 @@ import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, 
 import type { CommandContext } from './context.ts';
 
 export class DocumentedCommand extends Command {
-  /** `main.ts` describes the commands that are not part of another one. */
+  /** `description`: only for a subcommand; `main.ts` has the descriptions of commands. */
   constructor(name: string, description = '') {
     super(name);
     this.description(description);

@@ -7,8 +7,8 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
 /**
- * The cells in which a person stays. Only these cells decide which parts of the person's trips are hidden: if exact
- * places did, a place could be computed from the hidden parts.
+ * The cells in which a person stays. Only these cells decide which parts of the person's trips are hidden. If exact
+ * places decided it, a reader could compute the places from the hidden parts.
  */
 export interface StayCells {
   size: number; // m

@@ -14,7 +14,9 @@ import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 /** The sections of a period, and its label in an answer. */
 export interface Period {
   ts: number; // label of the period, seconds since the epoch
-  /** The label as calendar fields. For a local group, only the fields that define it, and the zone. */
+  /**
+   * The label as calendar fields. A local group has only the fields that define the group, such as `year`, and a zone.
+   */
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
   sections: readonly SectionFigures[];

@@ -26,8 +26,8 @@ export const line = {
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
   /**
-   * `token`: the id of the token, not the secret. `state`: why it is refused, such as `not known`. The name comes last,
-   * because it may contain any characters; an erasure overwrites all that follows `of` or `sent as`.
+   * `token`: the id of the token, not the secret. `state`: why the token is refused, such as `not known`. `email` comes
+   * last, because it may contain any characters; an erasure overwrites all that follows `of` or `sent as`.
    */
   refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
     `Refused token ${token}, ${state}, ${relation} ${email}`,

@@ -2,11 +2,11 @@ import type { JsonObject } from './json.ts';
 import type { TokenRecord, UserRecord } from './user.ts';
 
 export interface StudySettings {
-  /** Lower case letters, digits and hyphens. It never changes. */
+  /** Lower case letters, digits and hyphens. The name of a study never changes. */
   name: string;
   /**
-   * Names by which people join, in the form of `name`. Links, tokens and the name of the configuration file contain
-   * them. Only the last name admits new people. Members with an earlier name in their token can join with a new phone.
+   * Names in links, tokens and the name of the configuration file, by which people join. They have the characters of
+   * `name`. Only the last admits new people. Members with an earlier name in their token can join with a new phone.
    */
   join_names: string[];
   /** Subgroups that people join; empty: all people are in `default`. */

@@ -94,7 +94,7 @@ export interface UserRegistry {
   /** The figures of one user or of a page of users, read in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
   list(page: UserPage): Promise<UserRecord[]>;
-  /** The stored figures of a month of the users of a page, in one snapshot. */
+  /** The figures of one month that are stored for the users of a page, read in one snapshot. */
   months(page: UserPage, month: string): Promise<MemberMonth[]>;
 }
 
