@@ -83,7 +83,7 @@ function dayOf({ metadata, data }: Entry): string | null {
   return localDay(ts, isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC');
 }
 
-/** True for one of the days. */
+/** True if `day` is one of the days. */
 export const isAmong = (day: string, { from, to }: Days): boolean =>
   (from === undefined || day >= from) && (to === undefined || day <= to);
 

@@ -22,7 +22,7 @@ export interface Period {
   sections: readonly SectionFigures[];
 }
 
-/** One period of one metric, as clients read it: the value of each mode, beside the named fields. */
+/** One metric in one period, in the form that clients read: a field for each mode, beside the named fields. */
 export interface MetricSummary extends Omit<Period, 'sections'> {
   nUsers: number; // 1, or 0 for a period without sections
   [mode: string]: unknown;

@@ -12,7 +12,7 @@ import type { TimeRange } from './time.ts';
 export interface Dirty {
   /** The dirty range: data times of the changed entries that affect trips, both ends included; null: none. */
   changed: TimeRange | null;
-  /** True if documents may differ. */
+  /** True if the change may change documents. */
   documents: boolean;
 }
 

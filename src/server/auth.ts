@@ -68,7 +68,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
 
 const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
-/** The tokens in a header `Authorization`. `basic`: the name is not verified, and both may also be for a proxy. */
+/** The tokens in a header `Authorization`. `basic`: a name, not verified, and a token, unless both are for a proxy. */
 export function headerTokens(authorization = '') {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
   const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];

@@ -175,7 +175,7 @@ export function tokenAtStart(body: Buffer, field: string): string | null {
 
 const end = new RegExp(`\\s*:\\s*(${text})\\s*(?:,\\s*${text}\\s*:\\s*${plain}\\s*)*\\}\\s*$`, 'y');
 
-/** Like `tokenAtStart`, near the end of a JSON object. null also if a list or object follows the field. */
+/** Finds the token as `tokenAtStart` does, but near the end of a JSON object. null if a list or object follows it. */
 export function tokenAtEnd(body: Buffer, field: string): string | null {
   const tail = body.toString('latin1', Math.max(0, body.length - searchedLength));
   const name = `"${field}"`;

@@ -55,7 +55,7 @@ export async function runServer(options: RunServerOptions): Promise<void> {
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, openStore, openLog } = options;
-  // The primary checks this, so that an unavailable port is reported once and not by each worker.
+  // The primary process checks the address, so that an unavailable port is reported once and not by each worker.
   await checkAddress(config);
   if (config.tiles !== '') await (await openTiles(config.tiles)).close();
   // The primary opens the store first, so that only one process creates it.

@@ -67,7 +67,7 @@ export function ride(corners: readonly Point[], mode: TravelMode, random: Random
 
 const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
 
-/** The highest speeds from which the person can still slow down for each of the next three limits: v² = u² + 2as. */
+/** For each of the next three limits, the highest speed from which the person can slow down in time: v² = u² + 2as. */
 function fastestBefore(limits: readonly Limit[], next: number, at: number, acceleration: number): number[] {
   return limits
     .slice(next, next + 3)

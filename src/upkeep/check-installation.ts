@@ -50,8 +50,8 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
 }
 
 /**
- * Counts stored corrections with times that are rejected today; earlier versions stored them. When the diary is read,
- * their times are moved into the bounds.
+ * Counts stored corrections whose times this version would reject. Earlier versions stored such corrections. When the
+ * diary is read, their times are moved into the bounds.
  */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;

@@ -12,7 +12,7 @@ export interface Tiles {
   minZoom: number;
   maxZoom: number;
   attribution: string; // the map's authors in plain text; empty if the file does not name them
-  /** The image of a tile; null if the file lacks it. Throws if that part of the file is damaged. */
+  /** The image of a tile; null: the file lacks the tile. Throws if the tile's part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }

@@ -51,7 +51,7 @@ export interface WebCall {
   cache: FigureCache;
   /** Claims heavy work, of which the server does one at a time. null: another call does such work now. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
-  /** The bytes of the archive of a study. Made in a process of low priority if the server runs as a program. */
+  /** Yields the bytes of the archive of a study. A server that is a program makes them in a process of low priority. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   zone: string; // the time zone of the server, for times that belong to no person
   tiles: Tiles | null;

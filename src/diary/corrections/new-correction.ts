@@ -18,8 +18,8 @@ export interface CorrectionAuthor {
 }
 
 /**
- * Makes the entry. Its field `seen` has the times of the trips that the author sees: if they change later, the
- * correction is shown as contradicted.
+ * Makes the entry of a correction. Its field `seen` has the times of the trips that the author sees. If these trips
+ * change later, the correction is shown as contradicted.
  */
 export async function correctionEntry(
   store: ChainStore,

@@ -75,7 +75,7 @@ export function isTransient(error: unknown): boolean {
   return transientCodes.has(codeOf(inner)!) || transientLabels.some((label) => inner.hasErrorLabel(label));
 }
 
-/** The error for the caller of the store. Errors from neither server nor connection are returned unchanged. */
+/** Converts an error of the MongoDB server or connection to an error of the store. Returns other errors unchanged. */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   const cause = { cause: error };
