@@ -16,7 +16,7 @@ export interface SourcePerson {
 /** The person to whom an item belongs; null: the user for whom the import runs. */
 export type Owner = SourcePerson | null;
 
-/** An item that a reader found. Counted as read: entries, unusable values, errors, skipped and unread parts. */
+/** An item that a reader found. `read` counts entries, unusable values, errors, skipped parts and unread parts. */
 export type Found =
   /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
   | { owner: Owner; entry: Pushed; received_ts?: number }

@@ -50,7 +50,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = limitConnections(server, most, options.proxies ?? privateNetworks);
-  // A socket without progress is closed if its answer is not read or it is idle, but not while a call is processed.
+  // Runs for a socket on which no byte moved for `stallSeconds`. Closes the socket if the caller does not read the
+  // answer, or if no call is in progress.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });

@@ -510,7 +510,7 @@ export interface Trips {
 
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
-  /** By UUID. Users without an account are missing. */
+  /** The pipeline states of users by UUID. Users without an account are missing. */
   of(userIds: readonly string[]): Promise<Map<string, PipelineState>>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;

@@ -82,8 +82,8 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
 }
 
 /**
- * Converts a location. In some fields the app leaves zeros out, in others a zero means "unknown". The app always leaves
- * a speed of 0 out.
+ * Converts a location. An accuracy of 0 means "unknown". The app leaves a speed of 0 out, so a missing speed may be 0
+ * or unknown, and stays missing.
  */
 function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
   // OwnTracks sends speeds in km/h; Colota, GPSLogger and PhoneTrack send m/s. The last two send numbers as texts.

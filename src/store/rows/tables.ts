@@ -127,7 +127,7 @@ export const batches = table('batches', {
     /** Grows with every put of the user. */
     id: 'number',
     count: 'number',
-    /** The smallest and largest `write_ts`; `first_ts`, `last_ts`: the same for data times, null if no entry has one. */
+    /** The smallest and largest `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
@@ -170,7 +170,7 @@ export const chunks = table('chunks', {
   columns: {
     user: 'text',
     key: 'text',
-    /** The smallest and largest `write_ts`; `first_ts`, `last_ts`: the same for data times, null if no entry has one. */
+    /** The smallest and largest `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',

@@ -149,7 +149,7 @@ function longest(time: EntryQuery['time'], at: number): number {
 
 // ---------------------------------------------------------------- time zones
 
-/** Reads no chunk if no entry of the user ever named a zone. */
+/** Finds the zones around a write time, see `Timeseries`. Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
   rows: Rows,
   cache: ChunkCache,
