@@ -132,7 +132,7 @@ export function phoneAddress(given: string | undefined, configured: string): str
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Parses an age, a time of today or yesterday, a day (its start or end), a date and time, or s since the epoch. */
+/** Parses an age (`2h`), a time of today or yesterday, a day (its `edge`), a date and time, or s since the epoch. */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);

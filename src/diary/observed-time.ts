@@ -84,7 +84,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   return days;
 }
 
-/** The unobserved parts of a range, in order of time. Pure. */
+/** The unobserved parts of a range, in order of time. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
   const { spans } = dayOf(from, to, collectKnown(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));

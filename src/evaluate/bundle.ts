@@ -144,9 +144,9 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
 const apart = 100_000; // m; the least distance between a moved location and every true location
 
 /**
- * Makes a random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts
- * each location by up to 0.1 m: otherwise the rounding of the true coordinates would reveal the rotation. Equal
- * locations stay equal, different locations stay different.
+ * Makes a random rotation that moves all locations far away from all true locations, but not near a pole. The returned
+ * function also shifts each location by up to 0.1 m, because the rounding of the true coordinates would reveal the
+ * rotation. Equal locations stay equal, different locations stay different.
  */
 function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
   let first: LatLon | null = null;

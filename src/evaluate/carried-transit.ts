@@ -19,7 +19,7 @@ export function recordEvidence(source: TransitSource, found: CarriedEvidence[]):
   };
 }
 
-/** Gives each leg the evidence for the times that differ least from its own. */
+/** Gives each leg the stored evidence whose start and end differ least from the start and end of the leg. */
 export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSource {
   const forLeg = ({ start, end }: LegEvidence): TransitEvidence => {
     const off = ({ start_ts, end_ts }: CarriedEvidence): number => Math.abs(start_ts - start) + Math.abs(end_ts - end);

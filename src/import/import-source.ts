@@ -222,7 +222,7 @@ class People {
       const checked = 'entry' in found ? checkPushed(found.entry) : found.unusable;
       recipient.batch.push(checked);
       const received = 'entry' in found ? found.received_ts : undefined;
-      // A time of receipt in the future is not kept.
+      // Ignore a time of receipt in the future: the clock of the other service was wrong.
       if (received !== undefined && received <= this.#options.now() && isEntry(checked))
         recipient.receipts.set(checked, received);
       const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);

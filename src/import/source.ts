@@ -52,7 +52,7 @@ const reasons: Record<string, string> = {
   ELOOP: 'its links lead in a circle',
 };
 
-/** A file in a ZIP archive. `archive`: its path for messages; `place`: where its bytes are. */
+/** A file in a ZIP archive. `archive`: the path of the archive for messages; `place`: where the archive's bytes are. */
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
   sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
 

@@ -54,7 +54,7 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The message; for a `MobilityError`, after its code: `MOBILITY_STORE_FULL: expected space …`. */
+/** The message of an error, for a `MobilityError` with its code: `MOBILITY_STORE_FULL: expected space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);
 

@@ -91,7 +91,7 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
-/** Number of days that a rebuild derives again: from the first entry, or the retained part, to the last entry. */
+/** Number of days that a rebuild derives again: from the first entry, or the last retained link, to the last entry. */
 export function derivedDays({ observed, retained }: PipelineState): number {
   if (observed === null) return 0;
   return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));

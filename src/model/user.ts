@@ -43,8 +43,8 @@ export interface TokenRecord {
 }
 
 /**
- * `revoked`: only this token. `replaced`: all tokens of the user, when the user got a new one. `used`: a link that was
- * opened. `stopped`: its owner stopped the recording.
+ * Why a token was revoked. `revoked`: an operator or the user revoked it. `replaced`: the user got a new token, which
+ * revokes all others. `used`: the token of a link that was opened. `stopped`: the user stopped the recording.
  */
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 

@@ -160,7 +160,7 @@ class Analysis {
     }
   }
 
-  /** Returns true if the analysis is done: no later link can differ. */
+  /** Stores the links of a stretch. Returns true if the analysis is done, because no later link can differ. */
   private async write(
     from: number,
     { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
@@ -206,7 +206,9 @@ class Analysis {
     return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
   }
 
-  /** The time up to which the diary is final. `complete_lost`: it was final before the run, and is not any more. */
+  /**
+   * `complete_until`: the diary is final up to this time. `complete_lost`: a part of it was final before the run only.
+   */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
     const lost = complete_until === null && this.work.completeBefore !== null;

@@ -1,4 +1,4 @@
-// Stores the figures of the last two complete months of a user, so that pages of a study read one row a person.
+// Stores the figures of the last two complete months of a user, so that pages of a study read one row for each person.
 //
 //   trips      ----|--|---|---|--|--|-----------|---|---|---|----
 //   month      |---- October ----|

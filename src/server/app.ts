@@ -21,10 +21,10 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-const longCall = 200; // ms; a scrub of the log waits longer than this for the lines of running calls
+const longCall = 200; // ms; shorter calls write their lines before a scrub of the log, which waits longer than this
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Builds the app without a port. `serve` binds it to one; tests call `app.request`. */
+/** Builds the app without a port. `serve` binds the app to a port; tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
   const base = basePath(config.publicUrl);

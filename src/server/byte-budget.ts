@@ -87,7 +87,7 @@ export class ByteBudget {
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    ended.catch(() => {}); // a call may end without listening to this
+    ended.catch(() => {}); // handle a rejection that no one awaits: a call may end before it uses `ended`
     const holder: Holder & BodyShare = Object.assign(this.#holder('small', `network ${network}`, end), {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),

@@ -9,8 +9,8 @@ import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 /** At most this many decompressed bytes of a body are read and parsed before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
-const maxInflation = 100; // times that decompression may make a body larger; batches of phones become 10 times larger
-const usualInflation = 10;
+const maxInflation = 100; // the maximum size of a decompressed body, divided by its compressed size
+const usualInflation = 10; // the same ratio of the batches of phones
 const freelyInflated = 1024 * 1024; // bytes; up to this size, decompression may make a body larger by any factor
 
 /** A body while it arrives, and the headers that describe it; null: no such header. */

@@ -152,7 +152,7 @@ export interface Tokens {
   byHash(hash: string): Promise<TokenRecord | null>;
   /** All tokens of a user by `created_ts`, also expired and revoked ones. */
   list(userId: string): Promise<TokenRecord[]>;
-  /** Revokes a token of the user; its record stays. False if the user has no such token, or it is revoked already. */
+  /** Revokes a token of the user; its record stays. False if the user has no such token or the token is revoked. */
   revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
   /** Records the time of the last use. An unknown token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
@@ -407,7 +407,7 @@ export interface EntryQuery {
   fields?: readonly string[];
 }
 
-/** A position in the order of a query: by time, then key, then `write_ts`. There need not be an entry at it. */
+/** A position in the order of a query: by time, then key, then `write_ts`. An entry need not exist at the position. */
 export interface EntryCursor {
   time: number;
   key: string;

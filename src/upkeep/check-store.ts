@@ -111,7 +111,7 @@ async function* everyKey(engine: Engine, table: AnyTable, userId?: string): Asyn
     yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
-/** Describes the damage of a row; null: it has none, or it was removed meanwhile. */
+/** Describes the damage of a row; null: the row is not damaged, or was removed meanwhile. */
 async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
     const [row] = await engine.read((rows) => rows.find(table, { where: key }));

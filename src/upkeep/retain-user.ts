@@ -16,7 +16,7 @@ import { everyLink } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { removeErrors } from './recover-user.ts';
 
-/** `raw`: what phones sensed; `days`: the trips with their labels. */
+/** The data that can be removed. `raw`: what phones sensed; `days`: the trips with their labels. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
 export interface RetainOptions extends PipelineOptions {

@@ -53,9 +53,9 @@ export interface Files {
 type Draft = { path: string; at: string };
 
 /**
- * Writes files that belong together, under temporary names. When the work is done and all are on disk, they get their
- * final names in the order of writing. If the work fails or is interrupted, none is left, so the command can be
- * repeated. `folder`: where the temporary files are; default: beside the final ones.
+ * Writes files that belong together, under temporary names. When `work` is done and all files are on disk, they get
+ * their final names in the order of writing. If `work` fails or is interrupted, no file is left, so the command can be
+ * repeated. `folder`: where the temporary files are; default: beside the final files.
  */
 export async function allOrNone<T>(work: (files: Files) => Promise<T>, folder?: string): Promise<T> {
   const drafts: Draft[] = [];
@@ -117,7 +117,7 @@ async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promi
   }
 }
 
-/** Gives a draft its final name, unless another command has created that file. */
+/** Gives a draft its final name. Throws if another command has created a file of this name. */
 async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
     await link(at, path).catch(async (error: NodeJS.ErrnoException) => {

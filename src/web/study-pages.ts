@@ -101,7 +101,7 @@ ${pageLinks(chosen.length, query.page, page, t)}`;
   return studyPage(call, words.people, body, 'people', foot);
 }
 
-/** The columns of the table. `s`: the reader can sort by it, `ns`: not; `n`: numbers. */
+/** The columns of the table with their classes. `s`: the reader can sort by the column, `ns`: not; `n`: numbers. */
 const columns = {
   person: 's',
   silence: 's',

@@ -84,7 +84,7 @@ export interface Fortnight {
 }
 
 const days = 14;
-const mostCached = 50_000; // values; each has a few numbers and no places
+const mostCached = 50_000; // values in memory; a value has only a few numbers, and no places
 
 /** Caches figures about people. Reads a figure again only after the data of its person changed. */
 export class FigureCache {

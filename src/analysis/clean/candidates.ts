@@ -96,7 +96,7 @@ export function findCandidates(input: CandidateInput): { trips: Candidate[]; ope
       trips.push(withFields(end, { startIndex: start, sampling: locations[start]!.sampling, settledTs: here.ts }));
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.resume_ts === here.ts) last = i;
-      else i = last; // search again from there: these locations now follow a trip
+      else i = last; // search again from `last`, because the locations after it now follow a trip
       continue;
     }
     if (!other) last = i;

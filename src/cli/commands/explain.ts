@@ -45,7 +45,7 @@ async function explain(context: CommandContext, { at, ...options }: OptionsOf<ty
   const all = explainDay({ records, observed, zone: observed.zone, readings });
   const parts = at === undefined ? all : partsAt(all, at);
   const zones = [...new Set(parts.map(({ zone }) => zone))];
-  // A day whose last second is not final is a draft.
+  // A day is a draft until its last second is final.
   const isDraft = observed.from <= context.now() && (complete_until ?? 0) < observed.to - 1;
   const draft = isDraft ? draftText(complete_until, parts.at(-1)?.zone ?? observed.zone) : null;
   await context.output.result({ user_id: user.uuid, day, complete_until, parts }, () => {

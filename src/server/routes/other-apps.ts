@@ -1,5 +1,5 @@
-// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. A failed
-// call gets an answer that makes the app keep its data.
+// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answer
+// to a failed call makes the app keep its data and send them again.
 import { type Mapped, newMapped, omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';

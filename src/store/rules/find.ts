@@ -59,7 +59,7 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/** A page for callers. Copies metadata and data, but not their nested values: callers may change their fields. */
+/** A page for callers, who may change fields of `metadata` and `data`, since both are copies. Nested values are not. */
 export function pageFor({ found, next }: StoredPage): EntryPage {
   const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
   return { entries, received_ts: found.map((one) => one.received_ts), next };

@@ -10,7 +10,7 @@ export interface Known {
   received_ts: number;
   /** If the entry is pending: the id of its batch and its index in the batch. */
   pending: { batch: number; place: number } | null;
-  /** Its earlier failures, if it is rejected or was recovered. */
+  /** The earlier failures of an entry that is rejected or was recovered; null for other entries. */
   failed: { first_ts: number; tries: number } | null;
 }
 
