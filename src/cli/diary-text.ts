@@ -171,7 +171,7 @@ function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: Diar
   return `  ${hours}24\n  ${line.join('')}`;
 }
 
-/** Yields each cell of the day bar that `part` touches, with its minutes there. Uses the zone of the trip's start. */
+/** Yields the cells of the day bar that `part` touches, each with the minutes of `part` in it, in the trip's zone. */
 function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Generator<[cell: number, minutes: number]> {
   const [hour, minute] = clockText(trip.start_ts, trip.start_zone).split(':').map(Number) as [number, number];
   const from = hour * 60 + minute + (part.start_ts - trip.start_ts) / 60;

@@ -16,7 +16,7 @@ export interface LabelledTrip {
   stated: ShownTrip;
   confirmed: Partial<Record<string, string>>; // the mode and the purpose that the participant confirmed
   flagged: readonly Flagged[];
-  located: number | null; // time of its first location; null: not known, as after a removal of raw data
+  located: number | null; // time of the trip's first location; null: not known, as after a removal of raw data
 }
 
 /** Makes the rows of one table from a trip. It is called in the order of trips. */

@@ -70,7 +70,7 @@ function roundAll(numbers: number[], rounded: (value: number) => number): void {
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
-/** Makes the stop between two sections. */
+/** Makes the stop between two sections, from the last vertex of `before` to the first vertex of `after`. */
 export function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;

@@ -121,7 +121,7 @@ async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts
 
 const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };
 
-/** A message about fields of an entry, with the flags that name them. */
+/** Replaces the names of fields in a message by the flags that set them: `data.start_ts` becomes `--from`. */
 const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
