@@ -39,7 +39,7 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
 ]);
 
-/** The names of the metrics. Their units: count, m, s, m/s, m/s. */
+/** The names of the metrics. The units, in the same order: count, m, s, m/s, m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
 /** The metric of a request whose `metric` is empty and that has no `metric_list`. */

@@ -127,7 +127,7 @@ export interface MemberCount {
 /** Counts of zero members, to which `countMember` adds. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
-/** Counts a member at the time `now`. */
+/** Adds a member to `count`. `now` decides whether the member joined in the last hour. */
 export function countMember(count: MemberCount, { joined_ts, sent_ts }: UserRecord, now: number): void {
   count.members += 1;
   if (joined_ts !== undefined && joined_ts > now - joinWindow) count.joined_last_hour += 1;

@@ -30,7 +30,7 @@ import { incomingBody } from './read-request.ts';
 const mostForm = 16 * 1024; // bytes
 const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
 
-/** Headers that protect pages: they load nothing from other hosts, run no script, and cannot be framed. */
+/** Headers that protect pages: a page loads nothing from other hosts, runs no script, and cannot be framed. */
 const protect = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],

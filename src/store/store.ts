@@ -389,7 +389,7 @@ export interface ErrorTimeseries {
 
 // ---------------------------------------------------------------- long term
 
-/** A query for entries, as they were pushed, by one of their two times. */
+/** A query for entries, as they were pushed, by their write time or data time. */
 export interface EntryQuery {
   /** Missing: all keys. An empty list: no entries. */
   keys?: readonly string[];

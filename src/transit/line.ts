@@ -54,7 +54,7 @@ function shareAlong(px: number, py: number, dx: number, dy: number): number {
 
 export interface LinePlace {
   along: number; // m from the start of the line
-  off: number; // m to the location
+  off: number; // m from the line to the location
   edge: number; // index of the edge that contains the position
 }
 

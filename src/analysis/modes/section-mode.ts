@@ -19,8 +19,9 @@ const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
- * Exponent of the probabilities without motion readings: `none` if locations are never close together in the leg, up to
- * `none + all` if they always are. Calibrated on recorded days without their readings and on simulated days.
+ * The power to which probabilities are raised if there are no motion readings: `none` if the locations of a leg are
+ * never close together, up to `none + all` if they always are. Calibrated on recorded days, without their readings, and
+ * on simulated days.
  */
 const sharpnessUnread = { none: 0.45, all: 0.3 };
 

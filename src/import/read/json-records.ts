@@ -70,6 +70,6 @@ function jsonIn(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    return undefined; // the message contains no part of the text, which may contain a location
+    return undefined; // drop the parser's message: it may contain a part of the text, such as a location
   }
 }

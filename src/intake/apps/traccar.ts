@@ -64,7 +64,7 @@ export function fromTraccar(locations: readonly JsonValue[], arrived?: number): 
   return mapped;
 }
 
-/** Parameters of OsmAnd's protocol that are stored beside the location. */
+/** Parameters of OsmAnd's protocol that are stored with a location, in `data.reported`. */
 const reportedParameters = new Set(
   'valid hdop pdop vdop sat alarm event motion is_moving odometer steps mock power source'.split(' '),
 );

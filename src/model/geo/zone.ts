@@ -2,7 +2,7 @@
 import tzLookup from '@photostructure/tz-lookup';
 import type { LatLon } from './distance.ts';
 
-/** IANA zone at a location; `UTC` if the table has none. */
+/** The IANA time zone at a location; `UTC` if the table has no zone there. */
 export function zoneAt(location: LatLon): string {
   try {
     return tzLookup(location.latitude, location.longitude) || 'UTC';

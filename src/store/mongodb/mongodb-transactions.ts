@@ -7,7 +7,7 @@ import { isConflict, isTransient, isUnknownCommit, isUnreachable, toStoreError }
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
 
-/** Runs `work`, again after each transient failure until the time limit. Throws errors of the store. */
+/** Runs `work`, and repeats it after transient failures for up to `retryMs`. Throws errors of the store. */
 export async function retry<T>(connection: Connection, work: (deadline: number) => Promise<T>): Promise<T> {
   const { address, retryMs } = connection;
   const deadline = Date.now() + retryMs;

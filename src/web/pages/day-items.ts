@@ -106,7 +106,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
       if (!isWithin && cut - from >= shortest) items.push(byAir ? { ...gap, byAir } : gap);
     }
     if (kind !== 'staying') continue;
-    // A stay that a correction states may reach from one place to the next.
+    // A stay that a correction states may last across two places: cut it at the arrival at the second place.
     const entered = around.find((trip) => trip.start_ts >= from)?.start_place.enter_ts ?? from;
     const cuts = entered > from + 1 && entered < to ? [from, entered, to] : [from, to];
     for (const [i, start] of cuts.slice(0, -1).entries()) {

@@ -58,7 +58,7 @@ export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue =
   return (modes.length > 0 || more) && markup`<ul class="legend">${modes}${more}</ul>`;
 }
 
-/** Flags of time ranges are shown once for the day, not at every trip in the range. */
+/** Flags of a time range. A day shows such a flag once, not at every trip in the range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
 function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
