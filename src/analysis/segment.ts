@@ -78,7 +78,7 @@ function isFarEnough({ startIndex }: Candidate, locations: readonly Location[]):
   return locations.slice(startIndex).some((one) => distance(locations[startIndex]!, one) >= linkLimits.shortestTrip);
 }
 
-/** The trips of a group. If an error is thrown, each candidate becomes a trip with the error and without sections. */
+/** Finds the trips of a group. After an error, each candidate becomes a trip with this error and without sections. */
 function segmentGroup(group: CandidateGroup, stretch: CleanedStretch, stay: Stay | null, known: Knowledge) {
   try {
     const decoded = decodeGroup(group, stretch, known);

@@ -86,8 +86,8 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
 }
 
 /**
- * If the command was interrupted, prints how many users are done. `all`, `most`: the users of the command, and the
- * maximum number. `next`: the end of the message, which says what to do.
+ * If the command was interrupted, prints how many users are done. `all`: the users of the command. `most`: the maximum
+ * number of users. `next`: the end of the message, which says what to do.
  */
 export async function noteInterrupted(
   { signal, output }: CommandContext,

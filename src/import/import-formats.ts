@@ -169,7 +169,7 @@ async function searchTar(archive: SourceFile, search: Search): Promise<void> {
   }
 }
 
-/** Adds a part that fails, so that the import reports the broken archive and still reads the other sources. */
+/** Adds a part whose reading fails. So the import reports the broken archive and still reads the other sources. */
 function reportBroken(path: string, error: unknown, { found }: Search): void {
   if (!(error instanceof SourceBroken)) throw error;
   found.parts.push(brokenPart(path, error));

@@ -34,7 +34,7 @@ export async function openFileLog(options: FileLogOptions) {
   return { log: queue.log, threadId, close: (): Promise<void> => (closing ??= close()) };
 }
 
-// Errors that may end without a change of the settings.
+// Codes of errors that may end without a change of the settings, for example when the disk has space again.
 const transientCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);
 
 function unwritable(dir: string, error: unknown): MobilityError {

@@ -59,7 +59,7 @@ export function refusalOf(
   return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
 }
 
-/** When the owner stopped the recording; null: they did not, or started it again. */
+/** When the owner of `tokens` stopped the recording; null: the owner never did, or started the recording again. */
 export function stoppedSince(tokens: readonly TokenRecord[], now: number): number | null {
   const phones = tokens.filter((token) => !isForPages(token));
   const stops = phones.flatMap((token) => (token.revoked_why === 'stopped' ? (token.revoked_ts ?? []) : []));

@@ -71,7 +71,7 @@ async function locationKey(
   { retained, locations_from }: PipelineState,
   limit: number,
 ): Promise<NonNullable<PipelineState['locations_from']>> {
-  // Descending, because the last day is cached.
+  // Read backwards, because the entries of the last day are in the cache.
   const query = { keys: [keys.filteredLocation], time: 'ts', limit, descending: true } as const;
   for await (const _ of everyEntry(timeseries, userId, query)) return keys.filteredLocation;
   return (retained && locations_from) ?? keys.location;

@@ -21,7 +21,7 @@ export interface PipelineOptions extends LeaseOptions {
   onStage?: (stage: string) => void; // before each stage
   /** Data since this data time are analysed again. Default: only changed data. */
   reanalyseFrom?: number;
-  /** Locations per stretch, at least 2. It limits the memory and does not change the result. Default 5000. */
+  /** Locations per stretch, at least 2. Limits the memory of the run and does not change its result. Default 5000. */
   stretchSize?: number;
   /** Default: the shipped segmenter. Trips of a segmenter of another version are derived again. */
   segmenter?: Segmenter;

@@ -58,7 +58,7 @@ export function answerCaller(route: Route, server: Server) {
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { token: known, refusal } = sender;
-    // If every body is accepted, the field of the token may have another meaning: then a known token takes precedence.
+    // If every body is accepted, the field of the token may have another meaning, so a known token takes precedence.
     const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
     if (token === null) {
       if (route.answerWithoutToken !== undefined && isValid(body))

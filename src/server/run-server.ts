@@ -21,7 +21,7 @@ import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
 import { startWorkers, workerNumber } from './workers.ts';
 
-const drainSeconds = 30; // seconds that a stopping server waits for running calls; a slow phone sends a few hundred KB
+const drainSeconds = 30; // s for which a stopping server waits for running calls; a slow phone sends some 100 KB in it
 
 export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchive' | 'now'> {
   config: Config;

@@ -43,7 +43,7 @@ export interface Store {
   unfinished(): Promise<Unfinished[]>;
   /** Does a small write and a small read, to show that both work. */
   ping(): Promise<void>;
-  /** Bytes that the store takes on disk, and bytes that are free there; null: the server does not report it. */
+  /** Bytes that the store takes on disk, and free bytes on this disk; null: the server does not report free bytes. */
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** The engine and its version: `SQLite 3.51.1`. */
   version(): Promise<string>;

@@ -106,7 +106,7 @@ export async function importUpload(call: PersonCall): Promise<WebAnswer> {
           const fresh: CheckedEntry[] = [];
           for (const one of part) {
             if (slices.isOver()) await slices.next();
-            // Entries that the store has already do not become part of this import: its undo must not ignore them.
+            // Leave out entries that the store already has, because undoing this import must not exclude them.
             if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
             fresh.push(one);
             if (!isEntry(one)) continue;

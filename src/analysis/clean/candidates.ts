@@ -273,7 +273,7 @@ function settledTsOf(group: Candidate[], next: Location | null, locations: reado
   const until = locations[last.endIndex]!.ts + lookAround;
   if (next && next.ts <= until)
     return isSameGroup(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
-  // Only a later location shows that no other candidate begins in between.
+  // Only a location after `until` shows that no other candidate of the group begins before `until`.
   const later = locations[firstAtOrAfter(locations, until)];
   return later ? Math.max(last.settledTs, later.ts) : null;
 }

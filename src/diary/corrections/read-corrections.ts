@@ -110,7 +110,7 @@ export function concernedTime(one: Correction): TimeRange {
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
 }
 
-/** The reason for rejecting a correction whose user has too many. Operators can recover it. */
+/** The reason for rejecting a correction of a user who has too many. Operators can recover the correction. */
 export const tooManyCorrections = 'too_many_corrections';
 
 /** The limits as a text for error messages. */

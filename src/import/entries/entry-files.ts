@@ -44,8 +44,8 @@ function entryFound(value: JsonValue, where: string): Found {
   if (!isJsonObject(value)) return { owner: null, entry: value };
   const { user_id, received_ts } = value;
   const uuid = user_id === undefined ? null : uuidOf(user_id);
-  // An entry with ids was written by tools of MongoDB, so names such as `$date` have a meaning. In an entry of a phone
-  // they have none and stay unchanged.
+  // An entry with ids was written by tools of MongoDB, so names such as `$date` have a meaning. In an entry of a phone,
+  // such names have no meaning and stay unchanged.
   const isForeign = user_id !== undefined || value._id !== undefined;
   const entry = isForeign ? withoutIds(value) : value;
   if (entry === null) return { unread: `expected an entry at ${where}, found one that is nested too deeply` };

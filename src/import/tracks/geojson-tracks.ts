@@ -42,7 +42,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
   }
 }
 
-/** The points nested inside `value`, as Arc and Home Assistant write them. If there are none: `value`, if a point. */
+/** The points nested inside `value`, as Arc and Home Assistant write them; without any, `value` if it is a point. */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = 6): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];

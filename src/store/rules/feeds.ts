@@ -20,8 +20,8 @@ export function feeds(engine: Engine): Feeds {
         await engine.write(null, (rows) => rows.put(feedParts, [part]));
       }
       await engine.write(null, async (rows) => {
-        // Another `add` may have removed these parts: until the row of the feed exists, they look like the parts of an
-        // interrupted `add`.
+        // Another `add` may have removed these parts. Without a row of the feed, the parts look as if an `add` had been
+        // interrupted.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
           const text = 'expected the parts of the feed, found some removed, as another feed is being added: try again';
           throw new MobilityError('MOBILITY_STORE_BUSY', text);

@@ -95,7 +95,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
       items.push({ kind: 'trip', from: start, to: stop, trip });
     }
     if (kind === 'unobserved') {
-      // A gap may reach into a trip. That part belongs to the trip.
+      // A gap may end within a trip: cut the gap at the start of the trip.
       const cut = Math.min(to, trips.find((trip) => trip.start_ts > from && trip.end_ts > to)?.start_ts ?? to);
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
