@@ -22,7 +22,7 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** Trips that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /** The state after the last link. It names the open trip, or the last location; null: there are no locations. */
+  /** The state after the last link, with the open trip or the last location; null: there are no locations. */
   nextState: Carry | null;
   /** Gaps since the last link, and the state of the phone after the last entry; null: there are no entries. */
   latest: { silences: Silence[]; seen: LastSeen } | null;

@@ -14,7 +14,9 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Adds `--user`, `--study` and `--subgroup`. No `--all`: `mobility erase` must not erase everybody by accident. */
+/**
+ * Adds `--user`, `--study` and `--subgroup`, but not `--all`: `mobility erase` must not erase all people by accident.
+ */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)

@@ -85,7 +85,7 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   };
 }
 
-/** The mode with the greatest length; of two equal ones the first. */
+/** The mode with the greatest length; if two modes have the same length, the first. */
 function longestMode({ sections }: ShownTrip): string | null {
   const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
   return metres.sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;

@@ -9,7 +9,7 @@ export type TripLink = TripRecord & { trip: Trip };
 
 export const isTripLink = (link: TripRecord | null | undefined): link is TripLink => (link?.trip ?? null) !== null;
 
-/** From the first start to the last end of trips, in any order. */
+/** The range from the first start to the last end of `trips`, which may be in any order. */
 export function rangeOfTrips(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]): TimeRange {
   const span = { from: allTime.to, to: allTime.from };
   for (const { start_ts, end_ts } of trips) {

@@ -5,7 +5,7 @@ import type { BlockList, Socket } from 'node:net';
 
 const mostAhead = 8; // calls of a connection that wait for an earlier answer; phones and proxies send none ahead
 
-// ms in which the headers of a request must arrive. `crowded`: if more than half of the connections are in use.
+// ms in which the headers of a request must arrive; `crowded` applies if more than half of the connections are in use
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /**

@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 
 export interface Point {
   x: number; // m east of the town's origin
-  y: number; // m north of it
+  y: number; // m north of the town's origin
 }
 
 /** A simulated town. Only its coordinates are real; its streets are derived from the seed. */

@@ -245,8 +245,8 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
 }
 
 interface Series {
-  times: Float64Array; // when each value was reported, ascending
-  width: number; // number of values per time
+  times: Float64Array; // when the values were reported, ascending
+  width: number; // number of values at each time
   sums: Float64Array; // cumulative sums of the values before each time, `width` numbers per time
 }
 

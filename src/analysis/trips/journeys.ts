@@ -177,8 +177,8 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
 }
 
 /**
- * The features of a stop. Constants bound them (by hand); the weights were fitted with these bounds. `never`: why the
- * stop cannot be a wait; null: it can be one.
+ * The features of a stop. Constants bound the features (by hand), and the weights were fitted with these bounds.
+ * `never`: why the stop cannot be a wait; null: the stop can be a wait.
  */
 function describeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
   const { track, segments, events, locations, legs, probabilities } = decoded;

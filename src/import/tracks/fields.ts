@@ -57,8 +57,8 @@ for (const [row, [field, names, units = {}]] of table.entries())
 const allFields = [...new Set(table.map(([field]) => field))];
 
 /**
- * Tables of known programs. `names`: columns that together occur only in the program's table. `speed`: factor of the
- * program's speeds. `person`: the column that identifies a person.
+ * Tables of known programs. `names`: columns that together occur only in the program's table. `speed`: the factor that
+ * converts the program's speeds to m/s. `person`: the column that identifies a person.
  */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar

@@ -21,7 +21,7 @@ import {
 
 const origin: Origin = { program: 'traccar' };
 
-/** Fields that are stored beside the location. */
+/** Fields of Traccar Client's JSON that are stored with a location, in `data.reported`. */
 const reportedNames = new Set(['is_moving', 'odometer', 'event', 'mock', 'manual', 'age']);
 const shownNames = new Set([...reportedNames, 'timestamp', 'coords', 'activity', 'battery']);
 

@@ -184,7 +184,9 @@ async function replaceChunks(
 
 const chunksAtOnce = 50; // per transaction
 
-/** Removes old entries of up to `chunksAtOnce` chunks, see `Timeseries.remove`. Returns how many; 0: none is left. */
+/**
+ * Removes old entries of up to `chunksAtOnce` chunks, see `Timeseries.remove`. Returns their number; 0: none is left.
+ */
 export async function removeOld(
   rows: WritableRows,
   cache: ChunkCache,

@@ -26,7 +26,7 @@ export function setUp(connection: Connection): void {
   connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
 }
 
-/** Retries while another connection locks the file, up to `limit` s. The pauses leave the event loop free. */
+/** Repeats `attempt` while another connection locks the file, up to `limit` s. The event loop is free in the pauses. */
 export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {

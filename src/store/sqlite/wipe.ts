@@ -44,8 +44,8 @@ async function wipeGaps(connection: Connection, path: string, file: number): Pro
 }
 
 /**
- * Copies the pages of the log into the file and empties the log. Older versions of these pages, which contain removed
- * rows, are then in neither of them. Throws while another connection reads the log.
+ * Copies the pages of the log into the file and empties the log. Older versions of the pages, which contain removed
+ * rows, are then in neither file. Throws while another connection reads the log.
  */
 function emptyLog(connection: Connection): void {
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;

@@ -53,7 +53,9 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/** `past`: seconds of the day before now, which could be recorded. `recorded`: seconds that were recorded. */
+/**
+ * The sums of a day. `past`: seconds up to now that could have been recorded. `recorded`: seconds that were recorded.
+ */
 type DayFigures = Record<'metres' | 'past' | 'recorded' | 'flags', number>;
 export type DayRow = DayFigures & { day: string; row: Markup; trips: readonly Trip[] };
 
