@@ -42,8 +42,9 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
   return {
     workers,
     /**
-     * Reports a user whose process ended as `busy`: the lease of that process has to expire first. Throws if a process
-     * ends before it is ready. With `reanalyseFrom`, the report has the changed trips.
+     * If the process of a user ends, the report of the user is `busy`, because the lease of that process has to expire
+     * first. Throws if a process ends before it is ready, except after a stop signal. With `reanalyseFrom`, the report
+     * has the changed trips.
      */
     async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
       try {

@@ -56,7 +56,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   const faults = faultsIn(stages);
   if (faults === 0) return [];
   const entries = counted(faults, 'entry', 'entries');
-  return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost: mobility errors`];
+  return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost; see: mobility errors`];
 }
 
 /** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; a sentence if nothing changed. */

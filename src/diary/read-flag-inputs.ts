@@ -31,7 +31,9 @@ interface SourceLocation extends LatLon {
   accuracy: number;
 }
 
-/** The fields of an entry that flags depend on. `at`: its time in the query that found it. */
+/**
+ * The fields of an entry that flags depend on. `at`: the time by which the query selects it, data time or `write_ts`.
+ */
 interface Sighting {
   at: number;
   write_ts: number;

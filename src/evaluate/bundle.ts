@@ -198,7 +198,7 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
   );
   if (possible.length > 0) return possible[Math.floor(random() * possible.length)]!;
   throw usageError(
-    'expected another week with the same offsets of the time zone to move the day to, found none: choose another day',
+    'expected an earlier week with the same offsets of the time zone, to move the day there, found none: choose another day',
   );
 }
 

@@ -24,7 +24,7 @@ const half = cellSeconds / 2;
 /** s; an Android phone reports a geofence exit this long after the user left (by hand, observed on phones) */
 export const geofenceDelay = 165;
 
-/** An Android phone sleeps from its event that the user rests to the exit of its geofence. */
+/** The time in which an Android phone sleeps: from `STOPPED_MOVING` to `EXITED_GEOFENCE`. */
 type Sleep = Pick<Segment, 'start' | 'end'>;
 
 export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {

@@ -286,7 +286,7 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const able = formats[format].kinds;
   const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported exactly as pushed, so they cannot be coarse.
+  // Entries and labels are exported as pushed: neither with pseudonyms nor coarse. The other three can have pseudonyms.
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));
@@ -304,7 +304,11 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
     throw usageError(`expected one kind for each file, found two for the file of ${twice}: leave one out`);
   const exact = chosen.find(isExact);
   if (exact !== undefined)
-    throw usageError(`--kind ${exact} shows exact data: leave out --pseudonyms and --coarse, or this kind`);
+    throw usageError(
+      ['entries', 'labels'].includes(exact)
+        ? `--kind ${exact} is exported as pushed: leave it out, or export it without --pseudonyms and --coarse`
+        : `--kind ${exact} cannot be coarse: leave it out, or export it without --coarse`,
+    );
   return chosen;
 }
 

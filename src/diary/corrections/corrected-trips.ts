@@ -188,7 +188,10 @@ export async function* everyLinkAndDraft(
 
 const isTrip = ({ kind }: Pick<TripRecord, 'kind'>): boolean => kind === 'trip';
 
-/** The `chain_ts` of trips of local days in any zone. A trip begins up to a day before its first location. */
+/**
+ * The range of `chain_ts` that has the links `found` and every trip of the local days in any time zone. A trip begins
+ * up to a day before its first location.
+ */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
   const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];

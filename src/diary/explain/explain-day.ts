@@ -153,7 +153,7 @@ const startTexts: Record<BoundaryRule, string> = {
 
 const endTexts: Partial<Record<BoundaryRule, string>> = {
   location: 'at its last location: no movement was estimated near it',
-  movement: `where the model last sees movement, at most ${durationText(boundLimits.reach)} from the arrival`,
+  movement: `where the model last sees movement: at most ${durationText(boundLimits.reach)} before the arrival that the path gives, or after the last location`,
   'trip after': 'no later: then the next trip began, the phone reported that it no longer moved, or tracking ended',
 };
 

@@ -81,7 +81,7 @@ export const breakages = {
   misdated: {
     step: 'located',
     state: 'unusable',
-    text: 'The times of the locations are not in the year in which they arrive.',
+    text: 'The times of the locations are wrong, for example more than a day after the phone wrote them.',
   },
   inexact: {
     step: 'located',

@@ -98,7 +98,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
   unknown_messages: ({ name, rejected }) => ({
     detail: `${counted(rejected, 'message is', 'messages are')} rejected.`,
-    next: `ask ${name} to choose the form of this server in the app, such as the OwnTracks template (${phones}); mobility errors --user ${name} shows what it sends`,
+    next: `ask ${name} to set up the app again as described (${phones}); mobility errors --user ${name} shows what the app sends`,
   }),
   misdated: ({ name }) => ({
     next: `ask ${name} to restart the phone under an open sky and to update the app: the GPS receiver reports a wrong year`,

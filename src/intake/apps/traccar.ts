@@ -113,7 +113,7 @@ function locationOf({ lat, lon, ...query }: Readonly<Record<string, string | und
 /** A location that cannot become an entry, without the field in which the app repeats the token. */
 const shown = (location: JsonObject): JsonObject => pickFields(location, shownNames);
 
-/** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
+/** Converts a location. A negative accuracy, speed or heading means "unknown". */
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
   const fields = {
     ts,

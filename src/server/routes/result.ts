@@ -12,7 +12,11 @@ import { badRequest } from '../problem.ts';
 import { objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-const lists = { type: 'array', items: {}, description: 'one list of summaries for each metric, or one such list' };
+const lists = {
+  type: 'array',
+  items: {},
+  description: 'one list of summaries for each metric; for a single metric, its list of summaries',
+};
 const answers = objectOf({ user_metrics: lists }, { aggregate_metrics: { type: 'array', items: {} } });
 
 const { number, names, textOrNull, flagOrNull } = values;
@@ -85,7 +89,9 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   throw badRequest(`expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}`);
 }
 
-/** Metrics by day and label. Never returns metrics of all users, since those with few people reveal each person. */
+/**
+ * Metrics by day and label. Never returns metrics of all users: if there are few users, they would reveal each person.
+ */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };

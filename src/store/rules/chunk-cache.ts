@@ -13,8 +13,8 @@ export type ChunkHead = Pick<Head, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
  * The maximum number of characters of stored JSON in the caches of all stores of a process: a debug bundle opens a
- * second store. An entry of a phone takes about 35 characters in a chunk. For each of them, the entry in memory takes
- * about 12 bytes.
+ * second store. An entry of a phone takes about 35 characters in a chunk, and about 12 bytes of
+ * memory for each character.
  */
 const mostCharacters = 2 ** 20;
 

@@ -89,7 +89,8 @@ async function recover(
     const name = identityText(entry.metadata);
     const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
-      // If the identity was first received after the failure, the error is older. Otherwise keep it: it may be newer.
+      // An entry of this identity is stored. If it was received after the error, the error is outdated.
+      // Otherwise the error stays, because it may be newer than the entry.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }

@@ -82,7 +82,8 @@ async function* chunkParts(
 }
 
 /**
- * The facts of at most this many chunks are read at once. A month and the days beside it have about 70 of locations.
+ * With this many chunks or more, no facts are returned. A month and the days beside it have about 70 chunks of
+ * locations.
  */
 const mostFactual = 512;
 

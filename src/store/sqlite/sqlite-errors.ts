@@ -37,7 +37,7 @@ export function damagedFile(path: string, expected: string, found: string): Mobi
   );
 }
 
-/** Converts an error of SQLite or the file system to an error of the store. Returns other errors, as of bugs, as is. */
+/** Converts an error of SQLite or the file system to an error of the store. Returns other errors unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
   const code = resultCode(error);

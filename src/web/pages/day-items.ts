@@ -29,7 +29,9 @@ export interface ShownDay {
   labels: Labels;
   flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
-  /** Time of the last location; a silent phone that sends other data later sent no location. */
+  /**
+   * Time of the last location. A gap that begins later with the reason `silent` has the reason `no location` instead.
+   */
   locatedUntil?: number | undefined;
   now: number; // seconds since the epoch; later time is not shown
   others?: readonly (readonly Position[])[];

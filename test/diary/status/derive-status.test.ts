@@ -410,13 +410,13 @@ it.each<[BreakageCode, PersonFigures, detail: string, next: string]>([
     'unknown_messages',
     idle,
     '0 messages are rejected.',
-    'ask ada to choose the form of this server in the app, such as the OwnTracks template (docs/phones.md); mobility errors --user ada shows what it sends',
+    'ask ada to set up the app again as described (docs/phones.md); mobility errors --user ada shows what the app sends',
   ],
   [
     'unknown_messages',
     busy,
     '3 messages are rejected.',
-    "ask 'o'\\''neill' to choose the form of this server in the app, such as the OwnTracks template (docs/phones.md); mobility errors --user 'o'\\''neill' shows what it sends",
+    "ask 'o'\\''neill' to set up the app again as described (docs/phones.md); mobility errors --user 'o'\\''neill' shows what the app sends",
   ],
   [
     'misdated',

@@ -49,7 +49,7 @@ it('a converter that throws is a program fault: first in the summary, exit code 
   expect([result.code, result.stdout]).toEqual([
     3,
     expect.stringMatching(
-      /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost: mobility errors\n/,
+      /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost; see: mobility errors\n/,
     ),
   ]);
   const folder = join(address, 'logs');
