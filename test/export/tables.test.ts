@@ -307,6 +307,11 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and are unre
   }
   const raw = ['--format', 'csv', '--kind', 'entries', '--pseudonyms', out('key'), '--out', out('p3')];
   expect(await run(['export', '--all', ...raw], { env })).toMatchObject({ code: 2 });
+  const missing = ['--format', 'csv', '--pseudonyms', out('missing'), '--out', out('p4')];
+  const end = await run(['export', '--all', ...missing], { env });
+  expect(end.stderr).toContain(
+    `expected a key of at least 16 characters in ${out('missing')}, found no file: make one`,
+  );
 });
 
 it('with pseudonyms no id can be derived from the UUID, and the tables can be joined as before', async () => {

@@ -315,10 +315,11 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
 const shortestKey = 16; // characters; a shorter key can be guessed
 
 async function pseudonymKeyIn(path: string): Promise<string> {
-  const key = existsSync(path) ? (await fileText(path)).trim() : '';
-  if (key.length >= shortestKey) return key;
+  const key = existsSync(path) ? (await fileText(path)).trim() : null;
+  if (key !== null && key.length >= shortestKey) return key;
+  const found = key?.length ?? 'no file';
   const next = 'make one with `openssl rand -hex 32`';
-  throw usageError(`expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: ${next}`);
+  throw usageError(`expected a key of at least ${shortestKey} characters in ${path}, found ${found}: ${next}`);
 }
 
 async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {
