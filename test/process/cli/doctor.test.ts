@@ -252,7 +252,7 @@ describe('the first failing step is named, with its remedy:', () => {
       '/pub',
       (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1cCAw${i}` }),
     ],
-    ['unknown_messages', 'stored', /template/, '/pub', (i: number) => ({ position: '52.5 13.4', tst: clock + i })],
+    ['unknown_messages', 'stored', /set up the app again/, '/pub', (i: number) => ({ position: '52.5 13.4', tst: clock + i })],
     ['misdated', 'located', /receiver/, '/pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
     ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
     ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
