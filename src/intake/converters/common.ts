@@ -18,6 +18,7 @@ export const conversionReasons = {
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 
+/** Why an entry is rejected: a key of `conversionReasons`, stored as `reason` in the error timeseries. */
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**
