@@ -4,16 +4,19 @@ import { everyDay } from '../diary/read-days.ts';
 import { exactCsv, publishedCsv } from '../export/report-csv.ts';
 import { usualLeast } from '../figures/disclose.ts';
 import {
+  type ExactCell,
   exactCells,
   fromKept,
   isSettled,
   type MonthFigures,
+  type MonthReport,
   monthFigures,
   monthKey,
   monthReport,
   type PersonMonth,
   readPersonMonth,
 } from '../figures/month-report.ts';
+import { idOf } from '../model/ids.ts';
 import { addDays, daysOfMonth, localDay, monthBeside, startOfDay } from '../model/time.ts';
 import type { MemberMonth, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
@@ -44,29 +47,20 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const first = localDay(Math.min(now, ...people.map(({ registered_ts }) => registered_ts)), 'UTC').slice(0, 7);
   const month = params.month ?? (first > settled ? first : settled);
   if (month !== (params.month ?? settled)) people = await readMembers(store, study.name, month);
-  const months = new Map<string, PersonMonth>();
-  const key = monthKey(study.config);
-  const slices = startSlices();
-  for (const { user_id, figures, revision } of people) {
-    const readOne = () => readPersonMonth(store, user_id, month, 'mode');
-    const kept = figures && fromKept(key, figures);
-    months.set(user_id, kept ?? (await cache.getFor(`${user_id} month ${month} ${key}`, revision, readOne)));
-    if (slices.isOver()) await slices.next();
-  }
-  const read = monthFigures(month, 'mode', months);
-  const counted = people.filter(({ user_id }) => read.tallies.has(user_id));
+  const isDue = isSettled(month, today);
+  const until = Math.min(now, startOfDay(addDays(daysOfMonth(month).to, 1), 'UTC'));
+  const revisions = people.map(({ user_id, revision }) => [user_id, revision]);
+  const readTable = () => readMonthTable(call, month, people, until);
+  const changes = idOf(JSON.stringify([monthKey(study.config), isDue, until, revisions]));
+  const { exact, report, share, counted } = await cache.getFor(`table ${study.name} ${month}`, changes, readTable);
   await note(
     `figures of ${month}`,
-    counted.map((figures) => ({ figures })),
+    people.filter(({ user_id }) => counted.has(user_id)).map((figures) => ({ figures })),
   );
-  const isDue = isSettled(month, today);
-  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
-  const report = isDue ? monthReport(read, usualLeast) : none;
-  const exact = exactCells(read);
   const all = exact.at(-1);
   const steps = monthSteps(month, `/study/${study.name}/figures`, '', thisMonth, t);
   const name = t.month(`${month}-01`);
-  const title = words.title(name, read.by);
+  const title = words.title(name, 'mode');
   const isPublished = isDue && report.all !== null;
   if (query.csv !== undefined && all !== undefined) {
     const isExact = query.csv !== 'published' || !isPublished;
@@ -77,11 +71,11 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const content =
     all === undefined
       ? banner(words.nothing)
-      : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people), t.share(recordedShare(read, people, now)))}</b></p>
+      : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people), t.share(share))}</b></p>
 ${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLeast)}</p>${figuresTable(report, null, t)}<p><a href="${here}?csv=published">${words.csv}</a></p>` : !isDue && banner(words.notYet)}
 ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
 <h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a></p><p class="soft small">${words.rangeText}</p>`;
-  const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
+  const body = markup`${figurePatterns('mode')}${stepHeading(title, steps)}${content}`;
   return studyPage(call, title, body, 'figures');
 }
 
@@ -96,13 +90,42 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
+interface MonthTable {
+  exact: ExactCell[];
+  report: MonthReport;
+  share: number; // see `recordedShare`
+  counted: ReadonlySet<string>; // UUIDs of the people with trips
+}
+
+/** `until`: the end of the month, or now. Publishes nothing before the month has settled. */
+async function readMonthTable(
+  { store, study, now, cache }: StudyCall,
+  month: string,
+  people: readonly MemberMonth[],
+  until: number,
+): Promise<MonthTable> {
+  const months = new Map<string, PersonMonth>();
+  const key = monthKey(study.config);
+  const slices = startSlices();
+  for (const { user_id, figures, revision } of people) {
+    const readOne = () => readPersonMonth(store, user_id, month, 'mode');
+    const kept = figures && fromKept(key, figures);
+    months.set(user_id, kept ?? (await cache.getFor(`${user_id} month ${month} ${key}`, revision, readOne)));
+    if (slices.isOver()) await slices.next();
+  }
+  const read = monthFigures(month, 'mode', months);
+  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
+  const report = isSettled(month, localDay(now, 'UTC')) ? monthReport(read, usualLeast) : none;
+  const share = recordedShare(read, people, until);
+  return { exact: exactCells(read), report, share, counted: new Set(read.tallies.keys()) };
+}
+
 /**
  * The recorded share of the month, over all people with recorded time. The month of a person begins at their
- * registration, and ends at `now` if it is not over.
+ * registration and ends at `end`.
  */
-function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], now: number): number {
-  const { from, to } = daysOfMonth(month);
-  const [start, end] = [startOfDay(from, 'UTC'), Math.min(now, startOfDay(addDays(to, 1), 'UTC'))];
+function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], end: number): number {
+  const start = startOfDay(daysOfMonth(month).from, 'UTC');
   let [recorded, possible] = [0, 0];
   for (const { user_id, registered_ts } of people) {
     const own = observed.get(user_id)?.get('all') ?? 0;
