@@ -20,7 +20,8 @@ export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
     const { store, userId, log, state, lease } = context;
-    const { pipeline, documents } = store;
+    const { documents } = store;
+    const pipeline = { ...store.pipeline, get: async () => state };
     const corrections = context.corrections ?? (await readCorrections(movedOnly(store), userId));
     const moved = { ...movedOnly(store), pipeline, documents, corrections };
     const isCorrected = corrections.length > 0;

@@ -25,7 +25,7 @@ function counted(commands: readonly Document[]): Map<string, number> {
  * The maximum number of statements by kind of work; MOBILITY_PRINT_STATEMENTS=1 prints the present ones. One statement
  * of each run lists the transit feeds; a round over all users lists them once.
  */
-const most = { firstPut: 10, put: 7, run: 35, nothingNew: 3, nextDay: 35 };
+const most = { firstPut: 10, put: 7, run: 34, nothingNew: 3, nextDay: 34 };
 
 /** The collections and filters of commands. */
 function filtersIn(commands: readonly Document[]): { name: string; filter: Document }[] {
