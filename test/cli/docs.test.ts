@@ -2,28 +2,17 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
 import { audited } from '../../src/cli/audit-action.ts';
-import { CommandContext } from '../../src/cli/context.ts';
-import { buildProgram } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
 import { cliPage } from '../../tools/cli-docs.js';
 import { commandsIn } from '../../tools/manual.js';
-import { freshProgram, tempFolder } from './kit.ts';
+import { commandTree, freshProgram, tempFolder } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 
-function program(): Promise<CommandUnknownOpts> {
-  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  return buildProgram(
-    new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
-    streams,
-  );
-}
-
 it('docs/cli.md has the help of every command: `npm run docs` writes it', async () => {
-  expect(cliPage(page('cli'), await program())).toBe(page('cli'));
+  expect(cliPage(page('cli'), await commandTree())).toBe(page('cli'));
 });
 
 it('docs/cli.md has the fields that commands print with --json', async () => {
@@ -94,7 +83,7 @@ transit add, transit check, transit list, transit remove, transit save, users li
 );
 
 it('each command is in the audit log or in the list of those without data of people', async () => {
-  const names = commandsIn(await program())
+  const names = commandsIn(await commandTree())
     .filter(({ command }) => command.commands.length === 0)
     .map(({ words }) => words.join(' '));
   const undecided = names.filter((name) => audited.has(name) === unaudited.has(name));

@@ -2,7 +2,9 @@
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { freshProgram, type Program } from './kit.ts';
+import { collections } from '../../src/store/store.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { freshProgram, type Program, putRejected, setStage } from './kit.ts';
 
 const uuids = { ada: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', ben: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa' };
 const nobody = 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1';
@@ -12,8 +14,7 @@ async function twoPeople(): Promise<Program> {
   const program = await freshProgram();
   await program.withStore(async (store) => {
     for (const [name, uuid] of Object.entries(uuids)) await store.users.register(name, { uuid, now: 1 });
-    const unusable = ['x', 'y'].map((entry) => ({ entry, reason: 'not_an_object', message: 'found a text' }));
-    await store.usercache.put(uuids.ada, { entries: [], unusable }, 1);
+    await putRejected(store, uuids.ada, ['x', 'y']);
     await store.tokens.add({ hash: 'h', user_id: uuids.ada, created_ts: 1, expires_ts: null });
   });
   return program;
@@ -28,15 +29,17 @@ const table = (errors: string, tokens: string, users: string): string =>
     }),
   ].join('\n');
 
-it('several people are erased after their number was typed, and the receipt has the sums', async () => {
-  const { run, address } = await twoPeople();
-  const whom = ['--user', 'ada', '--user', 'ben', '--user', nobody.toUpperCase(), '--user', 'Eve'];
-  const asked = (stdin: string) => run(['erase', ...whom], { tty: true, stdin });
-  for (const wrong of ['3\n', 'ada\n', '\n', '']) {
-    const { code, stderr } = await asked(wrong);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('expected 4, found other text; nothing was erased')]);
-  }
-  const { code, stdout, stderr } = await asked(' 4 \n');
+it('people are erased after their number or name was typed, and the receipt has the sums', async () => {
+  const { run, refuse, address } = await twoPeople();
+  const whom = ['erase', '--user', 'ada', '--user', 'ben', '--user', nobody.toUpperCase(), '--user', 'Eve'];
+  for (const stdin of ['3\n', 'ada\n', '\n', ''])
+    await refuse(whom, 'expected 4, found other text; nothing was erased', { tty: true, stdin });
+  await refuse(whom, 'add --yes'); // without a terminal
+  await refuse(['erase', '--yes'], 'expected --user NAME, --study NAME or --file FILE');
+  const one = ['erase', '--user', 'ada'];
+  const wrong = await refuse(one, 'nothing was erased', { tty: true, stdin: 'yes\n' });
+  expect(wrong.stderr).toContain('This removes ada and 4 rows permanently.');
+  const { code, stdout, stderr } = await run(whom, { tty: true, stdin: ' 4 \n' });
   expect(code).toBe(0);
   for (const text of ['This removes 4 users and 5 rows permanently.\nType 4 to continue: ', 'Eve is not registered'])
     expect(stderr).toContain(text);
@@ -48,56 +51,80 @@ it('several people are erased after their number was typed, and the receipt has 
   );
   expect(stdout).toMatch(/\nkept: of people who joined a study by its link: .*\n$/);
   expect(stdout).not.toContain('may still be named');
+  const ofOne = await twoPeople();
+  expect((await ofOne.run(one, { tty: true, stdin: 'ada\n' })).code).toBe(0);
+  expect(await ofOne.withStore((store) => store.users.byEmail('ada'))).toBeNull();
+});
+
+it('one user is removed from every collection, and from the logs of all', async () => {
+  const { run, json, logs } = await freshProgram();
+  await run(['simulate', '--users', '2', '--from', '2024-03-12', '--seed', 't']);
+  await run(['pipeline', '--all']);
+  const ada = 'sim-t-1@example.org';
+  await run(['users', 'token', ada]);
+  const receipt = await json('erase', '--user', ada, '--yes');
+  const [{ user_email, user_id, removed, remaining }] = receipt.users;
+  expect([user_email, Object.keys(removed).sort()]).toEqual([ada, [...collections].sort()]);
+  for (const name of ['users', 'tokens', 'profiles', 'documents', 'timeseries', 'trips'])
+    expect([name, removed[name] > 0]).toEqual([name, true]);
+  expect(Object.values(remaining).every((count) => count === 0)).toBe(true);
+  expect(receipt.logs).toMatchObject({ lines: expect.any(Number), left: [] });
+  expect(logs()).not.toMatch(new RegExp(`${ada}|${user_id}`));
+  const { users } = await json('users', 'list');
+  expect([users.length, logs()]).toEqual([1, expect.stringContaining(users[0].user_id)]);
 });
 
 it('a person whose name may be left in a log keeps their record, so that the command can be repeated', async () => {
-  const { run, address, withStore } = await twoPeople();
-  await mkdir(join(address, 'logs', 'server-2026-03-13.log'), { recursive: true });
-  const { code, stdout } = await run(['erase', '--user', 'ada', '--yes']);
-  expect(code).toBe(3);
+  const { show, address, withStore } = await twoPeople();
+  const unreadable = join(address, 'logs', 'server-2026-03-13.log');
+  await mkdir(unreadable, { recursive: true });
+  const erase = ['erase', '--user', 'ada', '--yes'];
+  const { stdout } = await show(erase, table('2 0', '1 0', '0 1'), { code: 3 });
   expect(stdout).toContain('erased except the name, which is kept so that the command can be repeated: ada\n');
-  expect(stdout).toContain(table('2 0', '1 0', '0 1'));
   expect(stdout).toMatch(/\n {2}may still be named in server-2026-03-13.log: .*; repair or remove it, and repeat\n/);
   expect(await withStore((store) => store.users.byEmail('ada'))).toMatchObject({ uuid: uuids.ada });
-  await rmdir(join(address, 'logs', 'server-2026-03-13.log'));
-  const repeated = await run(['erase', '--user', 'ada', '--yes']);
-  expect(repeated.code).toBe(0);
-  expect(repeated.stdout).toContain(table('0 0', '0 0', '1 0'));
+  await rmdir(unreadable);
+  await show(erase, table('0 0', '0 0', '1 0'));
 });
 
-it('an erasure that is interrupted after the first person names how many are left', async () => {
-  const { run } = await twoPeople();
-  await run(['erase', '--user', 'nobody', '--yes']);
-  const before = process.listenerCount('SIGINT');
-  const timer = setInterval(() => {
-    if (process.listenerCount('SIGINT') === before) return;
-    clearInterval(timer);
-    process.emit('SIGINT', 'SIGINT');
-  }, 0);
-  const { code, stderr } = await run(['erase', '--user', 'ada', '--user', 'ben', '--yes']);
-  clearInterval(timer);
-  const [, left] = /interrupted: ([12]) users? not erased; repeat the command/.exec(stderr) ?? [];
-  expect([code, Number(left) > 0]).toEqual([130, true]);
+it('an erasure that was killed is completed by its repetition, and until then status names the user', async () => {
+  const { address, run, show, refuse, withStore } = await twoPeople();
+  await withStore((store) => store.leases.acquire(uuids.ada, 'erase', 300));
+  await setStage(address, uuids.ada, 'erasing');
+  await show(['status'], `${uuids.ada}: repeat the \`mobility erase\``, { code: 3 });
+  await refuse(['users', 'add', 'ada'], '', { code: 1 });
+  expect(await run(['erase', '--user', 'ada', '--yes'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await withStore((store) => store.users.byEmail('ada'))).toBeNull();
 });
 
-it('names of a file are read without blanks, and a person is erased once', async () => {
-  const { run, folder } = await twoPeople();
+it('of several users one whom another process holds is skipped, and the command ends with 3', async () => {
+  const { run, withStore } = await twoPeople();
+  await withStore((store) => store.leases.acquire(uuids.ben, 'a pipeline', 60));
+  const { code, json } = await run(['erase', '--user', 'ben', '--user', 'ada', '--yes', '--json']);
+  expect([code, json()]).toMatchObject([
+    3,
+    {
+      users: [{ user_email: 'ada' }],
+      failed: [{ user_email: 'ben', message: expect.stringContaining('a pipeline works') }],
+    },
+  ]);
+});
+
+it('the members of a study, several users, and the names in a file are erased once, and no others', async () => {
+  const { run, json, show, refuse, folder, logs, withStore } = await twoPeople();
+  await run(['study', 'create', 'sunny']);
+  await run(['study', 'tokens', 'sunny', '--count', '2']);
+  await withStore((store) => store.users.register('dan', { now: 1 }));
   const file = join(folder, 'names.txt');
   await writeFile(file, `\n  ada  \n${uuids.ada}\r\n\n`);
-  const { code, json } = await run(['erase', '--file', file, '--user', 'ada', '--yes', '--json']);
-  const { users, failed } = json<{ users: { user_email: string }[]; failed: [] }>();
-  expect([code, users.map(({ user_email }) => user_email), failed]).toEqual([0, ['ada'], []]);
-  expect((await run(['erase', '--file', file, '--yes'])).stdout).toContain('nothing left of ada\n');
-});
-
-it('a study is erased with its one member; one without members is no error, and needs no confirmation', async () => {
-  const { run, withStore } = await twoPeople();
-  await run(['study', 'create', 'sunny']);
-  await withStore((store) => store.users.register('eve', { now: 1, study: 'sunny' }));
-  expect((await run(['erase', '--study', 'sunny', '--yes'])).stdout).toContain('erased eve\n');
-  const { code, stderr } = await run(['erase', '--study', 'sunny']);
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringContaining('the study sunny has no members: nothing is left to erase'),
-  ]);
+  const several = await json('erase', '--file', file, '--user', 'ada', '--user', 'ben', '--yes');
+  expect([several.users.map((user: Untyped) => user.user_email).sort(), several.failed]).toEqual([['ada', 'ben'], []]);
+  await show(['erase', '--file', file, '--yes'], 'nothing left of ada\n');
+  expect((await json('erase', '--study', 'sunny', '--yes')).users).toHaveLength(2);
+  expect(logs()).toMatch(/Erased 2 users: \d+ rows\n/);
+  expect(await withStore((store) => store.users.list({ limit: 10 }))).toMatchObject([{ user_email: 'dan' }]);
+  const none = await run(['erase', '--study', 'sunny']);
+  expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('has no members: nothing is left to erase')]);
+  const unknown = await refuse(['erase', '--study', 'suny', '--yes'], 'no study "suny"');
+  expect(unknown.stderr).not.toContain('nothing is left');
 });

@@ -47,3 +47,9 @@ it('import reports how many of the sources are done', async () => {
   const result = await interrupted('import', ...sources, '--user', 'ada', '--create');
   expect(result.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
 });
+
+it('erase names how many of the users are left', async () => {
+  for (const name of ['ada', 'ben']) await program.run(['users', 'add', name]);
+  const { stderr } = await interrupted('erase', '--user', 'ada', '--user', 'ben', '--yes');
+  expect(stderr).toMatch(/interrupted: [12] users? not erased; repeat the command/);
+});

@@ -1,13 +1,17 @@
 // Runs command lines in process, on a temporary store, and keeps their output.
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect } from 'vitest';
-import { main } from '../../src/cli/main.ts';
+import { CommandContext } from '../../src/cli/context.ts';
+import { buildProgram, main } from '../../src/cli/main.ts';
 import type { Sink } from '../../src/cli/output.ts';
 import { onEngine, openStore } from '../../src/store/open.ts';
 import { accounts } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../support/clean-up.ts';
+import { logText } from '../support/log-files.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 export { tempFolder } from '../support/clean-up.ts';
 
@@ -26,6 +30,7 @@ export interface Surroundings {
   /** Seconds since the epoch. */
   now?: number;
   tty?: boolean;
+  zone?: string;
   /** Standard output breaks like a closed pipe after so many writes. */
   closedAfter?: number;
   /** Called before each write to standard output. */
@@ -48,6 +53,12 @@ export interface Program {
   succeed: typeof run;
   /** Runs a command line that must be refused. */
   refuse: typeof refuse;
+  /** Runs a command line that must end with 0 or another `code`, with a part or pattern of its standard output. */
+  show: typeof show;
+  /** Runs a command line with `--json`, whatever its exit code; returns its standard output. */
+  json(...args: string[]): Promise<Untyped>;
+  /** Every line of every log file, compressed or not. */
+  logs(): string;
   /** Works with the store directly, and closes it. */
   withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /** The same with the UUID of a person. */
@@ -73,6 +84,9 @@ function programOn(address: string, folder: string): Program {
     run: (args, how) => run(args, on(how)),
     succeed: (args, how) => succeed(args, on(how)),
     refuse: (args, text, how) => refuse(args, text, on(how)),
+    show: (args, text, how) => show(args, text, on(how)),
+    json: async (...args) => (await run([...args, '--json'], on())).json(),
+    logs: () => logText(join(address, 'logs')),
     withStore,
     withUser: (name, work) => withStore(async (store) => work(store, (await store.users.byEmail(name))!.uuid)),
   };
@@ -90,7 +104,7 @@ export function setStage(address: string, user: string, stage: 'erasing' | 'arri
 
 /** Runs one command line. */
 export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
-  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter, onOutput } = surroundings;
+  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', closedAfter, onOutput } = surroundings;
   const stdout = collect(tty, closedAfter, onOutput);
   const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
   const code = await main(['node', 'mobility', ...args], {
@@ -99,7 +113,7 @@ export async function run(args: readonly string[], surroundings: Surroundings = 
     stderr,
     stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: tty }),
     now: () => now,
-    zone: 'UTC',
+    zone,
   });
   return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
 }
@@ -118,9 +132,40 @@ export async function refuse(
   { code = 2, ...surroundings }: Surroundings & { code?: number } = {},
 ): Promise<CommandResult> {
   const result = await run(args, surroundings);
-  const stderr = typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
-  expect(result).toMatchObject({ code, stderr });
+  expect(result, args.join(' ')).toMatchObject({ code, stderr: like(text) });
   return result;
+}
+
+/** Runs one command line that must end with `code`, with a part or pattern of its standard output. */
+export async function show(
+  args: readonly string[],
+  text: string | RegExp,
+  { code = 0, ...surroundings }: Surroundings & { code?: number } = {},
+): Promise<CommandResult> {
+  const result = await run(args, surroundings);
+  expect(result, args.join(' ')).toMatchObject({ code, stdout: like(text) });
+  return result;
+}
+
+const like = (text: string | RegExp): string =>
+  typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
+
+/** The program as a tree of commands, which print nothing. */
+export function commandTree(): Promise<CommandUnknownOpts> {
+  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
+  const context = new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
+  return buildProgram(context, streams);
+}
+
+/** Puts values that are no entries: they are rejected. */
+export function putRejected(
+  store: Store,
+  userId: string,
+  values: readonly unknown[],
+  { reason = 'not_an_object', at = 1 } = {},
+): Promise<unknown> {
+  const unusable = values.map((entry) => ({ entry, reason, message: 'found a text' }));
+  return store.usercache.put(userId, { entries: [], unusable } as never, at);
 }
 
 function collect(

@@ -1,64 +1,37 @@
 // `mobility logs`: what operators ask of the log files, through the program itself.
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { main } from '../../src/cli/main.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createStamp, fileLine } from '../../src/log/line-format.ts';
 import type { Level } from '../../src/log/log.ts';
 import { line } from '../../src/log/messages.ts';
 import { until } from '../support/until.ts';
+import { type CommandResult, freshProgram, type Program, type Surroundings } from './kit.ts';
 
 const ada = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const ben = '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa';
 const noon = Date.UTC(2026, 2, 14, 11) / 1000; // 12:00 in Berlin
 const stamp = createStamp('Europe/Berlin');
 
-let folder = '';
+let program: Program;
 let dir = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mobility-logs-'));
-  dir = join(folder, 'data', 'logs');
+beforeEach(async () => {
+  program = await freshProgram();
+  dir = join(program.address, 'logs');
   mkdirSync(dir, { recursive: true });
 });
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
 
-interface Result {
-  code: number;
-  out: string;
-  err: string;
-}
-
-/** Runs the program; `whileRunning` gets its output so far. */
-async function mobility(args: string[], whileRunning?: (result: Result) => Promise<void>): Promise<Result> {
-  const result: Result = { code: -1, out: '', err: '' };
-  const sink = (name: 'out' | 'err') => ({
-    write: (text: string, done?: (error?: Error | null) => void) => {
-      result[name] += text;
-      done?.();
-      return true;
-    },
-  });
-  const running = main(['node', 'mobility', '--store', join(folder, 'data'), ...args], {
-    env: {},
-    stdout: sink('out'),
-    stderr: sink('err'),
-    stdin: Readable.from([]) as Readable & { isTTY?: boolean },
-    now: () => noon + 3600,
-    zone: 'Europe/Berlin',
-  });
-  await whileRunning?.(result);
-  result.code = await running;
-  return result;
-}
-
-const rows = ({ out }: Result): string[] => out.trimEnd().split('\n');
-const records = (result: Result): Record<string, unknown>[] =>
-  result.out === '' ? [] : rows(result).map((row) => JSON.parse(row) as Record<string, unknown>);
+const how = { now: noon + 3600, zone: 'Europe/Berlin' };
+const mobility = (args: readonly string[], more: Surroundings = {}): Promise<CommandResult> =>
+  program.run(args, { ...how, ...more });
+const rows = ({ stdout }: CommandResult): string[] => stdout.trimEnd().split('\n');
+const records = (result: CommandResult): Record<string, unknown>[] =>
+  result.stdout === '' ? [] : rows(result).map((row) => JSON.parse(row) as Record<string, unknown>);
+const threadsOf = (result: CommandResult): string =>
+  records(result)
+    .map(({ thread }) => thread)
+    .join(' ');
 const at = (time: number, thread: string, message: string, level: Level = 'INFO'): string =>
   `${fileLine(stamp(time), level, thread, message)}\n`;
 
@@ -129,53 +102,28 @@ describe('mobility logs', () => {
       '2026-03-14T12:00:20.000+01:00  w1-4  403  0.250  POST /usercache/put  -  failed; missing: user name found; Set aside: a bad entry',
       '2026-03-14T12:00:30.000+01:00  w1-5  -  -  POST /usercache/put  -  no END: still running, or its process ended; missing: handler called',
     ]);
-    expect(result.err).toBe('5 calls, 1 failed, 1 without an end; 1 line not understood\n');
+    expect(result.stderr).toBe('5 calls, 1 failed, 1 without an end; 1 line not understood\n');
   });
 
   it.each([
-    [['--failed'], ['w1-4', 'w1-5']],
-    [['--slow', '1'], ['w1-3']],
-    [['--path', '/usercache/get'], ['w1-3']],
-    [
-      ['--user', ada.toUpperCase()],
-      ['w1-1', 'w1-2'],
-    ],
-    [
-      ['--since', '2026-03-14'],
-      ['w1-2', 'w1-3', 'w1-4', 'w1-5'],
-    ],
-    [
-      ['--since', 'today'],
-      ['w1-2', 'w1-3', 'w1-4', 'w1-5'],
-    ],
-    [['--until', 'yesterday'], ['w1-1']],
-    [
-      ['--since', '2026-03-14T12:00:10'],
-      ['w1-3', 'w1-4', 'w1-5'],
-    ],
-    [
-      ['--since', '2026-03-14T11:00:10Z'],
-      ['w1-3', 'w1-4', 'w1-5'],
-    ],
-    [
-      ['--since', '59.8m'],
-      ['w1-4', 'w1-5'],
-    ],
-    [
-      ['--since', String(noon + 20)],
-      ['w1-4', 'w1-5'],
-    ],
-    [['--until', '2026-03-13'], ['w1-1']],
-    [
-      ['--since', '2026-03-14', '--until', '2026-03-14T12:00:20'],
-      ['w1-2', 'w1-3'],
-    ],
-    [['calls', '--failed', '--path', '/nothing'], []],
-  ])('%j shows the selected calls', async (flags, threads) => {
+    ['--failed', 'w1-4 w1-5'],
+    ['--slow 1', 'w1-3'],
+    ['--path /usercache/get', 'w1-3'],
+    [`--user ${ada.toUpperCase()}`, 'w1-1 w1-2'],
+    ['--since 2026-03-14', 'w1-2 w1-3 w1-4 w1-5'],
+    ['--since today', 'w1-2 w1-3 w1-4 w1-5'],
+    ['--until yesterday', 'w1-1'],
+    ['--since 2026-03-14T12:00:10', 'w1-3 w1-4 w1-5'],
+    ['--since 2026-03-14T11:00:10Z', 'w1-3 w1-4 w1-5'],
+    ['--since 59.8m', 'w1-4 w1-5'],
+    [`--since ${noon + 20}`, 'w1-4 w1-5'],
+    ['--until 2026-03-13', 'w1-1'],
+    ['--since 2026-03-14 --until 2026-03-14T12:00:20', 'w1-2 w1-3'],
+    ['calls --failed --path /nothing', ''],
+  ])('logs %s shows the selected calls', async (flags, threads) => {
     writeDay();
-    const result = await mobility(['logs', ...flags, '--json']);
-    expect(result.code).toBe(0);
-    expect(records(result).map(({ thread }) => thread)).toEqual(threads);
+    const result = await mobility(['logs', ...flags.split(' '), '--json']);
+    expect([result.code, threadsOf(result)]).toEqual([0, threads]);
   });
 
   it('gives each call as a line of JSON', async () => {
@@ -203,41 +151,29 @@ describe('mobility logs', () => {
     writeDay();
     await mobility(['users', 'add', 'renamed@example.org', '--uuid', ada]);
     const result = await mobility(['logs', '--user', 'renamed@example.org', '--json']);
-    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);
-    const unknown = await mobility(['logs', '--user', 'nobody']);
-    expect(unknown.code).toBe(2);
-    expect(unknown.err).toContain('MOBILITY_USER_UNKNOWN');
+    expect(threadsOf(result)).toBe('w1-1 w1-2');
+    await program.refuse(['logs', '--user', 'nobody'], 'MOBILITY_USER_UNKNOWN');
   });
 
   it('ends with 3 when a file cannot be read to its end, and shows the lines of the others', async () => {
     writeDay();
-    const other = join(folder, 'broken');
+    const other = join(program.folder, 'broken');
     mkdirSync(other);
     writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
     writeFileSync(join(other, 'server-2026-03-13.log.gz'), 'no gzip');
     for (const command of [[], ['put'], ['errors']]) {
-      const { code, err } = await mobility(['logs', ...command, '--log-dir', other]);
-      expect([command, code]).toEqual([command, 3]);
-      expect(err).toContain('server-2026-03-13.log.gz could not be read to its end');
+      const log = ['logs', ...command, '--log-dir', other];
+      await program.refuse(log, 'server-2026-03-13.log.gz could not be read to its end', { code: 3 });
     }
     expect(records(await mobility(['logs', '--log-dir', other, '--json']))).toHaveLength(1);
   });
 
   it('prints what to do without a folder, and names wrong values', async () => {
-    const missing = await mobility(['logs', '--log-dir', join(folder, 'none')]);
-    expect(missing.code).toBe(1);
-    expect(missing.out).toBe('');
-    expect(missing.err).toMatch(
-      /MOBILITY_LOG_UNREADABLE: expected a folder of log files.*found nothing; .*MOBILITY_LOG_DIR/,
-    );
-    for (const flags of [
-      ['--since', 'soon'],
-      ['--until', '2026-02-30'],
-      ['--slow', '-1'],
-      ['--since', '2026-03-14T99:00'],
-    ]) {
-      expect((await mobility(['logs', ...flags])).code).toBe(2);
-    }
+    const { refuse, folder } = program;
+    const unreadable = /MOBILITY_LOG_UNREADABLE: expected a folder of log files.*found nothing; .*MOBILITY_LOG_DIR/;
+    await refuse(['logs', '--log-dir', join(folder, 'none')], unreadable, { code: 1 });
+    for (const flags of ['--since soon', '--until 2026-02-30', '--slow -1', '--since 2026-03-14T99:00'])
+      await refuse(['logs', ...flags.split(' ')], 'MOBILITY_USAGE');
   });
 });
 
@@ -245,32 +181,28 @@ it.each([['logs'], ['logs', 'put'], ['logs', 'errors']])(
   '%s %s refuses an empty range of time, and accepts a single day',
   async (...command) => {
     writeDay();
+    const range = /MOBILITY_USAGE: expected a time in --since that is before --until, found 2026-\S+Z and 2026-\S+Z/;
     for (const [since, until] of [
       ['2026-03-14T12:00', '2026-03-14T12:00'],
       ['2026-03-15', '2026-03-14'],
       ['1h', '2h'],
-    ]) {
-      const { code, out, err } = await mobility([...command, '--since', since!, '--until', until!]);
-      expect([code, out]).toEqual([2, '']);
-      expect(err).toMatch(
-        /MOBILITY_USAGE: expected a time in --since that is before --until, found 2026-\S+Z and 2026-\S+Z/,
-      );
-    }
+    ])
+      await program.refuse([...command, '--since', since!, '--until', until!], range, how);
     expect((await mobility([...command, '--since', '2026-03-14', '--until', '2026-03-14'])).code).toBe(0);
   },
 );
 
 it('reads a time that occurs twice as the first of both', async () => {
   const time = '2026-10-25T02:30'; // Europe/Berlin turns the clock back at 01:00 UTC
-  const { err } = await mobility(['logs', '--since', time, '--until', time]);
-  expect(err).toContain('found 2026-10-25T00:30:00.000Z and 2026-10-25T00:30:00.000Z');
+  const found = 'found 2026-10-25T00:30:00.000Z and 2026-10-25T00:30:00.000Z';
+  await program.refuse(['logs', '--since', time, '--until', time], found, how);
 });
 
 describe('mobility logs put', () => {
   it('shows each put step by step and names the first missing one', async () => {
     writeDay();
     const result = await mobility(['logs', 'put', '--since', '2026-03-14']);
-    expect(result.out.trimEnd().split('\n\n')).toEqual([
+    expect(result.stdout.trimEnd().split('\n\n')).toEqual([
       [
         '2026-03-14T12:00:00.000+01:00  w1-2  POST /usercache/put  200  0.250 s',
         '  found    START',
@@ -324,14 +256,9 @@ describe('mobility logs errors', () => {
       '2026-03-14T12:00:20.250+01:00:WARNING:w1-4:Answered 403 POST /usercache/put',
       '2026-03-14T12:00:30.000+01:00  w1-5  -  -  POST /usercache/put  -  no END: still running, or its process ended; missing: handler called',
     ]);
-    expect(result.err).toContain('4 warnings and errors, 1 call without an end');
-    expect(records(await mobility(['logs', 'errors', '--json'])).map(({ kind }) => kind)).toEqual([
-      'line',
-      'line',
-      'line',
-      'line',
-      'call',
-    ]);
+    expect(result.stderr).toContain('4 warnings and errors, 1 call without an end');
+    const kinds = records(await mobility(['logs', 'errors', '--json'])).map(({ kind }) => kind);
+    expect(kinds.join(' ')).toBe('line line line line call');
   });
 });
 
@@ -339,16 +266,19 @@ describe('mobility logs --follow', () => {
   it('shows calls as they end, until Ctrl-C, and exits with 0', async () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, call(noon, 'w1-1'));
-    const result = await mobility(['logs', '--follow', '--json'], async (result) => {
-      // The command does not report that it has begun: calls come until it shows one.
-      let next = 2;
-      await until(() => {
-        if (result.out === '') appendFileSync(file, call(noon + next, `w1-${next++}`));
-        return result.out !== '';
-      });
-      process.emit('SIGINT', 'SIGINT');
+    let isShown = false;
+    const onOutput = () => {
+      isShown = true;
+    };
+    const following = mobility(['logs', '--follow', '--json'], { onOutput });
+    // The command does not report that it has begun: calls come until it shows one.
+    let next = 2;
+    await until(() => {
+      if (!isShown) appendFileSync(file, call(noon + next, `w1-${next++}`));
+      return isShown;
     });
-    expect(result.code).toBe(0);
-    expect(records(result).map(({ thread }) => thread)).not.toContain('w1-1');
+    process.emit('SIGINT', 'SIGINT');
+    const result = await following;
+    expect([result.code, threadsOf(result)]).toEqual([0, expect.not.stringMatching(/w1-1\b/)]);
   });
 });

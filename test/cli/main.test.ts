@@ -4,44 +4,26 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
-import { CommandContext } from '../../src/cli/context.ts';
-import { buildProgram } from '../../src/cli/main.ts';
 import { packageVersion } from '../../src/util/program-version.ts';
-import { freshProgram, refuse, run, tempFolder } from './kit.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { commandTree, freshProgram, refuse, run, show, tempFolder } from './kit.ts';
 
 describe('exit codes', () => {
   it('0 for help and version, on standard output', async () => {
-    for (const args of [
-      ['--help'],
-      [],
-      ['help'],
-      ['help', 'pipeline'],
-      ['store', 'help', 'check'],
-      ['users', 'token', '--help'],
-    ]) {
-      const { code, stdout, stderr } = await run(args);
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toMatch(/^Usage: mobility/);
+    for (const line of ['--help', '', 'help', 'help pipeline', 'store help check', 'users token --help']) {
+      const { stderr } = await show(line.split(' ').filter(Boolean), /^Usage: mobility/);
+      expect(stderr).toBe('');
     }
     expect((await run(['--version'])).stdout).toBe(`${packageVersion()}\n`);
   });
 
-  it('2 for a group of commands without one of them, with the help on standard error', async () => {
-    const { code, stdout, stderr } = await run(['users']);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of the commands\nUsage: mobility/);
-  });
-
-  it('2 for an unknown command, with the name of a similar one', async () => {
-    for (const [words, similar] of [
-      [['xport'], 'export'],
-      [['store', 'chck'], 'check'],
-    ] as const) {
-      const { code, stdout, stderr } = await run(words);
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: unknown command '.*'\n/);
-      expect(stderr).toContain(`(Did you mean ${similar}?)`);
-    }
+  it('2 for a group of commands without one of them, and for an unknown command, with a similar one', async () => {
+    for (const [words, stderr] of [
+      [['users'], /^mobility: MOBILITY_USAGE: expected one of the commands\nUsage: mobility/],
+      [['xport'], /^mobility: MOBILITY_USAGE: unknown command 'xport'\n\(Did you mean export\?\)/],
+      [['store', 'chck'], /^mobility: MOBILITY_USAGE: unknown command 'chck'\n\(Did you mean check\?\)/],
+    ] as const)
+      expect((await refuse(words, stderr)).stdout).toBe('');
   });
 
   it('2 for every usage error', async () => {
@@ -59,11 +41,7 @@ describe('exit codes', () => {
       ['serve', '--port', '99999', '--store', folder],
       ['simulate', '--users', 'many'],
     ];
-    for (const args of lines) {
-      const { code, stdout, stderr } = await run(args);
-      expect([args.join(' '), code, stdout]).toEqual([args.join(' '), 2, '']);
-      expect(stderr).toMatch(/^mobility: MOBILITY_[A-Z_]+: .+/);
-    }
+    for (const args of lines) expect((await refuse(args, /^mobility: MOBILITY_[A-Z_]+: .+/)).stdout).toBe('');
   });
 
   it('prints an error as JSON with --json, also one about the command line', async () => {
@@ -76,40 +54,28 @@ describe('exit codes', () => {
     expect(JSON.parse(unknown.stderr).error.code).toBe('MOBILITY_STORE_ADDRESS');
   });
 
-  it('2 for unknown people and studies, with the nearest name', async () => {
-    const { run } = await freshProgram('ada@example.org');
-    await run(['study', 'create', 'sunny']);
-    const answer = async (...args: string[]) => {
-      const { code, stderr } = await run(args);
-      return `${code} ${stderr}`;
-    };
-    expect(await answer('doctor', '--user', 'ben')).toMatch(
-      /^2 mobility: MOBILITY_USER_UNKNOWN: no user "ben" in [^;]*; expected .*mobility users list.*\n$/,
-    );
-    for (const near of ['Ada', 'ada@exmaple.org'])
-      expect(await answer('doctor', '--user', near)).toMatch(/^2 .*; did you mean "ada@example.org"\?/);
-    for (const near of ['suny', 'sunyn'])
-      expect(await answer('study', 'show', near)).toMatch(/^2 .*; did you mean "sunny"\?/);
-  });
-
-  it('2 for a mistyped flag, a missing flag, and a day without its flag', async () => {
-    expect((await run(['days', '--usr', 'ada'])).stderr).toMatch(/unknown option '--usr'.*\n.*Did you mean --user\?/);
-    expect((await run(['diary'])).stderr).toContain("required option '--user <name>' not specified");
-    await refuse(['diary', '--user', 'ada', '2024-03-12'], "too many arguments for 'diary'");
-  });
-
-  it('2 for unknown subgroups, with the nearest name', async () => {
-    const { run, folder } = await freshProgram();
+  it('2 for unknown people, studies and subgroups, and mistyped flags, with the nearest name', async () => {
+    const { run, refuse, folder } = await freshProgram('ada@example.org');
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
-    const answer = async (...args: string[]) => {
-      const { code, stderr } = await run(args);
-      return `${code} ${/did you mean "(.*)"/.exec(stderr)?.[1]}`;
-    };
-    for (const command of [['users', 'list'], ['purge-keys'], ['errors'], ['export', '--out', join(folder, 'out')]])
-      expect(await answer(...command, '--study', 'sunny', '--subgroup', 'wesst')).toBe('2 west');
-    expect(await answer('study', 'link', 'sunny', '--subgroup', 'easst')).toBe('2 east');
-    expect(await answer('users', 'list', '--subgroup', 'wesst')).toBe('2 west');
-    expect(await answer('users', 'list', '--subgroup', 'west')).toBe('0 undefined');
+    const unknown = /^mobility: MOBILITY_USER_UNKNOWN: no user "ben" in [^;]*; expected .*mobility users list.*\n$/;
+    await refuse(['doctor', '--user', 'ben'], unknown);
+    for (const [line, near] of [
+      ['doctor --user Ada', 'ada@example.org'],
+      ['doctor --user ada@exmaple.org', 'ada@example.org'],
+      ['study show suny', 'sunny'],
+      ['study show sunyn', 'sunny'],
+      ['study link sunny --subgroup easst', 'east'],
+      ['users list --subgroup wesst', 'west'],
+      ...['users list', 'purge-keys', 'errors', `export --out ${join(folder, 'out')}`].map((command) => [
+        `${command} --study sunny --subgroup wesst`,
+        'west',
+      ]),
+    ])
+      await refuse(line!.split(' '), `did you mean "${near}"?`);
+    expect((await run(['users', 'list', '--subgroup', 'west'])).code).toBe(0);
+    await refuse(['days', '--usr', 'ada'], /unknown option '--usr'.*\n.*Did you mean --user\?/);
+    await refuse(['diary'], "required option '--user <name>' not specified");
+    await refuse(['diary', '--user', 'ada', '2024-03-12'], "too many arguments for 'diary'");
   });
 });
 
@@ -121,35 +87,22 @@ describe('errors', () => {
     expect((await run(['doctor', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
   });
 
-  it.each(['example.org', 'https://example.org/?a=1'])(
-    'an address that pages cannot link from is refused with the reason: %s',
-    async (address) => {
-      const { refuse } = await freshProgram();
-      await refuse(['config'], /MOBILITY_PUBLIC_URL: expected an address such as https/, {
-        env: { MOBILITY_PUBLIC_URL: address },
-      });
-    },
-  );
-
   it('of settings name the variable, what was found and what was expected', async () => {
-    const { code, stderr } = await run(['config'], { env: { MOBILITY_PORT: 'eighty' } });
-    expect([code, stderr]).toEqual([
-      2,
-      'mobility: MOBILITY_CONFIG: MOBILITY_PORT: expected a whole number from 0 to 65535, found "eighty"\n',
-    ]);
+    for (const [env, message] of [
+      [{ MOBILITY_PUBLIC_URL: 'example.org' }, 'MOBILITY_PUBLIC_URL: expected an address such as https'],
+      [{ MOBILITY_PUBLIC_URL: 'https://example.org/?a=1' }, 'MOBILITY_PUBLIC_URL: expected an address such as https'],
+      [{ MOBILITY_PORT: 'eighty' }, 'MOBILITY_PORT: expected a whole number from 0 to 65535, found "eighty"\n'],
+    ] as const)
+      await refuse(['config'], `mobility: MOBILITY_CONFIG: ${message}`, { env });
   });
 });
 
-it('a command that only reads does not make a store', async () => {
+it('a command that only reads does not make a store, and an empty address is refused by all', async () => {
   const { address, refuse } = await freshProgram();
   await refuse(['status'], 'MOBILITY_STORE_ADDRESS: expected a store in');
   expect(existsSync(address)).toBe(false);
-});
-
-it('an empty store address is refused, by commands that read and by commands that create', async () => {
-  for (const args of [['status'], ['users', 'add', 'ada']]) {
+  for (const args of [['status'], ['users', 'add', 'ada']])
     await refuse(args, 'as the address of a store, found ""', { env: { MOBILITY_STORE: '' } });
-  }
 });
 
 it('flags that every command takes may come before or after it', async () => {
@@ -161,32 +114,26 @@ it('flags that every command takes may come before or after it', async () => {
     ['users', 'list', '--json', '--store', `sqlite:${address}`],
   ]) {
     const { code, json } = await run(args, other);
-    expect(code).toBe(0);
-    expect(json<{ users: { user_email: string }[] }>().users.map((user) => user.user_email)).toEqual(['ada']);
+    expect([code, json()]).toMatchObject([0, { users: [{ user_email: 'ada' }] }]);
   }
 });
 
 it('--quiet leaves results and errors, and no notes', async () => {
-  const { run } = await freshProgram();
-  const { code, stdout, stderr } = await run(['simulate', '--users', '1', '--from', '2024-03-12', '--quiet']);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/sim-demo-1@example.org/);
-  expect((await run(['diary', '--user', 'eve', '--quiet'])).stderr).toMatch(/MOBILITY_USER_UNKNOWN/);
+  const { show, refuse } = await freshProgram();
+  const args = ['simulate', '--users', '1', '--from', '2024-03-12', '--quiet'];
+  expect((await show(args, 'sim-demo-1@example.org')).stderr).toBe('');
+  await refuse(['diary', '--user', 'eve', '--quiet'], 'MOBILITY_USER_UNKNOWN');
 });
 
 it('simulated people are added to a store with other people only on request, and can be removed', async () => {
-  const { run, refuse } = await freshProgram('ada');
+  const { run, json, refuse } = await freshProgram('ada');
   const args = ['simulate', '--users', '2', '--from', '2024-03-12'];
   await refuse(args, /found others .*--among-others/);
   expect((await run([...args, '--among-others'])).code).toBe(0);
   await run([...args, '--seed', 'other', '--among-others']);
-  expect((await run(['simulate', '--remove', '--json'])).json()).toMatchObject({ removed: { length: 2 } });
-  const left = (await run(['users', 'list', '--json'])).json<{ users: { user_email: string }[] }>().users;
-  expect(left.map(({ user_email }) => user_email).sort()).toEqual([
-    'ada',
-    'sim-other-1@example.org',
-    'sim-other-2@example.org',
-  ]);
+  expect(await json('simulate', '--remove')).toMatchObject({ removed: { length: 2 } });
+  const left = (await json('users', 'list')).users.map((user: Untyped) => user.user_email);
+  expect(left.sort()).toEqual(['ada', 'sim-other-1@example.org', 'sim-other-2@example.org']);
 });
 
 it('a command ends without a message when the reader of its output closes the pipe', async () => {
@@ -198,9 +145,7 @@ it('a command ends without a message when the reader of its output closes the pi
 });
 
 it('every command and subcommand describes itself, its flags and arguments, and gives an example', async () => {
-  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  const context = new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
-  const program = await buildProgram(context, streams);
+  const program = await commandTree();
   const groups = program.commands.map((command) => command.helpGroup());
   expect([...new Set(groups)]).toEqual(
     ['Set up', 'Every day', 'People and their days', 'Research', 'Repair', 'Try out'].map((group) => `${group}:`),

@@ -53,19 +53,15 @@ function everybodyAt(address: string): Promise<string[]> {
 
 describe('migrate', () => {
   it('copies all data of all users to a store that it creates, and does not change the source', async () => {
-    const { run, address, target } = await withPeople();
+    const { json, show, address, target } = await withPeople();
     const before = await everybodyAt(address);
-    const { code, stdout, stderr } = await run(['migrate', '--from', address, '--to', `sqlite:${target}`]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(
+    const { stderr } = await show(
+      ['migrate', '--from', address, '--to', `sqlite:${target}`],
       /^2 users: 2 copied \([\d,]+ rows written, 0 removed\), 0 already equal; both sides are equal, /,
     );
-    expect(await everybodyAt(target)).toEqual(before);
-    expect(await everybodyAt(address)).toEqual(before);
-    expect((await run(['pipeline', '--all', '--json', '--store', target])).json()).toMatchObject({
-      done: 2,
-      failed: 0,
-    });
+    expect(stderr).toBe('');
+    expect([await everybodyAt(target), await everybodyAt(address)]).toEqual([before, before]);
+    expect(await json('pipeline', '--all', '--store', target)).toMatchObject({ done: 2, failed: 0 });
   });
 
   it('copies transit feeds, also with one person, and a repetition leaves them as they are', async () => {
@@ -92,76 +88,65 @@ describe('migrate', () => {
   });
 
   it('uses the store of the settings for the side that is not given', async () => {
-    const { run, address, target } = await withPeople();
+    const { json, address, target } = await withPeople();
     const sides = { from: address, to: target };
-    expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({ ...sides, equal: true });
-    const other = await run(['migrate', '--from', address, '--store', target, '--json']);
-    expect(other.json()).toMatchObject({ copied: 0, same: 2, written: 0, removed: 0, equal: true });
+    expect(await json('migrate', '--to', target)).toMatchObject({ ...sides, equal: true });
+    const other = await json('migrate', '--from', address, '--store', target);
+    expect(other).toMatchObject({ copied: 0, same: 2, written: 0, removed: 0, equal: true });
   });
 
   it('as a dry run copies nothing and makes no store', async () => {
-    const { run, folder, target } = await withPeople();
+    const { run, show, folder, target } = await withPeople();
     const before = await readdir(folder);
-    const missing = await run(['migrate', '--to', target, '--dry-run']);
-    expect(missing).toMatchObject({ code: 0, stderr: expect.stringContaining('without --dry-run it is created') });
+    const tried = ['migrate', '--to', target, '--dry-run'];
+    const shown = /^2 users: 2 to copy \([\d,]+ rows to write, 0 to remove\), .*; both sides are not equal/;
+    expect((await show(tried, shown)).stderr).toContain('without --dry-run it is created');
     expect(await readdir(folder)).toEqual(before);
     await run(['store', 'init', '--store', target]);
-    const { code, stdout, stderr } = await run(['migrate', '--to', target, '--dry-run']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^2 users: 2 to copy \([\d,]+ rows to write, 0 to remove\), .*; both sides are not equal/);
-    expect(missing.stdout.split(',', 1)).toEqual(stdout.split(',', 1));
+    expect((await show(tried, shown)).stderr).toBe('');
     expect(await withStore(target, (store) => store.users.list({ limit: 9 }))).toEqual([]);
   });
 
   it('ends with 3 and names users who differ between the two sides, unless it may overwrite them', async () => {
-    const { run, address, target } = await withPeople();
-    await run(['migrate', '--to', target]);
+    const { run, show, json, address, target } = await withPeople();
+    const copy = ['migrate', '--to', target];
+    await run(copy);
     await run(['users', 'token', ada!, '--store', target]);
-    const { code, stdout } = await run(['migrate', '--to', target]);
-    expect([code, stdout]).toEqual([3, expect.stringMatching(/^ada@example\.org: differs: .*--overwrite/)]);
+    const { stdout } = await show(copy, /^ada@example\.org: differs: .*--overwrite/, { code: 3 });
     expect(stdout).toContain('0 copied (0 rows written, 0 removed), 1 already equal, 1 not copied; both sides are not');
     const before = await everybodyAt(target);
-    const tried = await run(['migrate', '--to', target, '--overwrite', '--dry-run', '--json']);
-    expect(tried.json()).toMatchObject({ copied: 1, same: 1, removed: 1, equal: false });
+    const changes = { copied: 1, same: 1, removed: 1 };
+    expect(await json(...copy, '--overwrite', '--dry-run')).toMatchObject({ ...changes, equal: false });
     expect(await everybodyAt(target)).toEqual(before);
-    const overwritten = await run(['migrate', '--to', target, '--overwrite', '--json']);
-    expect(overwritten.json()).toMatchObject({ copied: 1, same: 1, removed: 1, equal: true });
+    expect(await json(...copy, '--overwrite')).toMatchObject({ ...changes, equal: true });
     expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
   });
 
   it('refuses a target with other users, unless they may be together', async () => {
-    const { run, target } = await withPeople();
+    const { run, show, json, refuse, target } = await withPeople();
     await run(['users', 'add', 'somebody else', '--store', target]);
-    const { code, stderr } = await run(['migrate', '--to', target]);
     const refused = /^mobility: MOBILITY_USER_EXISTS: .*found 1: .*--merge\n$/;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(refused)]);
-    const merged = await run(['migrate', '--to', target, '--merge']);
-    expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 other user at the target')]);
-    expect((await run(['users', 'list', '--json', '--store', target])).json<{ users: object[] }>().users).toHaveLength(
-      3,
-    );
+    await refuse(['migrate', '--to', target], refused, { code: 1 });
+    await show(['migrate', '--to', target, '--merge'], '1 other user at the target');
+    expect((await json('users', 'list', '--store', target)).users).toHaveLength(3);
   });
 
   it('erases people who were erased at the source between two copies, on request, but none who sent data to the target', async () => {
-    const { run, address, target, refuse } = await withPeople();
+    const { run, show, address, target, refuse } = await withPeople();
     const again = ['migrate', '--from', address, '--to', target, '--overwrite'];
     await run(['migrate', '--from', address, '--to', target]);
     await run(['erase', '--user', ada!, '--yes']);
     await refuse(again, `found 1: ${ada}`, { code: 1 });
     expect((await run([...again, '--erase-missing'])).code).toBe(2);
-    const tried = await run([...again, '--erase-missing', '--dry-run']);
-    expect([tried.code, tried.stdout]).toEqual([0, expect.stringContaining('1 other user at the target to erase')]);
-    await withStore(target, async (store) => {
-      const { uuid } = (await store.users.byEmail(ada!))!;
-      await store.profiles.merge(uuid, { last_put_ts: Date.now() / 1000 + 60 });
-    });
+    await show([...again, '--erase-missing', '--dry-run'], '1 other user at the target to erase');
+    const lastPut = (last_put_ts: number) =>
+      withStore(target, async (store) =>
+        store.profiles.merge((await store.users.byEmail(ada!))!.uuid, { last_put_ts }),
+      );
+    await lastPut(Date.now() / 1000 + 60);
     await refuse([...again, '--erase-missing', '--yes'], 'may be swapped', { code: 1 });
-    await withStore(target, async (store) => {
-      const { uuid } = (await store.users.byEmail(ada!))!;
-      await store.profiles.merge(uuid, { last_put_ts: 5 });
-    });
-    const erased = await run([...again, '--erase-missing', '--yes']);
-    expect([erased.code, erased.stdout]).toEqual([0, expect.stringContaining('1 other user at the target erased')]);
+    await lastPut(5);
+    await show([...again, '--erase-missing', '--yes'], '1 other user at the target erased');
     expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
     expect((await run(['migrate', '--from', target, '--to', address, '--overwrite'])).code).toBe(0);
     await run(['users', 'add', 'only here', '--store', target]);
@@ -169,7 +154,7 @@ describe('migrate', () => {
   });
 
   it('skips a user whom a run works on, one with damaged rows and one with another UUID, and copies the rest', async () => {
-    const { run, address, target, withStore: withSource } = await withPeople();
+    const { run, show, json, address, target, withStore: withSource } = await withPeople();
     await withSource(async (store) => {
       const { uuid } = (await store.users.register('busy', { now: 1 })).user;
       await store.leases.acquire(uuid, 'pipeline 7 on host', 60);
@@ -178,14 +163,12 @@ describe('migrate', () => {
       changeRow(address, (await store.users.byEmail(ada!))!.uuid, ['profiles', 'profile'], garbage);
     });
     await run(['users', 'add', 'other', '--store', target]);
-    const { code, stdout } = await run(['migrate', '--to', target, '--merge']);
-    expect(code).toBe(3);
-    expect(stdout).toMatch(/^busy: busy: pipeline 7 on host works on this user$/m);
+    const busy = /^busy: busy: pipeline 7 on host works on this user$/m;
+    const { stdout } = await show(['migrate', '--to', target, '--merge'], busy, { code: 3 });
     expect(stdout).toMatch(/^ada@example\.org: failed: .*checksum/m);
     expect(stdout).toMatch(/^other: failed: the target has a user of the same name with another UUID, /m);
     expect(stdout).toContain('4 users: 1 copied');
-    const again = await run(['migrate', '--to', target, '--merge', '--json']);
-    expect(again.json()).toMatchObject({ same: 1, written: 0, removed: 0 });
+    expect(await json('migrate', '--to', target, '--merge')).toMatchObject({ same: 1, written: 0, removed: 0 });
   });
 
   it.each([
@@ -198,10 +181,9 @@ describe('migrate', () => {
       'expected --from and --to to be two stores',
     ],
   ])('with %j is a usage error, and makes nothing', async (args, message) => {
-    const { folder, run, address } = await freshProgram('ada');
-    const { code, stdout, stderr } = await run(['migrate', ...args]);
-    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
-    expect(stderr).not.toContain('secret');
+    const { folder, refuse, address } = await freshProgram('ada');
+    const { stdout, stderr } = await refuse(['migrate', ...args], message);
+    expect([stdout, stderr]).toEqual(['', expect.not.stringContaining('secret')]);
     expect(await readdir(folder)).toEqual([address.split('/').at(-1)]);
     expect(['nowhere', 'elsewhere', 'same'].filter((name) => existsSync(name))).toEqual([]);
   });
@@ -209,16 +191,23 @@ describe('migrate', () => {
 
 describe('an interrupted migrate', () => {
   it('between two users continues with the next one when it is repeated', async () => {
-    const { run, address, target } = await withPeople();
+    const { json, address, target } = await withPeople();
     const stop = new AbortController();
     const options = { now, signal: stop.signal, onUser: () => stop.abort(new Error('stopped')) };
     await expect(copyBetween(address, target, options)).rejects.toThrow('stopped');
-    expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({
-      copied: 1,
-      same: 1,
-      equal: true,
-    });
+    expect(await json('migrate', '--to', target)).toMatchObject({ copied: 1, same: 1, equal: true });
   });
+
+  /** Fails unless each unfinished user is of a copy and is not admitted; returns how many there are. */
+  const arrivingAt = (target: string): Promise<number> =>
+    withStore(target, async (store) => {
+      const left = await store.unfinished();
+      for (const { user_id, stage } of left) {
+        expect(stage).toBe('arriving');
+        await expect(store.profiles.merge(user_id, {})).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+      }
+      return left.length;
+    });
 
   it('before any of its writes leaves users that are not admitted, and the repetition completes them', async () => {
     const { run, address, folder } = await withPeople();
@@ -226,15 +215,8 @@ describe('an interrupted migrate', () => {
     let arriving = 0;
     for (let at = 0; ; at += 3) {
       const target = join(folder, `target ${at}`);
-      const isWhole = await copyUntil(address, target, at);
-      if (isWhole) break;
-      await withStore(target, async (store) => {
-        for (const { user_id, stage } of await store.unfinished()) {
-          arriving += 1;
-          expect(stage).toBe('arriving');
-          await expect(store.profiles.merge(user_id, {})).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
-        }
-      });
+      if (await copyUntil(address, target, at)) break;
+      arriving += await arrivingAt(target);
       expect((await run(['migrate', '--to', target])).code, `before write ${at}`).toBe(0);
       expect(await everybodyAt(target)).toEqual(expected);
     }
@@ -246,12 +228,7 @@ describe('an interrupted migrate', () => {
     await run(['migrate', '--to', target]);
     for (const name of names) await run(['users', 'token', name, '--store', target]);
     await copyUntil(address, target, 4, { overwrite: true }); // two writes are of studies, one is of erased tokens
-    await withStore(target, async (store) => {
-      const left = await store.unfinished();
-      expect(left.map(({ stage }) => stage)).toEqual(['arriving']);
-      const late = store.profiles.merge(left[0]!.user_id, {});
-      await expect(late).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
-    });
+    expect(await arrivingAt(target)).toBe(1);
     expect((await run(['migrate', '--to', target, '--overwrite'])).code).toBe(0);
     expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
   });

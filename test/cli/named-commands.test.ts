@@ -4,18 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { CommandContext } from '../../src/cli/context.ts';
-import { buildProgram } from '../../src/cli/main.ts';
+import { commandTree } from './kit.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The program as it is, but that its commands do nothing. */
 async function idleProgram(): Promise<CommandUnknownOpts> {
-  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  const program = await buildProgram(
-    new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
-    streams,
-  );
+  const program = await commandTree();
   const idle = (command: CommandUnknownOpts): void => {
     if (command.commands.length === 0) command.action(() => {});
     command.commands.forEach(idle);
