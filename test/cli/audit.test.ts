@@ -5,21 +5,17 @@ import { expect, it } from 'vitest';
 import { freshProgram } from './kit.ts';
 
 it('records who did what to whose data with its outcome, and names no erased person', async () => {
-  const { run, address, folder } = await freshProgram();
+  const { run, show, json, address, folder } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 'a']);
   const ada = 'sim-a-1@example.org';
-  const { user_id: uuid } = (await run(['users', 'list', '--json'])).json<{ users: [{ user_id: string }] }>().users[0];
+  const { user_id: uuid } = (await json('users', 'list')).users[0];
   const token = (await run(['users', 'token', ada])).stdout.trim();
   await run(['diary', '--user', ada, '--day', '2024-03-12']);
-  expect((await run(['export', '--user', ada, '--out', join(folder, 'out')])).code).toBe(0);
-  await run(['export', '--user', ada, '--out', join(folder, 'out')]); // refuses to overwrite: wrong usage, no act
-  await run(['revoke', ada, 'ffff']);
-  await run(['recover-errors', '--dry-run']);
-  await run(['status']);
-  const acts = async (...flags: string[]) =>
-    (await run(['audit', '--json', ...flags])).json<{
-      acts: { action: string; how: string; outcome: string; people: JsonPerson[] }[];
-    }>().acts;
+  const out = ['export', '--user', ada, '--out', join(folder, 'out')];
+  expect((await run(out)).code).toBe(0);
+  await run(out); // refuses to overwrite: wrong usage, no act
+  for (const line of [`revoke ${ada} ffff`, 'recover-errors --dry-run', 'status']) await run(line.split(' '));
+  const acts = async (...flags: string[]): Promise<Act[]> => (await json('audit', ...flags)).acts;
   const ofAda = await acts('--user', ada);
   expect(ofAda.map(({ action, outcome }) => `${action}: ${outcome}`)).toEqual([
     'users token: done',
@@ -28,9 +24,7 @@ it('records who did what to whose data with its outcome, and names no erased per
   ]);
   expect(ofAda.map(({ how }) => how)).toContain('--day 2024-03-12');
   expect(ofAda.every(({ people }) => people[0]!.user_email === ada)).toBe(true);
-  expect((await run(['audit'])).stdout).toMatch(
-    /^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/,
-  );
+  await show(['audit'], /^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/);
 
   await run(['erase', '--user', ada, '--yes']);
   const file = await readFile(join(address, 'logs', 'audit.jsonl'), 'utf8');
@@ -41,6 +35,9 @@ it('records who did what to whose data with its outcome, and names no erased per
   expect(all.flatMap(({ people }) => people.map(({ user_email }) => user_email))).toEqual([null, null, null, null]);
 });
 
-interface JsonPerson {
-  user_email: string | null;
+interface Act {
+  action: string;
+  how: string;
+  outcome: string;
+  people: { user_email: string | null }[];
 }

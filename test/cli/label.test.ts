@@ -11,29 +11,20 @@ const noon = Date.parse('2016-05-17T12:00:00-07:00') / 1000;
 async function withTwoTrips() {
   const program = await freshProgram('ada');
   const trips = [madeTrip(noon, [{ mode: 'CAR' }]), madeTrip(noon + 7200, [{ mode: 'WALKING' }])];
-  await program.withStore(async (store) => {
-    const user = await store.users.byEmail('ada');
-    await storeTrips(store, user!.uuid, trips);
-  });
-  const label = (now: number, ...words: string[]) =>
-    program.run(['label', '--user', 'ada', '--trip', trips[0]!.trip!.id, ...words], { now });
-  return { ...program, label };
+  await program.withUser('ada', (store, uuid) => storeTrips(store, uuid, trips));
+  return { ...program, words: ['label', '--user', 'ada', '--trip', trips[0]!.trip!.id] };
 }
 
 it('labels a trip, in the diary as text and as GeoJSON, and the last label counts, before and after a run', async () => {
-  const { run, label, folder } = await withTwoTrips();
-  const first = await label(1_720_000_000, '--mode', 'Shared Ride', '--purpose', 'work');
-  expect([first.code, first.stdout]).toEqual([
-    0,
-    expect.stringMatching(/^ada, .*: mode_confirm shared_ride, purpose_confirm work\n$/),
-  ]);
+  const { run, show, words, folder } = await withTwoTrips();
+  const first = [...words, '--mode', 'Shared Ride', '--purpose', 'work'];
+  await show(first, /^ada, .*: mode_confirm shared_ride, purpose_confirm work\n$/);
   expect((await run(['pipeline', '--user', 'ada'])).code).toBe(0);
-  const second = await label(1_720_000_001, '--mode', 'bus', '--json');
+  const second = await run([...words, '--mode', 'bus', '--json'], { now: 1_720_000_001 });
   expect(second.json()).toMatchObject({ said: { mode_confirm: 'bus', purpose_confirm: 'work' } });
 
   const diary = ['diary', '--user', 'ada', '--day', '2016-05-17'];
-  const { stdout } = await run(diary);
-  expect(stdout).toMatch(/user input: .*\bbus\b/);
+  const { stdout } = await show(diary, /user input: .*\bbus\b/);
   expect(stdout).toContain('work');
   expect(stdout).not.toContain('shared_ride');
   const file = join(folder, 'day.geojson');
@@ -45,13 +36,9 @@ it('labels a trip, in the diary as text and as GeoJSON, and the last label count
 });
 
 it('refuses an unknown trip, and an empty label', async () => {
-  const { label, refuse } = await withTwoTrips();
-  await refuse(
-    ['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus'],
-    'expected the id of a trip of ada',
-  );
-  for (const words of [[], ['--mode', '  '], ['--mode', 'x'.repeat(101)]]) {
-    const { code, stderr } = await label(1_720_000_000, ...words);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: expected .*found/)]);
-  }
+  const { words, refuse } = await withTwoTrips();
+  const unknown = ['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus'];
+  await refuse(unknown, 'expected the id of a trip of ada');
+  for (const flags of [[], ['--mode', '  '], ['--mode', 'x'.repeat(101)]])
+    await refuse([...words, ...flags], /MOBILITY_USAGE: expected .*found/);
 });

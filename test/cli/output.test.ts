@@ -1,6 +1,7 @@
 // The output of commands: results, notes, progress and errors.
 import { expect, it } from 'vitest';
-import { counted, createOutput, leftText, OutputClosed, type Sink, table } from '../../src/cli/output.ts';
+import { counted, createOutput, leftText, OutputClosed, type Sink, table, workTimeText } from '../../src/cli/output.ts';
+import { agoText, distanceText, durationText, minuteText } from '../../src/diary/number-text.ts';
 
 function sink(isTTY = false, failing?: string): Sink & { text: string } {
   const one = {
@@ -19,17 +20,13 @@ function sink(isTTY = false, failing?: string): Sink & { text: string } {
   return one;
 }
 
-function output({
-  tty = false,
-  json = false,
-  env = {},
-  failing,
-}: {
+interface Made {
   tty?: boolean;
   json?: boolean;
   env?: Record<string, string>;
   failing?: string;
-} = {}) {
+}
+function output({ tty = false, json = false, env = {}, failing }: Made = {}) {
   const [stdout, stderr] = [sink(tty, failing), sink(tty)];
   return { stdout, stderr, out: createOutput({ stdout, stderr, env, flags: { json, quiet: false } }) };
 }
@@ -43,53 +40,34 @@ it('a result is text for people and JSON for programs, and ends with one line br
   expect(programs.stdout.text).toBe('{\n  "a": 1\n}\n');
 });
 
-it('estimates the time left in the unit that fits, once a part is done', () => {
-  expect([leftText(30, 0, 60), leftText(30, 60, 60)]).toEqual(['', '']);
-  expect([leftText(30, 30, 60), leftText(60, 15, 60)]).toEqual([', about 30 s left', ', about 3 min left']);
-  expect(leftText(7200, 100, 10_000)).toBe(', about 8 d 6 h left');
-});
-
-it('notes go to standard error', () => {
+it('notes go to standard error, and progress only to a terminal that has a width, after a moment', async () => {
   const { out, stdout, stderr } = output();
   out.note('by the way');
+  out.progress('working').update('still');
+  out.endProgress();
   expect([stdout.text, stderr.text]).toEqual(['', 'by the way\n']);
-});
-
-it('progress is shown on a terminal only', () => {
-  const { out, stderr } = output();
-  const progress = out.progress('working');
-  progress.update('still');
-  out.endProgress();
-  expect(stderr.text).toBe('');
-});
-
-it('a very short progress shows no spinner on a terminal', async () => {
-  const { out, stderr } = output({ tty: true });
-  out.progress('working');
-  out.endProgress();
+  const terminal = output({ tty: true });
+  terminal.out.progress('working');
+  terminal.out.endProgress();
+  const narrow = { ...sink(true), columns: 0 };
+  const outOfNarrow = createOutput({ stdout: sink(), stderr: narrow, env: {}, flags: { json: false, quiet: false } });
+  outOfNarrow.progress('working');
   await import('ora');
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(stderr.text).toBe('');
-});
-
-it('a terminal without a width gets no spinner', async () => {
-  const stderr = { ...sink(true), columns: 0 };
-  const out = createOutput({ stdout: sink(), stderr, env: {}, flags: { json: false, quiet: false } });
-  out.progress('working');
-  await import('ora');
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  out.endProgress();
-  expect([stderr.text, out.columns]).toEqual(['', 80]);
+  await new Promise((resolve) => setImmediate(resolve)); // now a spinner would have started
+  outOfNarrow.endProgress();
+  expect([terminal.stderr.text, narrow.text, outOfNarrow.columns]).toEqual(['', '', 80]);
 });
 
 it('marks appear on a terminal only, and never with NO_COLOR', () => {
-  expect(output({ tty: true }).out.bold('x')).toBe('\u001b[1mx\u001b[22m');
-  expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.bold('x')).toBe('x');
-  expect(output({ tty: true, env: { NO_COLOR: '' } }).out.dim('x')).toBe('\u001b[2mx\u001b[22m');
-  expect(output().out.bold('x')).toBe('x');
-  expect(output({ tty: true }).out.tint('x', 29)).toBe('\u001b[38;5;29mx\u001b[39m');
-  expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.tint('x', 29)).toBe('x');
-  expect(output().out.tint('x', 29)).toBe('x');
+  const marked = (how: Made) => {
+    const { out } = output(how);
+    return [out.bold('x'), out.dim('x'), out.tint('x', 29)];
+  };
+  const marks = ['\u001b[1mx\u001b[22m', '\u001b[2mx\u001b[22m', '\u001b[38;5;29mx\u001b[39m'];
+  expect(marked({ tty: true })).toEqual(marks);
+  expect(marked({ tty: true, env: { NO_COLOR: '' } })).toEqual(marks);
+  expect(marked({ tty: true, env: { NO_COLOR: '1' } })).toEqual(['x', 'x', 'x']);
+  expect(marked({})).toEqual(['x', 'x', 'x']);
 });
 
 it('the number of columns is that of the terminal, at most 100, and 80 without a terminal', () => {
@@ -125,10 +103,40 @@ it('texts of phones cannot control a terminal, reorder text or forge a row, and 
   expect(JSON.parse(programs.stdout.text)).toEqual({ reason: evil });
 });
 
-it('counts have the right plural', () => {
-  expect([counted(0, 'trip'), counted(1, 'trip'), counted(1234, 'entry', 'entries')]).toEqual([
-    '0 trips',
-    '1 trip',
-    '1,234 entries',
-  ]);
+it.each<[string, unknown[], string[]]>([
+  [
+    'counts',
+    [counted(0, 'trip'), counted(1, 'trip'), counted(1234, 'entry', 'entries')],
+    ['0 trips', '1 trip', '1,234 entries'],
+  ],
+  [
+    'distances',
+    [0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText),
+    ['0 m', '0 m', '990 m', '1.0 km', '4.2 km', '99.9 km', '128 km'],
+  ],
+  [
+    'durations',
+    [0, 59.4, 59.6, 3570, 3600, 3900, 172_799, 180_000].map(durationText),
+    ['0 s', '59 s', '1 min', '1 h', '1 h', '1 h 5 min', '2 d 0 h', '2 d 2 h'],
+  ],
+  ['seconds of work', [0.004, 1.234, 9.999, 61].map(workTimeText), ['0.00 s', '1.23 s', '10 s', '61 s']],
+  [
+    'times',
+    [minuteText(1_710_230_400, 'Europe/Lisbon'), minuteText(1e300, 'UTC'), minuteText(-1e12, 'UTC')],
+    ['2024-03-12 08:00', '1e+300 s', '-1000000000000 s'],
+  ],
+  ['ages', [agoText(0, 90), agoText(0, 15 * 86_400), agoText(10, 5)], ['2 min ago', '15 days ago', 'in the future']],
+  [
+    'the time left, once a part is done',
+    [
+      leftText(30, 0, 60),
+      leftText(30, 60, 60),
+      leftText(30, 30, 60),
+      leftText(60, 15, 60),
+      leftText(7200, 100, 10_000),
+    ],
+    ['', '', ', about 30 s left', ', about 3 min left', ', about 8 d 6 h left'],
+  ],
+])('%s are in the unit that fits', (_, texts, expected) => {
+  expect(texts).toEqual(expected);
 });

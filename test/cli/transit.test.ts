@@ -4,10 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { put } from '../support/diary.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { zip } from '../support/zip.ts';
 import { ride } from '../transit/bus-ride.ts';
 import { type GtfsTexts, townFeed } from '../transit/town.ts';
-import { freshProgram } from './kit.ts';
+import { freshProgram, type Program } from './kit.ts';
 
 /** The tables of the town as a zip; an empty text leaves a table out. */
 const zipped = (changes: Readonly<Record<string, string | Buffer>> = {}, folder = ''): Buffer =>
@@ -31,7 +32,7 @@ function manyStops(): GtfsTexts {
 }
 
 describe('transit add', () => {
-  let program: Awaited<ReturnType<typeof freshProgram>>;
+  let program: Program;
   beforeAll(async () => {
     program = await freshProgram();
     await program.run(['store', 'init']);
@@ -40,7 +41,7 @@ describe('transit add', () => {
   async function add(archive: Buffer) {
     const file = join(program.folder, 'feed.zip');
     await writeFile(file, archive);
-    return program.run(['transit', 'add', file, '--json']);
+    return ['transit', 'add', file];
   }
 
   it.each([
@@ -57,9 +58,8 @@ describe('transit add', () => {
     ['with all stops at 0, 0', () => zipped({ stops: 'stop_id,stop_lat,stop_lon\ne0,0,0\ne1,0,0\n' }), /found none/],
     ['whose index is too large', () => zipped(manyStops()), /at most 1 MiB for each agency, found .* leave out/],
   ])('refuses a feed %s and stores nothing', async (_, archive, message) => {
-    const { code, stderr } = await add(archive());
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
-    expect((await program.run(['transit', 'list', '--json'])).json()).toEqual({ feeds: [] });
+    await program.refuse(await add(archive()), message);
+    expect(await program.json('transit', 'list')).toEqual({ feeds: [] });
   });
 
   it.each([
@@ -78,9 +78,7 @@ describe('transit add', () => {
     ['a long shape that turns at each vertex', () => zipped(longShape()), { no_shape: 1 }],
     ['quotation marks in a name', () => zipped({ stops: stops.replace('East 0', 'the "old" stop') }), {}],
   ])('reads a feed with %s, and reports what it lacks', async (_, archive, notes) => {
-    const { code, json } = await add(archive());
-    expect(code).toBe(0);
-    const [feed] = (json() as unknown as { feeds: [{ id: string }] }).feeds;
+    const [feed] = (await program.json(...(await add(archive())))).feeds;
     expect(feed).toMatchObject({
       notes,
       index_bytes: expect.any(Number),
@@ -99,8 +97,8 @@ function longShape(): GtfsTexts {
 }
 
 it('transit check lists expired feeds, their missing parts, and stops that no person was near', async () => {
-  const { run, folder, withStore } = await freshProgram('ada');
-  await withStore(async (store) => put(store, (await store.users.byEmail('ada'))!.uuid, ride));
+  const { run, json, folder, withUser } = await freshProgram('ada');
+  await withUser('ada', (store, uuid) => put(store, uuid, ride));
   await run(['pipeline', '--all']);
   const far = { stops: stops.replaceAll(',52.', ',12.'), agency: townFeed().agency!.replace('Town', 'Far') };
   for (const [name, changes] of [
@@ -113,8 +111,8 @@ it('transit check lists expired feeds, their missing parts, and stops that no pe
   }
   const problems = async () =>
     (await run(['transit', 'check', '--json'], { now: 1_750_000_000 }))
-      .json<{ findings: { name: string; problem: string }[] }>()
-      .findings.map(({ name, problem }) => `${name}: ${problem}`)
+      .json<Untyped>()
+      .findings.map(({ name, problem }: Untyped) => `${name}: ${problem}`)
       .sort();
   const lacks = [
     '2 patterns without a shape: only their stops show the path',
@@ -123,22 +121,22 @@ it('transit check lists expired feeds, their missing parts, and stops that no pe
   const known = ['far.zip', 'new.zip', 'old.zip'].flatMap((name) => lacks.map((lack) => `${name}: ${lack}`));
   const outside = 'far.zip: 22 of its 22 stops are in areas (0.5 degrees) that no person visited';
   expect(await problems()).toEqual([...known, outside].sort());
-  const { feeds } = (await run(['transit', 'list', '--json'])).json<{ feeds: { id: string; name: string }[] }>();
-  await run(['transit', 'remove', feeds.find(({ name }) => name === 'new.zip')!.id]);
+  const { feeds } = await json('transit', 'list');
+  await run(['transit', 'remove', feeds.find(({ name }: Untyped) => name === 'new.zip').id]);
   expect(await problems()).toContain('old.zip: ended on 2024-12-31: add the current feed of Town Transit');
 });
 
 const ends = (year: number): GtfsTexts => ({ feed_info: `feed_start_date,feed_end_date\n20240101,${year}1231\n` });
 
 it('simulate --feed writes the lines of the town, which the diary then names', async () => {
-  const { run, folder } = await freshProgram();
+  const { run, show, refuse, folder } = await freshProgram();
   const feed = join(folder, 'town.zip');
   const args = ['simulate', '--users', '1', '--days', '1', '--from', '2024-03-12', '--feed', feed];
-  expect((await run(args)).stderr).toContain('expected --study NAME with --feed, found --feed alone');
+  await refuse(args, 'expected --study NAME with --feed, found --feed alone');
   await run([...args, '--study', 'sunny']);
-  expect((await run([...args, '--study', 'sunny'])).stderr).toContain('already exists');
+  await refuse([...args, '--study', 'sunny'], 'already exists');
   await run(['transit', 'add', feed]);
   await run(['pipeline', '--all']);
-  const { stdout } = await run(['diary', '--user', 'sim-demo-1@example.org', '--day', '2024-03-12']);
-  expect(stdout).toContain('1, Évora Transit, from Stop 1');
+  const diary = ['diary', '--user', 'sim-demo-1@example.org', '--day', '2024-03-12'];
+  await show(diary, '1, Évora Transit, from Stop 1');
 });
