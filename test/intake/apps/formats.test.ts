@@ -9,10 +9,15 @@ import { convert } from '../../../src/intake/converters/convert.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { motionTypes } from '../../../src/model/payloads.ts';
 
+type Mapped = ReturnType<typeof fromOwnTracks>;
+
+/** 2024-03-12T08:00:00Z */
+const ts = 1_710_230_400;
+
+const networks = { BSSID: '11:22:33:44:55:66', SSID: 'somebody at home', topic: 'owntracks/ada/phone' };
 const location: JsonObject = {
   _type: 'location',
-  BSSID: '11:22:33:44:55:66',
-  SSID: 'somebody at home',
+  ...networks,
   acc: 12,
   alt: 301,
   batt: 41,
@@ -26,8 +31,7 @@ const location: JsonObject = {
   motionactivities: ['cycling'],
   t: 'u',
   tid: 'AD',
-  topic: 'owntracks/ada/phone',
-  tst: 1710230400,
+  tst: ts,
   vac: 4,
   vel: 18,
 };
@@ -50,95 +54,64 @@ const traccar: JsonObject = {
   _: '&id=mob_secret&lat=38.571&',
 };
 
-const dataOf = (mapped: { entries: { data: JsonObject }[] }, i = 0): JsonObject => mapped.entries[i]!.data;
+const place = { latitude: 38.571, longitude: -7.909 };
+const keysOf = ({ entries }: Mapped): string[] => entries.map(({ metadata }) => metadata.key);
+const dataOf = ({ entries }: Mapped): JsonObject[] => entries.map(({ data }) => data);
+const reasonsOf = ({ unusable }: Mapped): string[] => unusable.map(({ reason }) => reason);
+const writeTimesOf = ({ entries }: Mapped): number[] => entries.map(({ metadata }) => metadata.write_ts);
 
 describe('OwnTracks', () => {
   it('gives a location in m/s, a motion reading and the battery, and no network', () => {
-    const { entries, unusable } = fromOwnTracks(location);
-    expect(unusable).toEqual([]);
-    expect(entries.map((entry) => [entry.metadata.key, entry.metadata.platform, entry.metadata.origin])).toEqual(
-      ['background/location', 'background/motion_activity', 'background/battery'].map((key) => [
-        key,
-        'other',
-        { program: 'owntracks' },
-      ]),
-    );
-    expect(entries[0]!.data).toEqual({
-      ts: 1710230400,
-      latitude: 38.571,
-      longitude: -7.909,
-      altitude: 301,
-      accuracy: 12,
-      vaccuracy: 4,
-      sensed_speed: 5,
-      bearing: 270,
-      reported: { conn: 'w', created_at: 1710230405, m: 2, t: 'u', tid: 'AD' },
-    });
-    expect(entries[1]!.data).toEqual({ ts: 1710230400, type: motionTypes.BICYCLING });
-    expect(entries[2]!.data).toEqual({ ts: 1710230400, battery_level_pct: 41, battery_status: 1 });
-    expect(JSON.stringify(entries)).not.toContain('somebody at home');
+    const mapped = fromOwnTracks(location);
+    expect(mapped.unusable).toEqual([]);
+    expect(keysOf(mapped)).toEqual(['background/location', 'background/motion_activity', 'background/battery']);
+    for (const { metadata } of mapped.entries)
+      expect(metadata).toMatchObject({ platform: 'other', origin: { program: 'owntracks' } });
+    const reported = { conn: 'w', created_at: 1710230405, m: 2, t: 'u', tid: 'AD' };
+    expect(dataOf(mapped)).toEqual([
+      { ts, ...place, altitude: 301, accuracy: 12, vaccuracy: 4, sensed_speed: 5, bearing: 270, reported },
+      { ts, type: motionTypes.BICYCLING },
+      { ts, battery_level_pct: 41, battery_status: 1 },
+    ]);
+    expect(JSON.stringify(mapped)).not.toContain('somebody at home');
   });
 
-  it('keeps each ping unchanged, and skips messages about the app', () => {
+  it('keeps each ping unchanged', () => {
     const ping: JsonObject = { ...location, t: 'p', vel: 0, motionactivities: null };
     const later: JsonObject = { ...ping, created_at: Number(ping.created_at) + 1800 };
-    const [first, second] = [ping, later].map((message) => fromOwnTracks(message).entries);
-    expect([first, second].map((entries) => entries!.map(({ metadata: { key } }) => key))).toEqual(
-      Array(2).fill(['background/location', 'background/battery']),
-    );
-    expect([first![0]!.data.ts, second![0]!.data.ts]).toEqual([ping.tst, ping.tst]);
-    expect(second![0]!.data.reported).toMatchObject({ t: 'p', created_at: later.created_at });
-    expect(second![0]!.metadata.write_ts).not.toBe(first![0]!.metadata.write_ts);
-    for (const _type of ['waypoints', 'status'])
-      expect(fromOwnTracks({ _type, waypoints: [] })).toEqual({ entries: [], unusable: [], skipped: 1 });
+    const [first, second] = [fromOwnTracks(ping), fromOwnTracks(later)];
+    for (const mapped of [first, second]) {
+      expect(keysOf(mapped)).toEqual(['background/location', 'background/battery']);
+      expect(dataOf(mapped)[0]!.ts).toBe(ping.tst);
+    }
+    expect(dataOf(second)[0]!.reported).toMatchObject({ t: 'p', created_at: later.created_at });
+    expect(writeTimesOf(second)[0]).not.toBe(writeTimesOf(first)[0]);
   });
 
   it('leaves unknown what the app leaves out because it is zero', () => {
-    const bare = { _type: 'location', lat: 0, lon: 0, tst: 1710230400 };
-    expect(dataOf(fromOwnTracks(bare))).toEqual({ ts: 1710230400, latitude: 0, longitude: 0 });
+    const bare = { _type: 'location', lat: 0, lon: 0, tst: ts };
+    expect(dataOf(fromOwnTracks(bare))).toEqual([{ ts, latitude: 0, longitude: 0 }]);
     expect(fromOwnTracks({ ...bare, motionactivities: ['walking', 'cycling'] }).entries).toHaveLength(1);
   });
 
-  it('keeps other messages under their names, and ignores messages that are not about travel', () => {
-    const transition = {
-      _type: 'transition',
-      tst: 1710230400,
-      event: 'enter',
-      desc: 'work',
-      lat: 1,
-      lon: 2,
-      SSID: 'x',
-    };
-    const [entry] = fromOwnTracks(transition).entries;
-    expect(entry!.metadata.key).toBe('owntracks/transition');
-    expect(entry!.data).toEqual({
-      _type: 'transition',
-      ts: 1710230400,
-      tst: 1710230400,
-      event: 'enter',
-      desc: 'work',
-      lat: 1,
-      lon: 2,
-    });
-    for (const _type of ['card', 'lwt', 'configuration']) {
-      expect(fromOwnTracks({ _type, tst: 1710230400, password: 'p' })).toEqual({
-        entries: [],
-        unusable: [],
-        skipped: 1,
-      });
-    }
+  it('keeps other messages under their names, and skips messages that are not about travel', () => {
+    const transition = { _type: 'transition', tst: ts, event: 'enter', desc: 'work', lat: 1, lon: 2 };
+    const mapped = fromOwnTracks({ ...transition, SSID: 'x' });
+    expect([keysOf(mapped), dataOf(mapped)]).toEqual([['owntracks/transition'], [{ ...transition, ts }]]);
+    for (const _type of ['card', 'lwt', 'configuration', 'waypoints', 'status'])
+      expect(fromOwnTracks({ _type, tst: ts, password: 'p' })).toEqual({ entries: [], unusable: [], skipped: 1 });
   });
 
   it.each([
     ['format_encrypted', { _type: 'encrypted' }],
     ['format_no_time', { _type: 'location', lat: 1, lon: 1 }],
-    ['format_bad_time', { ...location, tst: 1710230400 - 978_307_200 }],
-    ['format_unknown', { lat: 1, tst: 1710230400 }],
+    ['format_bad_time', { ...location, tst: ts - 978_307_200 }],
+    ['format_unknown', { lat: 1, tst: ts }],
     ['format_not_an_object', [1]],
   ])('rejects with a reason, and without names of networks: %s', (reason, message) => {
     const isObject = !Array.isArray(message);
-    const networks = { data: 'AAAA', SSID: 'home of ada', BSSID: 'aa:bb', topic: 'ada' };
-    const { unusable, entries } = fromOwnTracks((isObject ? { ...message, ...networks } : message) as JsonValue);
+    const sent = isObject ? { ...message, ...networks, data: 'AAAA' } : message;
+    const { unusable, entries } = fromOwnTracks(sent as JsonValue);
     const { BSSID, SSID, topic, ...kept } = message as JsonObject;
     expect([entries, unusable]).toMatchObject([[], [{ reason }]]);
     expect(unusable[0]!.entry).toEqual(isObject ? kept : message);
@@ -147,51 +120,33 @@ describe('OwnTracks', () => {
 
 describe('Overland', () => {
   it('gives locations, motion readings and battery, and reads -1 as unknown', () => {
-    const { entries } = fromOverland([
+    const battery = { battery_level: 0.41, battery_state: 'unplugged' };
+    const unknown = { vertical_accuracy: -1, speed: -1, course: -1, horizontal_accuracy: -1 };
+    const named = { wifi: 'somebody at home', device_id: 'a' };
+    const mapped = fromOverland([
       feature({
         altitude: 301,
         vertical_accuracy: 4,
         speed: 5,
         course: 270,
         motion: ['driving', 'stationary'],
-        battery_level: 0.41,
-        battery_state: 'unplugged',
-        wifi: 'somebody at home',
-        device_id: 'a',
+        ...battery,
+        ...named,
       }),
-      feature({
-        timestamp: '2024-03-12T09:00:01+0100',
-        altitude: 7,
-        vertical_accuracy: -1,
-        speed: -1,
-        course: -1,
-        horizontal_accuracy: -1,
-        motion: [],
-        battery_level: 0.41,
-        battery_state: 'unplugged',
-      }),
+      feature({ timestamp: '2024-03-12T09:00:01+0100', altitude: 7, ...unknown, motion: [], ...battery }),
     ]);
-    expect(entries.map((entry) => entry.data)).toEqual([
-      {
-        ts: 1710230400,
-        latitude: 38.571,
-        longitude: -7.909,
-        altitude: 301,
-        accuracy: 8,
-        vaccuracy: 4,
-        sensed_speed: 5,
-        bearing: 270,
-        reported: { device_id: 'a' },
-      },
-      { ts: 1710230400, type: motionTypes.STOPPED_WHILE_IN_VEHICLE },
-      { ts: 1710230400, battery_level_pct: 41, battery_status: 1 },
-      { ts: 1710230401, latitude: 38.571, longitude: -7.909 },
+    const reported = { device_id: 'a' };
+    expect(dataOf(mapped)).toEqual([
+      { ts, ...place, altitude: 301, accuracy: 8, vaccuracy: 4, sensed_speed: 5, bearing: 270, reported },
+      { ts, type: motionTypes.STOPPED_WHILE_IN_VEHICLE },
+      { ts, battery_level_pct: 41, battery_status: 1 },
+      { ts: ts + 1, ...place },
     ]);
-    expect(JSON.stringify(entries)).not.toContain('somebody at home');
+    expect(JSON.stringify(mapped)).not.toContain('somebody at home');
   });
 
   it('keeps events apart from locations, and rejects each bad feature alone', () => {
-    const { entries, unusable } = fromOverland([
+    const mapped = fromOverland([
       feature({ action: 'visit', arrival_date: '2024-03-12T07:00:00Z', wifi: 'x' }),
       { type: 'Feature', properties: { timestamp: '2024-03-12T08:00:00Z', action: 'will_terminate' } },
       feature({ timestamp: 'yesterday', speed: 2, wifi: 'home of ada' }),
@@ -200,86 +155,49 @@ describe('Overland', () => {
       7,
       feature({}),
     ]);
-    expect(entries.map(({ metadata }) => metadata.key)).toEqual([
-      'overland/visit',
-      'overland/will_terminate',
-      'background/location',
-    ]);
-    expect(unusable.map(({ reason }) => reason)).toEqual([
-      'format_no_time',
-      'format_bad_time',
-      'format_unknown',
-      'format_not_an_object',
-    ]);
-    const { geometry } = feature({});
-    expect(unusable.map(({ entry }) => entry)).toEqual([
-      {
-        type: 'Feature',
-        geometry: geometry!,
-        properties: { timestamp: 'yesterday', horizontal_accuracy: 8, speed: 2 },
-      },
-      {
-        type: 'Feature',
-        geometry: geometry!,
-        properties: { timestamp: '1999-01-01T00:00:00Z', horizontal_accuracy: 8 },
-      },
+    expect(keysOf(mapped)).toEqual(['overland/visit', 'overland/will_terminate', 'background/location']);
+    expect(reasonsOf(mapped)).toEqual(['format_no_time', 'format_bad_time', 'format_unknown', 'format_not_an_object']);
+    expect(mapped.unusable.map(({ entry }) => entry)).toEqual([
+      feature({ timestamp: 'yesterday', speed: 2 }),
+      feature({ timestamp: '1999-01-01T00:00:00Z' }),
       { type: 'Feature', geometry: null, properties: null },
       7,
     ]);
   });
 });
 
-describe('Traccar Client', () => {
-  it('gives a location to the millisecond, a motion reading and the battery, without the token', () => {
-    const { entries } = fromTraccar([traccar]);
-    expect(entries.map((entry) => entry.data)).toEqual([
-      {
-        ts: 1710230400.25,
-        latitude: 38.571,
-        longitude: -7.909,
-        altitude: 301.2,
-        accuracy: 5.5,
-        sensed_speed: 5,
-        bearing: 270,
-        reported: { is_moving: true, odometer: 12.5, event: 'motionchange' },
-      },
-      { ts: 1710230400.25, type: motionTypes.BICYCLING },
-      { ts: 1710230400.25, battery_level_pct: 41, battery_status: 1 },
-    ]);
-    const bad = fromTraccar([
-      { ...traccar, timestamp: 'x' },
-      { ...traccar, coords: null, battery: null },
-      null,
-      { ...traccar, timestamp: '1970-01-01T00:00:00Z' },
-    ]);
-    expect(bad.unusable.map(({ reason }) => reason)).toEqual([
-      'format_no_time',
-      'format_unknown',
-      'format_not_an_object',
-      'format_bad_time',
-    ]);
-    expect(JSON.stringify([entries, bad])).not.toContain('mob_secret');
-  });
+it('Traccar Client gives a location to the millisecond, a motion reading and the battery, without the token', () => {
+  const mapped = fromTraccar([traccar]);
+  const reported = { is_moving: true, odometer: 12.5, event: 'motionchange' };
+  const at = { ts: ts + 0.25 };
+  expect(dataOf(mapped)).toEqual([
+    { ...at, ...place, altitude: 301.2, accuracy: 5.5, sensed_speed: 5, bearing: 270, reported },
+    { ...at, type: motionTypes.BICYCLING },
+    { ...at, battery_level_pct: 41, battery_status: 1 },
+  ]);
+  const bad = fromTraccar([
+    { ...traccar, timestamp: 'x' },
+    { ...traccar, coords: null, battery: null },
+    null,
+    { ...traccar, timestamp: '1970-01-01T00:00:00Z' },
+  ]);
+  expect(reasonsOf(bad)).toEqual(['format_no_time', 'format_unknown', 'format_not_an_object', 'format_bad_time']);
+  expect(JSON.stringify([mapped, bad])).not.toContain('mob_secret');
 });
 
 describe('two locations of one whole second', () => {
   it('remain two, in any order, repeated, and with any other messages', () => {
-    const other = { ...location, lat: 38.5711 };
-    const ids = [location, other].map((message) => fromOwnTracks(message).entries[0]!.metadata.write_ts);
-    expect(new Set(ids).size).toBe(2);
-    expect(ids.map(Math.floor)).toEqual([1710230400, 1710230400]);
-    const renamed = Object.fromEntries(Object.entries(location).reverse());
-    expect(fromOwnTracks({ ...renamed, topic: 'owntracks/ada/other', _id: 'f00' }).entries[0]!.metadata.write_ts).toBe(
-      ids[0],
+    const ids = [location, { ...location, lat: 38.5711 }].flatMap(
+      (message) => writeTimesOf(fromOwnTracks(message))[0]!,
     );
-    const [a, b] = [feature({ speed: 1 }), feature({ speed: 2 })];
-    const alone = [a, b].map((one) => fromOverland([one]).entries[0]!.metadata.write_ts);
-    expect(new Set(alone).size).toBe(2);
-    expect(fromOverland([b, a, b]).entries.map(({ metadata }) => metadata.write_ts)).toEqual([
-      alone[1],
-      alone[0],
-      alone[1],
-    ]);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids.map(Math.floor)).toEqual([ts, ts]);
+    const renamed = Object.fromEntries(Object.entries(location).reverse());
+    expect(writeTimesOf(fromOwnTracks({ ...renamed, topic: 'owntracks/ada/other', _id: 'f00' }))[0]).toBe(ids[0]);
+    const features = [feature({ speed: 1 }), feature({ speed: 2 })] as const;
+    const [a, b] = features.flatMap((one) => writeTimesOf(fromOverland([one])));
+    expect(a).not.toBe(b);
+    expect(writeTimesOf(fromOverland([features[1], features[0], features[1]]))).toEqual([b, a, b]);
   });
 
   it('have times within their second that JSON keeps exactly', () => {
@@ -297,30 +215,25 @@ describe('two locations of one whole second', () => {
   });
 });
 
-describe('any message of an app', () => {
-  it('is read without an exception as entries, unusable or skipped values', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom('location', 'encrypted', 'steps', 'x y', ''), (value, _type) => {
-        const json = value as JsonValue;
-        for (const mapped of [
-          fromOwnTracks(json),
-          fromOwnTracks({ _type, tst: 1710230400, lat: json, acc: json, vel: json, motionactivities: json, bs: json }),
-          fromOverland([json, feature({ motion: json, action: json, battery_level: json, battery_state: json }, json)]),
-          fromTraccar([json, { ...traccar, coords: json }, { ...traccar, battery: json, activity: json }]),
-        ]) {
-          expect(mapped.entries.length + mapped.unusable.length + mapped.skipped).toBeGreaterThan(0);
-          for (const entry of mapped.entries) expect(Number.isFinite(entry.metadata.write_ts)).toBe(true);
-        }
-      }),
-    );
-  });
+it('any message of an app is read without an exception as entries, unusable or skipped values', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom('location', 'encrypted', 'steps', 'x y', ''), (value, _type) => {
+      const json = value as JsonValue;
+      for (const mapped of [
+        fromOwnTracks(json),
+        fromOwnTracks({ _type, tst: ts, lat: json, acc: json, vel: json, motionactivities: json, bs: json }),
+        fromOverland([json, feature({ motion: json, action: json, battery_level: json, battery_state: json }, json)]),
+        fromTraccar([json, { ...traccar, coords: json }, { ...traccar, battery: json, activity: json }]),
+      ]) {
+        expect(mapped.entries.length + mapped.unusable.length + mapped.skipped).toBeGreaterThan(0);
+        expect(writeTimesOf(mapped).every(Number.isFinite)).toBe(true);
+      }
+    }),
+  );
+});
 
-  it('becomes entries that the converters accept', () => {
-    const all = [
-      fromOwnTracks(location),
-      fromOverland([feature({ motion: ['walking'], battery_level: 1 })]),
-      fromTraccar([traccar]),
-    ];
-    for (const entry of all.flatMap(({ entries }) => entries)) expect(convert(entry).data.ts).toBe(entry.data.ts);
-  });
+it('messages of every app become entries that the converters accept', () => {
+  const walk = feature({ motion: ['walking'], battery_level: 1 });
+  const all = [fromOwnTracks(location), fromOverland([walk]), fromTraccar([traccar])];
+  for (const entry of all.flatMap(({ entries }) => entries)) expect(convert(entry).data.ts).toBe(entry.data.ts);
 });
