@@ -202,6 +202,23 @@ export class Person {
     return this.store.errors.recover(this.id, back);
   }
 
+  /** What the store has of the user, without the lease and without times of writing. */
+  async content() {
+    const { store, id } = this;
+    return {
+      user: await store.users.byUuid(id),
+      tokens: await store.tokens.list(id),
+      profile: await store.profiles.get(id),
+      waiting: await this.waiting(),
+      errors: await this.errors(),
+      documents: await store.documents.list(id),
+      stored: await this.stored(),
+      trips: await store.trips.chain(id, { limit: 100 }),
+      state: await this.state(),
+      counts: await store.counts(id),
+    };
+  }
+
   state(): Promise<PipelineState> {
     return this.store.pipeline.get(this.id);
   }

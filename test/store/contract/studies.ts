@@ -14,6 +14,12 @@ function settings(fields: Partial<StudySettings> = {}): StudySettings {
 }
 
 export function studyTests(use: Use): void {
+  /** A new study, which is stored. */
+  const newStudy = async (fields: Partial<StudySettings> = {}): Promise<StudySettings> => {
+    const study = settings(fields);
+    await use.store.studies.put(study);
+    return study;
+  };
   const enrolment = (study: string, fields: object = {}) => ({
     study,
     subgroup: 'a',
@@ -23,34 +29,36 @@ export function studyTests(use: Use): void {
     ...fields,
   });
 
+  /** Joins, and returns the new account. */
+  const enrolled = async (request: ReturnType<typeof enrolment>) => {
+    const result = await use.store.studies.enrol(request);
+    return (result as Extract<typeof result, { enrolled: unknown }>).enrolled;
+  };
+
   it('the study token of an erased person, known by 64 bits of its hash, does not join until it is readmitted', async () => {
     const { studies, erase } = use.store;
-    const study = settings();
-    await studies.put(study);
+    const study = await newStudy();
     const one = enrolment(study.name);
-    const enrolled = (await studies.enrol(one)) as { enrolled: { uuid: string } };
+    const { uuid } = await enrolled(one);
     expect(await studies.remove(study.name)).toBe(1);
-    await erase(enrolled.enrolled.uuid);
+    await erase(uuid);
     const same64 = { ...one.token, hash: one.token.hash.slice(0, 16).padEnd(64, '0') };
     for (const token of [one.token, same64])
       expect(await studies.enrol({ ...one, token })).toEqual({ refused: 'erased' });
-    expect([await studies.hasErased(study.name, one.token.hash), await studies.hasErased(study.name, hash())]).toEqual([
-      true,
-      false,
-    ]);
-    expect(await studies.readmit(study.name, one.token.hash)).toBe(true);
+    for (const method of ['hasErased', 'readmit'] as const) {
+      expect(await studies[method](study.name, hash())).toBe(false);
+      expect(await studies[method](study.name, one.token.hash)).toBe(true);
+    }
     expect(await studies.readmit(study.name, one.token.hash)).toBe(false);
     expect(await studies.enrol(one)).toHaveProperty('enrolled');
-    const other = settings();
-    await studies.put(other);
+    const other = await newStudy();
     expect(await studies.remove(other.name)).toBe(0);
     expect(await studies.byName(other.name)).toBeNull();
   });
 
   it('a study keeps its settings, is found by name and listed, and keeps its number of joins when its settings change', async () => {
     const { studies } = use.store;
-    const [first, second] = [settings(), settings({ config: null, subgroups: [] })];
-    for (const study of [first, second]) await studies.put(study);
+    const [first, second] = [await newStudy(), await newStudy({ config: null, subgroups: [] })];
     same(await studies.byName(first.name), { ...first, joins: 0 });
     expect(await studies.byName('nobody')).toBeNull();
     await studies.enrol(enrolment(first.name));
@@ -63,21 +71,13 @@ export function studyTests(use: Use): void {
 
   it('a person who joins gets an account in the study, opened by the token; joining again changes nothing', async () => {
     const { studies, users, tokens } = use.store;
-    const study = settings();
-    await studies.put(study);
+    const study = await newStudy();
     const request = enrolment(study.name);
-    const joined = await studies.enrol(request);
-    const user = 'enrolled' in joined ? joined.enrolled : null;
-    expect(user).toEqual({
-      uuid: user!.uuid,
-      user_email: request.email,
-      update_ts: 7,
-      study: study.name,
-      subgroup: 'a',
-      joined_ts: 7,
-    });
+    const user = await enrolled(request);
+    const fields = { user_email: request.email, update_ts: 7, study: study.name, subgroup: 'a', joined_ts: 7 };
+    expect(user).toEqual({ uuid: user.uuid, ...fields });
     same(await users.byEmail(request.email), user);
-    same(await tokens.byHash(request.token.hash), { ...request.token, user_id: user!.uuid });
+    same(await tokens.byHash(request.token.hash), { ...request.token, user_id: user.uuid });
     const again = await studies.enrol({ ...request, email: `${request.email}2`, now: 99 });
     expect(again).toEqual({ known: user });
     expect((await studies.byName(study.name))?.joins).toBe(1);
@@ -86,11 +86,8 @@ export function studyTests(use: Use): void {
 
   it('joining fails if the study is unknown, closed, by list or full, or if the name or subgroup is wrong', async () => {
     const { studies } = use.store;
-    const refused = async (fields: Partial<StudySettings>, asked: object = {}) => {
-      const study = settings(fields);
-      await studies.put(study);
-      return studies.enrol(enrolment(study.name, asked));
-    };
+    const refused = async (fields: Partial<StudySettings>, asked: object = {}) =>
+      studies.enrol(enrolment((await newStudy(fields)).name, asked));
     expect(await studies.enrol(enrolment('nothing'))).toEqual({ refused: 'no_study' });
     expect(await refused({ open: false })).toEqual({ refused: 'closed' });
     expect(await refused({ joining: 'list' })).toEqual({ refused: 'list_only' });
@@ -107,8 +104,7 @@ export function studyTests(use: Use): void {
 
   it('of many people who join simultaneously, only as many as the limits allow are accepted, and more in the next hour', async () => {
     const { studies } = use.store;
-    const study = settings({ hour_limit: 3, total_limit: 5 });
-    await studies.put(study);
+    const study = await newStudy({ hour_limit: 3, total_limit: 5 });
     const other = await use.another();
     const join = (now: number) =>
       Promise.all(
@@ -130,16 +126,14 @@ export function studyTests(use: Use): void {
     const next = `${study.name}-2`;
     await studies.put({ ...study, join_names: [study.name, next] });
     expect(await studies.enrol(enrolment(study.name))).toEqual({ refused: 'no_study' });
-    const joined = await studies.enrol(enrolment(next));
-    expect('enrolled' in joined && joined.enrolled.study).toBe(study.name);
+    expect(await enrolled(enrolment(next))).toMatchObject({ study: study.name });
     for (const name of [study.name, next]) expect((await studies.byJoinName(name))?.name).toBe(study.name);
     expect(await studies.byJoinName('nobody')).toBeNull();
   });
 
   it('accounts without an entry are removed by the time of joining, and joining removes none', async () => {
     const { studies, users, tokens, usercache, profiles } = use.store;
-    const study = settings({ total_limit: 3 });
-    await studies.put(study);
+    const study = await newStudy({ total_limit: 3 });
     const join = async (now: number, fields: object = {}) => {
       const result = await studies.enrol(enrolment(study.name, { now, ...fields }));
       return 'enrolled' in result ? result : null;
@@ -172,13 +166,9 @@ export function studyTests(use: Use): void {
 
   it('an account with rejected entries only is kept, and idle accounts after it are removed', async () => {
     const { studies, users, errors } = use.store;
-    const study = settings();
-    await studies.put(study);
-    const join = async (now: number) => {
-      const result = await studies.enrol(enrolment(study.name, { now }));
-      return (result as Extract<typeof result, { enrolled: unknown }>).enrolled;
-    };
-    const [imported, idle] = [await join(1), await join(2)];
+    const study = await newStudy();
+    const imported = await enrolled(enrolment(study.name, { now: 1 }));
+    const idle = await enrolled(enrolment(study.name, { now: 2 }));
     const times = { first_ts: 1, last_ts: 1, tries: 1, received_ts: 1 };
     await errors.put(imported.uuid, [{ id: 'a', entry: 1, identity: null, reason: 'r', message: 'm', ...times }]);
     expect(await studies.removeIdle(study.name, { limit: 1 })).toEqual([idle]);
@@ -188,8 +178,7 @@ export function studyTests(use: Use): void {
 
   it('simultaneous joins with one token make one account', async () => {
     const { studies, users } = use.store;
-    const study = settings();
-    await studies.put(study);
+    const study = await newStudy();
     const { token } = enrolment(study.name);
     const other = await use.another();
     const results = await Promise.all(

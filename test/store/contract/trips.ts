@@ -60,59 +60,53 @@ export function tripTests(use: Use): void {
     same(await chain(other), [link(10, { id: 'other' })]);
   });
 
-  use.it(
-    'places are kept beside the trips until others take their place or the user is erased',
-    async (user, other) => {
-      const { trips } = use.store;
-      const keep = (which: Person, places: object): Promise<void> =>
-        which.leased((lease) => trips.apply(which.id, { put: [], remove: [], places: { ...places } }, {}, lease));
-      expect(await trips.places(user.id)).toBeNull();
-      await keep(other, { of: 'other' });
-      await keep(user, { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
-      await apply(user, [link(10)], [10]);
-      same(await trips.places(user.id), { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
-      await keep(user, { key: 'l' });
-      same(await trips.places(user.id), { key: 'l' });
-      await use.store.erase(user.id);
-      expect(await trips.places(user.id)).toBeNull();
-      same(await trips.places(other.id), { of: 'other' });
-    },
-  );
+  use.it('places are kept beside the trips until others replace them or the user is erased', async (user, other) => {
+    const { trips } = use.store;
+    const keep = (which: Person, places: object): Promise<void> =>
+      which.leased((lease) => trips.apply(which.id, { put: [], remove: [], places: { ...places } }, {}, lease));
+    expect(await trips.places(user.id)).toBeNull();
+    await keep(other, { of: 'other' });
+    await keep(user, { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
+    await apply(user, [link(10)], [10]);
+    same(await trips.places(user.id), { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
+    await keep(user, { key: 'l' });
+    same(await trips.places(user.id), { key: 'l' });
+    await use.store.erase(user.id);
+    expect(await trips.places(user.id)).toBeNull();
+    same(await trips.places(other.id), { of: 'other' });
+  });
 
-  use.it(
-    'figures of months are kept until others replace them, and are hidden while entries may change them',
-    async (user, other) => {
-      const { trips, users, usercache } = use.store;
-      const keep = (which: Person, months: { month: string; figures: JsonObject }[]): Promise<void> =>
-        which.leased((lease) =>
-          trips.apply(which.id, { put: [], remove: [], months }, { months: { newest: '2024-03', until: 1 } }, lease),
-        );
-      const read = async ({ id }: Person, month = '2024-03') =>
-        (await users.months({ limit: 1_000_000 }, month)).find(({ user_id }) => user_id === id);
-      const march = { month: '2024-03', figures: { sum: 0.1 + 0.2, of: [-0, 'a\0'] } };
-      expect(await read(user)).toMatchObject({ figures: null, registered_ts: expect.any(Number) });
-      await keep(user, [march, { month: '2024-02', figures: {} }]);
-      await keep(other, [{ ...march, figures: {} }]);
-      same((await read(user))!.figures, march.figures);
-      expect((await read(user, '2024-01'))!.figures).toBeNull();
-      await keep(user, [march]);
-      expect((await read(user, '2024-02'))!.figures).toBeNull();
+  use.it('figures of months are kept until replaced, and hidden while entries may change them', async (user, other) => {
+    const { trips, users, usercache } = use.store;
+    const keep = (which: Person, months: { month: string; figures: JsonObject }[]): Promise<void> =>
+      which.leased((lease) =>
+        trips.apply(which.id, { put: [], remove: [], months }, { months: { newest: '2024-03', until: 1 } }, lease),
+      );
+    const read = async ({ id }: Person, month = '2024-03') =>
+      (await users.months({ limit: 1_000_000 }, month)).find(({ user_id }) => user_id === id);
+    const march = { month: '2024-03', figures: { sum: 0.1 + 0.2, of: [-0, 'a\0'] } };
+    expect(await read(user)).toMatchObject({ figures: null, registered_ts: expect.any(Number) });
+    await keep(user, [march, { month: '2024-02', figures: {} }]);
+    await keep(other, [{ ...march, figures: {} }]);
+    same((await read(user))!.figures, march.figures);
+    expect((await read(user, '2024-01'))!.figures).toBeNull();
+    await keep(user, [march]);
+    expect((await read(user, '2024-02'))!.figures).toBeNull();
 
-      const label = (write_ts: number): Entry => entry('manual/mode_confirm', write_ts, { start_ts: 10, end_ts: 20 });
-      const { revision } = (await read(user))!;
-      await usercache.put(user.id, { entries: [entry(battery, 1)], unusable: [] }, 10);
-      same((await read(user))!.figures, march.figures);
-      expect((await read(user))!.revision).not.toBe(revision);
-      await usercache.put(user.id, { entries: [label(2)], unusable: [] }, 10);
-      expect((await read(user))!.figures).toBeNull();
-      await user.moveAll();
-      expect((await read(user))!.figures).toBeNull();
-      expect(await use.store.pipeline.get(user.id)).toMatchObject({ months: null });
-      await use.store.erase(user.id);
-      expect(await read(user)).toBeUndefined();
-      same((await read(other))!.figures, {});
-    },
-  );
+    const label = (write_ts: number): Entry => entry('manual/mode_confirm', write_ts, { start_ts: 10, end_ts: 20 });
+    const { revision } = (await read(user))!;
+    await usercache.put(user.id, { entries: [entry(battery, 1)], unusable: [] }, 10);
+    same((await read(user))!.figures, march.figures);
+    expect((await read(user))!.revision).not.toBe(revision);
+    await usercache.put(user.id, { entries: [label(2)], unusable: [] }, 10);
+    expect((await read(user))!.figures).toBeNull();
+    await user.moveAll();
+    expect((await read(user))!.figures).toBeNull();
+    expect(await use.store.pipeline.get(user.id)).toMatchObject({ months: null });
+    await use.store.erase(user.id);
+    expect(await read(user)).toBeUndefined();
+    same((await read(other))!.figures, {});
+  });
 
   use.it('spans contain the time of the last write of each trip', async (user) => {
     const written = async () => (await use.store.trips.spans(user.id, everything)).map((one) => one.written_ts);
