@@ -3,14 +3,13 @@
 import { expect, it } from 'vitest';
 import type { Segmenter } from '../../src/analysis/segmenter.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import { chainOf, pipeline, put } from '../support/diary.ts';
+import { chainOf, pipeline, putAndRun } from '../support/diary.ts';
 import { hourlySegmenter } from '../support/hourly-segmenter.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedFix, pushedMotions, pushedMove, pushedTransition } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
 
 const store = useStore();
-const segmenter = hourlySegmenter;
 
 const hour = 3600;
 const begin = Math.ceil(t0 / hour) * hour - t0; // a full hour of UTC, at which the hourly segmenter begins a trip
@@ -32,23 +31,29 @@ const history: Entry[] = [
 /** Restarts that the phone reports only later, during the first two hours; one at the moment of the arrival. */
 const late: Entry[] = [500, 600, 900, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
 
+const chainText = async (user: string): Promise<string> => JSON.stringify(await chainOf(store, user), null, 1);
+
+/** A user whose history was analysed by the segmenter. */
+async function userWith(entries: readonly Entry[], segmenter = hourlySegmenter): Promise<string> {
+  const user = await newUser(store);
+  await putAndRun(store, user, entries, { segmenter });
+  return user;
+}
+
 /** The chain after this push, and after an analysis of everything. */
 async function chains(
   user: string,
   entry: Entry,
   segmenter = hourlySegmenter,
 ): Promise<{ after: string; anew: string }> {
-  await put(store, user, [entry]);
-  await pipeline(store, user, { segmenter });
-  const after = JSON.stringify(await chainOf(store, user), null, 1);
+  await putAndRun(store, user, [entry], { segmenter });
+  const after = await chainText(user);
   await pipeline(store, user, { segmenter, reanalyseFrom: -Number.MAX_VALUE });
-  return { after, anew: JSON.stringify(await chainOf(store, user), null, 1) };
+  return { after, anew: await chainText(user) };
 }
 
 it('a changed location at any time changes everything that depends on it', async () => {
-  const user = await newUser(store);
-  await put(store, user, history);
-  await pipeline(store, user, { segmenter });
+  const user = await userWith(history);
   const before = await chainOf(store, user);
   expect(before).toHaveLength(3);
   // The second trip begins where the first hour was left: at its last location, and at its state.
@@ -56,7 +61,7 @@ it('a changed location at any time changes everything that depends on it', async
   expect(before[0]!.carry.raw_place!.enter_ts).toBeLessThan(before[0]!.carry.resume_ts);
   let differing = 0;
   for (const [i, { metadata, data }] of history.entries()) {
-    const was = JSON.stringify(await chainOf(store, user), null, 1);
+    const was = await chainText(user);
     const { after, anew } = await chains(user, { metadata, data: { ...data, altitude: 100 + i } });
     expect(after, `location ${i}`).toBe(anew);
     if (after !== was) differing += 1;
@@ -67,10 +72,8 @@ it('a changed location at any time changes everything that depends on it', async
 it('a transition that arrives late changes what follows a stay that began before it', async () => {
   let differing = 0;
   for (const transition of late) {
-    const user = await newUser(store);
-    await put(store, user, history);
-    await pipeline(store, user, { segmenter });
-    const was = JSON.stringify(await chainOf(store, user), null, 1);
+    const user = await userWith(history);
+    const was = await chainText(user);
     const { after, anew } = await chains(user, transition);
     expect(after, `at ${transition.metadata.write_ts - t0 - begin} s`).toBe(anew);
     if (after !== was) differing += 1;
@@ -79,13 +82,8 @@ it('a transition that arrives late changes what follows a stay that began before
 });
 
 it('the first filtered location changes the days that had other locations only', async () => {
-  const user = await newUser(store);
-  const unfiltered = history.map((entry) => ({
-    ...entry,
-    metadata: { ...entry.metadata, key: 'background/location' },
-  }));
-  await put(store, user, unfiltered);
-  await pipeline(store, user, { segmenter });
+  const key = 'background/location';
+  const user = await userWith(history.map(({ metadata, data }) => ({ metadata: { ...metadata, key }, data })));
   expect(await chainOf(store, user)).toHaveLength(3);
   const { after, anew } = await chains(user, pushedFix(android, begin + 12 * hour, 10_000));
   expect(after).toBe(anew);
@@ -107,9 +105,7 @@ const lookingBack: Segmenter = {
 };
 
 it('a late reading also changes the trip after the one of its time, if that trip depends on it', async () => {
-  const user = await newUser(store);
-  await put(store, user, history);
-  await pipeline(store, user, { segmenter: lookingBack });
+  const user = await userWith(history, lookingBack);
   const [first, second] = await chainOf(store, user);
   const [reading] = pushedMotions(android, begin + 50, begin + 50, 'walking');
   const { after, anew } = await chains(user, reading!, lookingBack);
@@ -120,13 +116,8 @@ it('a late reading also changes the trip after the one of its time, if that trip
 });
 
 it('a late location of a phone replaces locations of another source near it', async () => {
-  const user = await newUser(store);
-  const other: Entry[] = history.map((entry) => ({
-    ...entry,
-    metadata: { ...entry.metadata, platform: 'other', origin: { program: 'owntracks' } },
-  }));
-  await put(store, user, other);
-  await pipeline(store, user, { segmenter });
+  const other = { platform: 'other', origin: { program: 'owntracks' } };
+  const user = await userWith(history.map(({ metadata, data }) => ({ metadata: { ...metadata, ...other }, data })));
   for (const seconds of [100, 601]) {
     const fix = pushedFix(android, begin + hour + seconds, 4200);
     const { after, anew } = await chains(user, fix);

@@ -10,12 +10,14 @@ import { documentWindow, obsoleteKeys } from '../../src/pipeline/document-keys.t
 import { hasEntry } from '../../src/store/paging.ts';
 import { purgeKeys } from '../../src/upkeep/purge-documents.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
-import { chainAfter, memoryLog, pipeline, put } from '../support/diary.ts';
+import { chainAfter, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {
   android,
+  commute,
   iphone,
   type Phone,
+  pushed,
   pushedFix,
   pushedIncident,
   pushedMotions,
@@ -29,11 +31,6 @@ const store = useStore();
 
 const hour = 3600;
 const day = 24 * hour;
-/** There and back, `days` after the first day of the tests (2023-11-14, a Tuesday). */
-const commute = (days: number, phone: Phone = android): Entry[] => [
-  ...pushedRide(phone, days * day, 0),
-  ...pushedRide(phone, days * day + 6 * hour, 6000, -10),
-];
 /** A stroll around the house, too short to be a trip. */
 const stroll = (seconds: number): Entry[] =>
   pushedRide(android, seconds, 0, 0.1).filter((e) => e.metadata.key !== 'background/motion_activity');
@@ -50,25 +47,20 @@ describe('the window', () => {
   it('is empty without complete data: nothing is written, and nothing removed', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
-    await put(store, user, commute(0).slice(0, 10));
-    await pipeline(store, user);
+    await putAndRun(store, user, commute(0).slice(0, 10));
     expect(documentWindow(await lastTrip(user))).toBeNull();
     expect(await keysOf(user)).toEqual(['diary/trips-2020-01-01']);
     expect((await purgeKeys(store, user)).obsolete).toEqual([]);
-  });
-
-  it('is empty while only trips too short to keep are known', async () => {
-    const user = await newUser(store);
-    await chainAfter(store, user, [...stroll(0), ...stroll(2 * hour)]);
-    expect(documentWindow(await lastTrip(user))).toBeNull();
+    const another = await newUser(store);
+    await putAndRun(store, another, [...stroll(0), ...stroll(2 * hour)]); // too short to be trips
+    expect(documentWindow(await lastTrip(another))).toBeNull();
   });
 
   it('is whole days: the oldest keeps its morning until it leaves', async () => {
     const user = await newUser(store);
     const log = memoryLog();
     for (let d = 0; d <= 8; d += 1) {
-      await put(store, user, commute(d));
-      await pipeline(store, user, { log });
+      await putAndRun(store, user, commute(d), { log });
     }
     expect(log.lines.join('\n')).toContain('Result of removing document with key diary/trips-2023-11-14 is removed');
     expect(await keysOf(user)).toEqual(days('11-15', '11-16', '11-17', '11-18', '11-19', '11-20', '11-21', '11-22'));
@@ -78,103 +70,73 @@ describe('the window', () => {
 
   it('of a user at rest remains at their last week, also after weeks', async () => {
     const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(3)]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [...commute(0), ...commute(3)]);
     expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
     // Strolls around the house continue, and complete data with them.
     for (const d of [6, 9, 11, 40]) {
-      await put(store, user, stroll(d * day));
-      await pipeline(store, user);
+      await putAndRun(store, user, stroll(d * day));
       expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
     }
-    await put(store, user, commute(42));
-    await pipeline(store, user);
+    await putAndRun(store, user, commute(42));
     expect(await keysOf(user)).toEqual(days('12-26'));
   });
 
   it('of a user whose last trip crossed midnight and who then rests for a week keeps that trip', async () => {
     const user = await newUser(store);
     const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
-    await put(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 
   it('counts days in the last zone of the user, and one more, since they may have crossed the date line westwards', async () => {
     const user = await newUser(store);
-    const [auckland, honolulu] = ['Pacific/Auckland', 'Pacific/Honolulu'].map(
-      (zone): Phone => ({ platform: 'android', zone }),
-    );
+    const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
+    const honolulu: Phone = { platform: 'android', zone: 'Pacific/Honolulu' };
     await put(store, user, commute(0, auckland)); // 11:13 and 17:13 on the 15th
     await pipeline(store, user);
     expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-08', to: '2023-11-16' });
-    await put(store, user, pushedRide(honolulu!, 10 * hour, 6000, 10)); // 22:13 on the 14th
+    await put(store, user, pushedRide(honolulu, 10 * hour, 6000, 10)); // 22:13 on the 14th
     await pipeline(store, user);
     expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-07', to: '2023-11-15' });
     expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
   });
 
-  it('is that of the end of a trip that crossed a time zone', async () => {
-    const [, last] = workday();
-    const trip = { ...last!.trip!, start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };
+  it('is that of the end of a trip that crossed a time zone, and of the start of one that lasted over a week', () => {
+    const last = workday()[1]!;
     // 15 November in Auckland, and the 14th in Honolulu.
-    expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+    const flight = { start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };
+    for (const fields of [flight, { end_ts: last.end_ts + 9 * day }])
+      expect(documentWindow({ ...last, trip: { ...last.trip!, ...fields } })).toEqual({
+        from: '2023-11-07',
+        to: '2023-11-15',
+      });
   });
 
-  it('is that of the start of a last trip that lasted for more than a week', async () => {
-    const [, last] = workday();
-    const trip = { ...last!.trip!, end_ts: last!.end_ts + 9 * day };
-    expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
-  });
-
-  it('contains a late trip of a day that had a document without it', async () => {
+  it('has a document again of a day that lost its own, and the trips of a day whose document lacks them', async () => {
     const user = await newUser(store);
-    await put(store, user, commute(0));
-    await pipeline(store, user);
-    await putDocument(store, user, { key: 'diary/trips-2023-11-15', write_ts: 1, data: [] });
-    await put(store, user, pushedRide(android, day, 0));
-    await pipeline(store, user);
-    expect((await documentOf(user, 'diary/trips-2023-11-15'))!.data).toHaveLength(1);
-  });
-
-  it('has a document again of a day that lost its own', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(1)]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [...commute(0), ...commute(1)]);
     await removeDocument(store, user, 'diary/trips-2023-11-14');
-    await put(store, user, commute(3));
-    await pipeline(store, user);
+    await putDocument(store, user, { key: 'diary/trips-2023-11-17', write_ts: 1, data: [] });
+    await putAndRun(store, user, commute(3));
     expect(await keysOf(user)).toEqual(days('11-14', '11-15', '11-17'));
+    expect((await documentOf(user, 'diary/trips-2023-11-17'))!.data).toHaveLength(2);
   });
 });
 
 describe('a document', () => {
-  it('equals the answer of the timeline for that day', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(1), pushedIncident(android, 300, 3000, 70)]);
-    await pipeline(store, user);
-    for (const { key, data } of await store.documents.list(user)) {
-      const answer = JSON.parse(JSON.stringify(await readTripsOfDay(store, user, key.slice('diary/trips-'.length))));
-      expect(data).toEqual(answer);
-    }
-  });
-
-  it('names the version of the analysis that made it, the older one until it is derived again', async () => {
+  it('equals the answer of the timeline, and names the older version of the analysis until it is derived again', async () => {
     const user = await newUser(store);
     const made = async () => {
       const listed = (await store.documents.list(user)).flatMap(
         ({ data }) => data as unknown as TripFeatureCollection[],
       );
-      const shown = [
-        ...(await readTripsOfDay(store, user, '2023-11-14')),
-        ...(await readTripsOfDay(store, user, '2023-11-15')),
-      ];
+      const read = ['2023-11-14', '2023-11-15'].map((wanted) => readTripsOfDay(store, user, wanted));
+      const shown = (await Promise.all(read)).flat();
       expect(listed).toEqual(JSON.parse(JSON.stringify(shown)));
       return [...new Set(shown.map(({ properties }) => properties.analysis_version))];
     };
     const segmenter = { ...shippedSegmenter, version: 'older' };
-    await put(store, user, [...commute(0), ...commute(1)]);
-    await pipeline(store, user, { segmenter });
+    await putAndRun(store, user, [...commute(0), ...commute(1), pushedIncident(android, 300, 3000, 70)], { segmenter });
     expect(await made()).toEqual(['older']);
     await pipeline(store, user);
     expect(await made()).toEqual([shippedSegmenter.version]);
@@ -192,28 +154,19 @@ describe('a document', () => {
     now = 2000;
     await put(store, user, commute(1));
     const report = await run();
-    expect(report.stages.find((s) => s.stage === 'documents')!.counts).toEqual({
-      days: 2,
-      written: 2,
-      unchanged: 0,
-      removed: 0,
-    });
+    const { counts } = report.stages.find((s) => s.stage === 'documents')!;
+    expect(counts).toEqual({ days: 2, written: 2, unchanged: 0, removed: 0 });
     now = 3000;
     await put(store, user, commute(3));
     await run();
     const written = (await store.documents.list(user)).map((d) => [d.key.slice(-5), d.write_ts]);
     // The 14th was written again when its last place got an exit, the 15th as well; neither for what came after.
-    expect(written).toEqual([
-      ['11-14', 2000],
-      ['11-15', 3000],
-      ['11-17', 3000],
-    ]);
+    expect(Object.fromEntries(written)).toEqual({ '11-14': 2000, '11-15': 3000, '11-17': 3000 });
   });
 
   it('shows an incident pushed later, and its later content', async () => {
     const user = await newUser(store);
-    await put(store, user, commute(0));
-    await pipeline(store, user);
+    await putAndRun(store, user, commute(0));
     const stresses = async () => {
       const { data } = (await documentOf(user, 'diary/trips-2023-11-14'))!;
       const trips = data as { features: { properties?: { feature_type?: string; stress?: number } }[] }[];
@@ -223,23 +176,9 @@ describe('a document', () => {
     };
     expect(await stresses()).toEqual([[], []]);
     for (const stress of [70, 20]) {
-      await put(store, user, [pushedIncident(android, 300, 3000, stress, 9 * hour)]);
-      await pipeline(store, user);
+      await putAndRun(store, user, [pushedIncident(android, 300, 3000, stress, 9 * hour)]);
       expect(await stresses()).toEqual([[stress], []]);
     }
-  });
-
-  it('of a day disappears with the last of its trips', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(1)]);
-    await pipeline(store, user);
-    // The phone sends the locations of the second day again, as too unsure to use.
-    const unsure = commute(1)
-      .filter((e) => e.metadata.key === 'background/filtered_location')
-      .map((e) => ({ ...e, data: { ...e.data, accuracy: 500 } }));
-    await put(store, user, unsure);
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual(days('11-14'));
   });
 });
 
@@ -255,45 +194,41 @@ describe('documents of removed trips', () => {
     await put(store, user, locations(pushedRide(android, 0, 0), {})); // what the phone sent wrong at first
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14'));
-    await put(store, user, stroll(0));
-    await pipeline(store, user);
+    await putAndRun(store, user, stroll(0));
     expect((await store.pipeline.get(user)).complete_until).not.toBeNull();
     expect(await keysOf(user)).toEqual([]);
   });
 
-  it('disappear when no trip is complete', async () => {
+  it('disappear with the last trip of their day, and when no trip is complete', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'config/consent', write_ts: 1, data: {} });
-    await put(store, user, commute(0));
-    await pipeline(store, user);
+    await putAndRun(store, user, [...commute(0), ...commute(1)]);
+    expect(await keysOf(user)).toEqual(['config/consent', '11-14', '11-15']);
+    // The phone sends the locations of the second day again, as too unsure to use.
+    await putAndRun(store, user, locations(commute(1), { accuracy: 500 }));
     expect(await keysOf(user)).toEqual(['config/consent', '11-14']);
-    await put(store, user, locations(commute(0), { accuracy: 500 }));
-    await pipeline(store, user);
+    await putAndRun(store, user, locations(commute(0), { accuracy: 500 }));
     expect(await keysOf(user)).toEqual(['config/consent']);
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     // From now on the user is one of whom nothing is known.
     await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
-    await put(store, user, [pushedIncident(android, 300, 3000, 70)]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [pushedIncident(android, 300, 3000, 70)]);
     expect(await keysOf(user)).toContain('diary/trips-2020-01-01');
   });
 
   it('disappear when a trip continues after the phone reported its end', async () => {
     const user = await newUser(store);
     const ride = pushedRide(iphone, 0, 0);
-    await put(store, user, ride);
-    await pipeline(store, user);
+    await putAndRun(store, user, ride);
     expect(await keysOf(user)).toEqual(days('11-14'));
-    await put(store, user, [pushedFix(iphone, 1220, 9000), ...pushedMotions(iphone, 600, 1220, 'automotive')]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [pushedFix(iphone, 1220, 9000), ...pushedMotions(iphone, 600, 1220, 'automotive')]);
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     expect(await keysOf(user)).toEqual([]);
   });
 
   it('disappear with the next run if the run that removed the trips was killed', async () => {
     const user = await newUser(store);
-    await put(store, user, commute(0));
-    await pipeline(store, user);
+    await putAndRun(store, user, commute(0));
     await put(store, user, locations(commute(0), { accuracy: 500 }));
     const killed = { ...store, documents: { ...store.documents, keys: () => Promise.reject(new Error('killed')) } };
     await expect(pipeline(killed, user)).rejects.toThrow('killed');
@@ -322,20 +257,10 @@ describe('obsolete keys', () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'common-trips', write_ts: 1, data: {} });
     await putDocument(store, user, { key: 'config/sensor_config', write_ts: 1, data: { a: 1 } });
-    const consent: Entry = {
-      metadata: {
-        key: 'config/consent',
-        write_ts: 5,
-        platform: 'ios',
-        type: 'rw-document',
-        time_zone: 'Europe/Berlin',
-      },
-      data: {},
-    };
-    await put(store, user, [...commute(0), consent]);
-    await pipeline(store, user);
+    const consent = pushed(iphone, 'config/consent', 5, {});
+    await putAndRun(store, user, [...commute(0), consent]);
     expect(await store.documents.keys(user)).toEqual(['config/sensor_config', 'diary/trips-2023-11-14']);
-    expect(await hasEntry(store, user, { key: 'config/consent', write_ts: 5 })).toBe(true);
+    expect(await hasEntry(store, user, { key: 'config/consent', write_ts: t0 + 5 })).toBe(true);
   });
 
   it('can be purged outside a run, by the same rule; a dry run only looks', async () => {

@@ -8,7 +8,7 @@ import { rowsOf } from '../../src/export/table-rows.ts';
 import { fromOwnTracks } from '../../src/intake/apps/owntracks.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { Store } from '../../src/store/store.ts';
-import { chainOf, pipeline, put } from '../support/diary.ts';
+import { chainAfter, putAndRun } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -27,7 +27,6 @@ const ride = Array.from({ length: 40 }, (_, i) => message(t0 + hour + 15 * (i + 
 const pings = Array.from({ length: 18 }, (_, i) =>
   message(t0 + hour + 600, 6000, { t: 'p', created_at: t0 + hour + 600 + 1800 * (i + 1) }),
 ).flat();
-const evening = message(t0 + 11 * hour, 6000);
 
 const day = { from: '2026-05-04', to: '2026-05-04' };
 
@@ -40,18 +39,14 @@ async function daysOf(store: Store, uuid: string) {
 describe('the last trip of a person who removes the app', () => {
   const store = useStore();
 
-  it('is a draft in days and exports, and not in the trip chain or in documents', async () => {
+  it('is a draft in days and exports, not in trip chain or documents, until later data end it', async () => {
     const uuid = await newUser(store);
-    await put(store, uuid, [...home, ...ride]);
-    await pipeline(store, uuid);
-    expect((await chainOf(store, uuid)).filter(({ trip }) => trip !== null)).toEqual([]);
+    expect((await chainAfter(store, uuid, [...home, ...ride])).filter(({ trip }) => trip !== null)).toEqual([]);
     expect((await readTripsOfDays(store, uuid, day)).size).toBe(0);
     const [shown] = await daysOf(store, uuid);
-    expect(shown!.records.map(({ kind, trip }) => [kind, trip?.draft])).toEqual([
-      ['dropped', undefined],
-      ['draft', true],
-    ]);
-    expect(shown!.records[1]!.trip!.distance).toBeGreaterThan(5500);
+    const [stay, draft] = shown!.records;
+    expect([stay!.kind, draft!.kind, draft!.trip!.draft]).toEqual(['dropped', 'draft', true]);
+    expect(draft!.trip!.distance).toBeGreaterThan(5500);
     expect(shown!.observed.moving_s).toBeGreaterThan(500);
     const documents = await readTripsOfDays(store, uuid, day, { drafts: true });
     expect(documents.get('2026-05-04')!.map(({ properties }) => properties.draft)).toEqual([true]);
@@ -60,16 +55,12 @@ describe('the last trip of a person who removes the app', () => {
     for await (const [kind, { draft }] of rowsOf(['trips', 'sections', 'days'], { store, person, days: day, now }))
       rows.push([kind, draft]);
     expect(rows).toEqual(['trips', 'sections', 'days'].map((kind) => [kind, true]));
-  });
 
-  it('becomes a trip when later data end it', async () => {
-    const uuid = await newUser(store);
-    await put(store, uuid, [...home, ...ride]);
-    await pipeline(store, uuid);
-    await put(store, uuid, evening);
-    await pipeline(store, uuid);
+    expect((await chainAfter(store, uuid, message(t0 + 11 * hour, 6000))).map(({ kind }) => kind)).toEqual([
+      'dropped',
+      'trip',
+    ]);
     expect(await store.trips.drafts(uuid)).toEqual([]);
-    expect((await chainOf(store, uuid)).map(({ kind }) => kind)).toEqual(['dropped', 'trip']);
   });
 
   it('is the same in every order and over stretches of any size, with pings that show the rest after it', async () => {
@@ -80,8 +71,7 @@ describe('the last trip of a person who removes the app', () => {
     };
     const all = [...home, ...ride, ...pings];
     const whole = await newUser(store);
-    await put(store, whole, all);
-    await pipeline(store, whole);
+    await putAndRun(store, whole, all);
     const expected = await seenOf(whole);
     expect(expected.drafts).toHaveLength(1);
     expect(expected.observed!.seen.ts).toBe(t0 + hour + 600 + 18 * 1800);
@@ -95,8 +85,7 @@ describe('the last trip of a person who removes the app', () => {
           const uuid = await newUser(store);
           const size = Math.ceil(shuffled.length / parts);
           for (let i = 0; i < shuffled.length; i += size) {
-            await put(store, uuid, shuffled.slice(i, i + size));
-            await pipeline(store, uuid, { stretchSize });
+            await putAndRun(store, uuid, shuffled.slice(i, i + size), { stretchSize });
           }
           expect(await seenOf(uuid)).toEqual(expected);
         },

@@ -7,6 +7,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { clockSlack } from '../../src/model/pipeline-state.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
+import { put } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';
 import { newStore, newUser } from '../support/store.ts';
 
@@ -16,14 +17,22 @@ const term = 60;
 
 const entry: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
 
+async function waitingUser(store: Store): Promise<string> {
+  const user = await newUser(store);
+  await put(store, user, [entry], today);
+  return user;
+}
+
 /** A store by a clock that jumps, with a user whose entry waits. */
-async function withClock(): Promise<{ store: Store; user: string; clock: { ts: number } }> {
+async function withClock() {
   const clock = { ts: today };
   const store = await newStore({ now: () => clock.ts });
-  const user = await newUser(store);
-  await store.usercache.put(user, { entries: [entry], unusable: [] }, today);
-  return { store, user, clock };
+  return { store, clock, user: await waitingUser(store) };
 }
+
+const onNoWait = (): never => {
+  throw new Error('expected nobody to wait for');
+};
 
 const options = (more: Partial<AllOptions> = {}): AllOptions => ({ log: silentLog, now: () => today, ...more });
 
@@ -35,10 +44,7 @@ it.each([day, year])(
     await store.leases.acquire(user, 'dead', term);
     clock.ts -= ahead;
     expect(await store.leases.get(user)).toBeNull();
-    const onWait = (): never => {
-      throw new Error('expected nobody to wait for');
-    };
-    expect(await runAll(store, options({ onWait }))).toMatchObject({ done: 1, busy: 0 });
+    expect(await runAll(store, options({ onWait: onNoWait }))).toMatchObject({ done: 1, busy: 0 });
   },
 );
 
@@ -104,10 +110,7 @@ it('a user whose run ends within a moment is processed soon, and no wait is repo
     waited += seconds;
     if (waited > 0.1 && 'lease' in taken) await store.leases.release(taken.lease);
   };
-  const onWait = (): never => {
-    throw new Error('expected nobody to wait for');
-  };
-  expect(await runAll(store, options({ wait, onWait }))).toMatchObject({ done: 1, busy: 0 });
+  expect(await runAll(store, options({ wait, onWait: onNoWait }))).toMatchObject({ done: 1, busy: 0 });
   expect(waited).toBeLessThan(0.2);
 });
 
@@ -122,11 +125,7 @@ it('waiting ends when the run is stopped, and leaves no listener at its signal',
 
 it('a run that waits for many users works on each of them', async () => {
   const { store, clock } = await withClock();
-  const users = await Promise.all(Array.from({ length: 12 }, () => newUser(store)));
-  for (const user of users) {
-    await store.usercache.put(user, { entries: [entry], unusable: [] }, today);
-    await store.leases.acquire(user, 'dead', term);
-  }
+  for (let i = 0; i < 12; i++) await store.leases.acquire(await waitingUser(store), 'dead', term);
   const wait = async (seconds: number): Promise<void> => {
     clock.ts += seconds;
   };

@@ -1,7 +1,7 @@
 // Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { allEntries, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { allEntries, chainAfter, derived, memoryLog, putAndRun } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedFix, pushedRide } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -15,17 +15,16 @@ describe('the move', () => {
     const user = await newUser(store);
     const [good, bad] = [battery(android, 1), battery(android, 2, { battery_status: 'full' })];
     const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
-    await put(store, user, [good, bad, unknown]);
-    const report = await pipeline(store, user);
+    const report = await putAndRun(store, user, [good, bad, unknown]);
     expect(report.stages[0]!.counts).toMatchObject({ moved: 2, inserted: 2, unknown_keys: 1, set_aside: 1 });
     expect(await allEntries(store.timeseries, user)).toEqual([good, unknown]);
   });
 
   it('leaves nothing pending, counts its work, and logs each rejected entry without its payload', async () => {
     const user = await newUser(store);
-    await put(store, user, [...pushedRide(android, 0, 0), battery(android, 9000, { battery_status: 'full 13.4' })]);
     const log = memoryLog();
-    const report = await pipeline(store, user, { log });
+    const rejected = battery(android, 9000, { battery_status: 'full 13.4' });
+    const report = await putAndRun(store, user, [...pushedRide(android, 0, 0), rejected], { log });
     expect(report.stages[0]!.counts).toMatchObject({ set_aside: 1, updated: 0 });
     const lines = log.lines.filter((line) => line.includes('background/battery') && line.includes(`${t0 + 9000}`));
     expect(lines.map((line) => line.split(' ')[0])).toEqual(['WARNING', 'DEBUG']);
@@ -40,22 +39,18 @@ describe('the move', () => {
     const large = Array.from({ length: 60 }, (_, i) =>
       pushed(android, 'stats/client_error', i, { name: 'e', reading: note }),
     );
-    await put(store, user, large);
-    const report = await pipeline(store, user);
+    const report = await putAndRun(store, user, large);
     expect(report.stages[0]!.counts).toMatchObject({ moved: 60, inserted: 60 });
     expect(await store.usercache.count(user)).toBe(0);
   });
 
   it('of an entry pushed again with a content that does not convert removes the earlier content', async () => {
     const user = await newUser(store);
-    await put(store, user, [battery(android, 1)]);
-    await pipeline(store, user);
-    await put(store, user, [battery(android, 1, { battery_status: 'full' })]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [battery(android, 1)]);
+    await putAndRun(store, user, [battery(android, 1, { battery_status: 'full' })]);
     expect(await allEntries(store.timeseries, user)).toEqual([]);
     expect(await store.errors.list(user, { limit: 10 })).toHaveLength(1);
-    await put(store, user, [battery(android, 1)]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [battery(android, 1)]);
     expect(await allEntries(store.timeseries, user)).toHaveLength(1);
     expect(await store.errors.list(user, { limit: 10 })).toEqual([]);
   });
@@ -67,9 +62,7 @@ describe('the zone of entries that name none', () => {
   const paris: Phone = { platform: 'android', zone: 'Europe/Paris' };
   const ride = pushedRide(nowhere, 0, 0);
   const zoneAfter = async (user: string, ...entries: Entry[]): Promise<string> => {
-    await put(store, user, entries);
-    await pipeline(store, user);
-    const [link] = await chainOf(store, user);
+    const [link] = await chainAfter(store, user, entries);
     expect(link!.trip!.zone_guessed).toBe(true);
     return link!.trip!.start_zone;
   };
@@ -91,22 +84,19 @@ describe('the zone of entries that name none', () => {
     expect(await zoneAfter(user, battery({ platform: 'android', zone: 'Mars/Base' }, -5000))).toBe('Europe/Berlin');
   });
 
-  it('stays when an old entry that named one is sent again, as phones do with their settings at each sync', async () => {
+  it('stays when an entry that named one is sent again, as phones do with their settings at each sync', async () => {
     const user = await newUser(store);
     expect(await zoneAfter(user, ...ride, battery(paris, -5000))).toBe('Europe/Paris');
-    await put(store, user, [battery(paris, -5000), battery(nowhere, 9000)]);
-    const report = await pipeline(store, user);
-    expect(report.stages.map((s) => s.counts)).toMatchObject([{ unchanged: 1, inserted: 1 }, {}, {}]);
-    expect(report.stages[1]!.counts).toEqual({});
+    const { stages } = await putAndRun(store, user, [battery(paris, -5000), battery(nowhere, 9000)]);
+    expect(stages.map(({ counts }) => counts)).toMatchObject([{ unchanged: 1, inserted: 1 }, {}, {}]);
+    expect(stages[1]!.counts).toEqual({});
   });
 
   it('does not apply to entries that name their own', async () => {
     const user = await newUser(store);
-    await put(store, user, pushedRide(android, 0, 0));
-    await pipeline(store, user);
-    await put(store, user, [battery(tokyo, 0.5)]);
-    const report = await pipeline(store, user);
-    expect(report.stages[1]!.counts).toEqual({});
+    await putAndRun(store, user, pushedRide(android, 0, 0));
+    const { stages } = await putAndRun(store, user, [battery(tokyo, 0.5)]);
+    expect(stages[1]!.counts).toEqual({});
   });
 });
 
@@ -121,12 +111,8 @@ describe('the locations that count', () => {
   it('are all of a phone that never filters, and from the first filtered one on only filtered ones', async () => {
     const user = await newUser(store);
     const all = unfiltered([...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)]);
-    await put(store, user, all);
-    await pipeline(store, user);
-    expect(await chainOf(store, user)).toHaveLength(2);
-    await put(store, user, pushedRide(android, 20_000, 6000));
-    await pipeline(store, user);
-    const [link, ...more] = await chainOf(store, user);
+    expect(await chainAfter(store, user, all)).toHaveLength(2);
+    const [link, ...more] = await chainAfter(store, user, pushedRide(android, 20_000, 6000));
     expect(more).toEqual([]);
     expect(link!.chain_ts).toBe(t0 + 20_000);
     expect((await store.pipeline.get(user)).locations_from).toBe('background/filtered_location');
@@ -135,11 +121,8 @@ describe('the locations that count', () => {
 
   it('are all again when the last filtered one is removed', async () => {
     const user = await newUser(store);
-    await put(store, user, [...unfiltered(pushedRide(android, 0, 0)), pushedFix(android, 90_000, 0)]);
-    await pipeline(store, user);
-    expect(await chainOf(store, user)).toEqual([]);
-    await put(store, user, [pushedFix(android, 90_000, 0, 0, { accuracy: -1 })]);
-    await pipeline(store, user);
-    expect(await chainOf(store, user)).toHaveLength(1);
+    const ride = [...unfiltered(pushedRide(android, 0, 0)), pushedFix(android, 90_000, 0)];
+    expect(await chainAfter(store, user, ride)).toEqual([]);
+    expect(await chainAfter(store, user, [pushedFix(android, 90_000, 0, 0, { accuracy: -1 })])).toHaveLength(1);
   });
 });

@@ -5,19 +5,14 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { UserReport } from '../../src/pipeline/run-pipeline.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { chainOf, derived, pipeline, put } from '../support/diary.ts';
+import { chainOf, derived, pipeline, putAndRun } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
-import { android, pushedFix, pushedIncident, pushedRide } from '../support/pushes.ts';
+import { android, commute, pushed, pushedFix, pushedIncident } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
 
 const store = useStore();
 
-const hour = 3600;
-const day = 24 * hour;
-const commute = (days: number): Entry[] => [
-  ...pushedRide(android, days * day, 0),
-  ...pushedRide(android, days * day + 6 * hour, 6000, -10),
-];
+const day = 86_400;
 const history = (days: number): Entry[] => Array.from({ length: days }, (_, d) => commute(d)).flat();
 const figures = (report: UserReport, stage: string) => report.stages.find((s) => s.stage === stage)!.counts;
 
@@ -36,33 +31,25 @@ async function files(): Promise<[name: string, content: string][]> {
 describe('a run without new entries', () => {
   it('reports it, and writes nothing', async () => {
     const user = await newUser(store);
-    await put(store, user, [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 3 }, 2)].flat());
-    expect((await pipeline(store, user)).status).toBe('done');
+    const days = [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 3 }, 2)].flat();
+    expect((await putAndRun(store, user, days)).status).toBe('done');
     const before = await files();
     expect(before.length).toBeGreaterThan(1);
     expect(await pipeline(store, user)).toMatchObject({ status: 'nothing_new', stages: [] });
     const after = await files();
     expect(after.map(([name]) => name)).toEqual(before.map(([name]) => name));
     expect(after.every(([, content], i) => content === before[i]![1])).toBe(true);
-  });
-
-  it('reports nothing new for a user who never pushed', async () => {
     expect((await pipeline(store, await newUser(store))).status).toBe('nothing_new');
   });
 
   it('but with all entries pushed again changes neither the timeseries nor the diary', async () => {
     const user = await newUser(store);
-    await put(store, user, history(3));
-    await pipeline(store, user);
+    await putAndRun(store, user, history(3));
     const before = await derived(store, user);
     const documents = await store.documents.list(user);
-    await put(store, user, history(3));
-    const report = await pipeline(store, user, { now: () => 1_900_000_000 });
-    expect(figures(report, 'move to long term')).toMatchObject({
-      inserted: 0,
-      updated: 0,
-      unchanged: history(3).length,
-    });
+    const report = await putAndRun(store, user, history(3), { now: () => 1_900_000_000 });
+    const unchanged = history(3).length;
+    expect(figures(report, 'move to long term')).toMatchObject({ inserted: 0, updated: 0, unchanged });
     expect(figures(report, 'analyse trips')).toEqual({});
     expect(await derived(store, user)).toEqual(before);
     expect(await store.documents.list(user)).toEqual(documents);
@@ -73,10 +60,8 @@ describe('the cost of a run', () => {
   /** What a run over `entries` looked at, after a history of so many days. */
   async function analysed(days: number, entries: Entry[], stretchSize = 200): Promise<Record<string, number>> {
     const user = await newUser(store);
-    await put(store, user, history(days));
-    await pipeline(store, user);
-    await put(store, user, entries);
-    return figures(await pipeline(store, user, { stretchSize }), 'analyse trips');
+    await putAndRun(store, user, history(days));
+    return figures(await putAndRun(store, user, entries, { stretchSize }), 'analyse trips');
   }
 
   it('of one new day does not depend on the days before', async () => {
@@ -101,8 +86,8 @@ describe('the cost of a run', () => {
     const days = [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 'late' }, 16)].toReversed();
     const locations: number[] = [];
     for (const entries of days) {
-      await put(store, user, entries);
-      locations.push(figures(await pipeline(store, user, { stretchSize: 200 }), 'analyse trips').locations!);
+      const report = await putAndRun(store, user, entries, { stretchSize: 200 });
+      locations.push(figures(report, 'analyse trips').locations!);
     }
     expect(Math.max(...locations.slice(8))).toBeLessThan(2 * Math.max(...locations.slice(0, 8)));
     expect(locations.at(-1)).toBeLessThan(800); // about 140 a day
@@ -110,56 +95,34 @@ describe('the cost of a run', () => {
 
   it('includes writing the trips that changed, and no others', async () => {
     const user = await newUser(store);
-    await put(store, user, history(3));
-    await pipeline(store, user);
+    await putAndRun(store, user, history(3));
     const spans = () => store.trips.spans(user, { from: 0, to: Number.POSITIVE_INFINITY });
     const before = await spans();
     await pipeline(store, user, { reanalyseFrom: 0 });
     expect(await spans()).toEqual(before);
-    await put(store, user, [pushedFix(android, day + 300, 3000, 0, { altitude: 90 })]);
-    await pipeline(store, user);
+    await putAndRun(store, user, [pushedFix(android, day + 300, 3000, 0, { altitude: 90 })]);
     const rewritten = (await spans()).filter(({ written_ts }, i) => written_ts !== before[i]!.written_ts);
     expect(rewritten.map(({ chain_ts }) => chain_ts)).toEqual([before[2]!.chain_ts]);
   });
 
-  it('of an incident concerns the documents only', async () => {
+  it('of an incident concerns the documents only, of entries without derived data the move only', async () => {
     const user = await newUser(store);
-    await put(store, user, history(2));
-    await pipeline(store, user);
-    await put(store, user, [pushedIncident(android, 300, 3000, 5)]);
-    const report = await pipeline(store, user);
+    await putAndRun(store, user, history(2));
+    const report = await putAndRun(store, user, [pushedIncident(android, 300, 3000, 5)]);
     expect(figures(report, 'analyse trips')).toEqual({});
     expect(figures(report, 'documents')).toEqual({ days: 2, written: 1, unchanged: 1, removed: 0 });
-  });
-
-  it('of entries without derived data concerns the move only', async () => {
-    const user = await newUser(store);
-    await put(store, user, history(2));
-    await pipeline(store, user);
-    const stats: Entry = {
-      metadata: { key: 'stats/client_time', write_ts: t0, platform: 'android', time_zone: 'Europe/Berlin' },
-      data: { name: 'push_duration', ts: t0, reading: 1 },
-    };
-    await put(store, user, [stats]);
-    const report = await pipeline(store, user);
-    expect(report.stages.map((s) => [s.stage, Object.values(s.counts).reduce((a, b) => a + b, 0)])).toEqual([
-      ['move to long term', 2],
-      ['analyse trips', 0],
-      ['documents', 0],
-    ]);
+    const stats = pushed(android, 'stats/client_time', 0, { name: 'push_duration', ts: t0, reading: 1 });
+    const { stages } = await putAndRun(store, user, [stats]);
+    expect(stages.map(({ counts }) => Object.values(counts).reduce((a, b) => a + b, 0))).toEqual([2, 0, 0]);
   });
 });
 
-describe('unchanged links', () => {
-  it('keep their ids and contents when a day is inserted before them', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(5), ...commute(6)]);
-    await pipeline(store, user);
-    const before = (await chainOf(store, user)).map((link) => link.id);
-    await put(store, user, commute(2));
-    await pipeline(store, user);
-    const after = (await chainOf(store, user)).map((link) => link.id);
-    expect(after.filter((id) => before.includes(id))).toEqual(before);
-    expect(after).toHaveLength(before.length + 2);
-  });
+it('unchanged links keep their ids and contents when a day is inserted before them', async () => {
+  const user = await newUser(store);
+  await putAndRun(store, user, [...commute(0), ...commute(5), ...commute(6)]);
+  const before = (await chainOf(store, user)).map((link) => link.id);
+  await putAndRun(store, user, commute(2));
+  const after = (await chainOf(store, user)).map((link) => link.id);
+  expect(after.filter((id) => before.includes(id))).toEqual(before);
+  expect(after).toHaveLength(before.length + 2);
 });

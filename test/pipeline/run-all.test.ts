@@ -5,10 +5,22 @@ import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
+import { put } from '../support/diary.ts';
 import { leaseOn, newStore, newUser } from '../support/store.ts';
 
 const survey: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
 const uuid = (first: string): string => `${first}0000000-0000-4000-8000-000000000000`;
+
+/** Lets the user's entries wait. */
+const putSurvey = (store: Store, user: string, write_ts = 1_700_000_000) =>
+  put(store, user, [{ ...survey, metadata: { ...survey.metadata, write_ts } }], write_ts);
+
+/** Marks the user's trips as those of an older analysis. */
+async function makeOutdated(store: Store, user: string): Promise<void> {
+  const lease = await leaseOn(store, user, 'an older program');
+  await store.pipeline.merge(user, { analysis_version: 'older' }, lease);
+  await store.leases.release(lease);
+}
 
 /** A store with three users whose entries wait, by UUID. */
 async function threeUsers(): Promise<{ store: Store; users: string[] }> {
@@ -16,7 +28,7 @@ async function threeUsers(): Promise<{ store: Store; users: string[] }> {
   const users: string[] = [];
   for (const first of ['1', '7', 'd']) {
     const user = await newUser(store, uuid(first));
-    await store.usercache.put(user, { entries: [survey], unusable: [] }, 1_700_000_000);
+    await putSurvey(store, user);
     users.push(user);
   }
   return { store, users };
@@ -37,12 +49,12 @@ it('the report of any number of users has totals of the stages and the first 20 
   const { store, users } = await threeUsers();
   for (let i = 0; i < 22; i++) {
     users.push(await newUser(store));
-    await store.usercache.put(users.at(-1)!, { entries: [survey], unusable: [] }, 1_700_000_000);
+    await putSurvey(store, users.at(-1)!);
   }
-  const options = { log: silentLog, now: () => 1_800_000_000 };
   const stage = { stage: 'move', seconds: 0.5, counts: { moved: 2, inserted: 1 }, changes: [] };
   const report = await runAll(store, {
-    ...options,
+    log: silentLog,
+    now: () => 1_800_000_000,
     run: async (user_id) => ({ user_id, status: 'failed', stages: [stage], seconds: 1, message: `not ${user_id}` }),
   });
   expect(report).toMatchObject({ users: 25, failed: 25, done: 0 });
@@ -76,9 +88,7 @@ it('trips of an older analysis are derived again without new entries', async () 
   const { store, users } = await threeUsers();
   await run(store);
   expect(await run(store)).toEqual([]);
-  const lease = await leaseOn(store, users[1]!, 'an older program');
-  await store.pipeline.merge(users[1]!, { analysis_version: 'older' }, lease);
-  await store.leases.release(lease);
+  await makeOutdated(store, users[1]!);
   expect(await run(store)).toEqual([users[1]]);
   expect((await store.pipeline.get(users[1]!)).analysis_version).not.toBe('older');
   expect(await run(store)).toEqual([]);
@@ -87,13 +97,8 @@ it('trips of an older analysis are derived again without new entries', async () 
 it('people with new data come first, then people with an old analysis, as many as fit into the time of a round', async () => {
   const { store, users } = await threeUsers();
   await run(store);
-  for (const user of users) {
-    const lease = await leaseOn(store, user);
-    await store.pipeline.merge(user, { analysis_version: 'older' }, lease);
-    await store.leases.release(lease);
-  }
-  const again = { ...survey, metadata: { ...survey.metadata, write_ts: 1_700_000_001 } };
-  await store.usercache.put(users[2]!, { entries: [again], unusable: [] }, 1_700_000_001);
+  for (const user of users) await makeOutdated(store, user);
+  await putSurvey(store, users[2]!, 1_700_000_001);
   let clock = 1_800_000_000;
   const now = (): number => (clock += 1);
   expect(await run(store, { now, outdatedSeconds: 2 })).toEqual([users[2], users[0]]);

@@ -1,18 +1,17 @@
 // One user through the pipeline and all users through it: leases, failures and reports.
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import { type PipelineOptions, runPipeline, stages } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, memoryLog, put } from '../support/diary.ts';
-import { android, pushedRide } from '../support/pushes.ts';
+import { commute } from '../support/pushes.ts';
 import { newStore, newUser, useStore } from '../support/store.ts';
 
 let clock = 1_700_000_000;
 const store = useStore({ now: () => clock });
 
-const day: Entry[] = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000, -10)];
+const day = commute(0);
 const options = (more: Partial<PipelineOptions> = {}): PipelineOptions => ({
   log: memoryLog(),
   now: () => clock,
@@ -47,11 +46,6 @@ describe('a run', () => {
       { days: 1, written: 1, unchanged: 0, removed: 0 },
     ]);
     expect(await store.pipeline.get(user)).toMatchObject({ changed: null, documents_due: false, last_error: null });
-  });
-
-  it('releases the lease', async () => {
-    const user = await userWithDay();
-    await runPipeline(store, user, options());
     expect(await store.leases.get(user)).toBeNull();
   });
 
@@ -116,34 +110,20 @@ describe('a run that fails', () => {
   });
 });
 
-describe('all users', () => {
-  it('with work are done, the others are not touched, and one failure stops no other user', async () => {
-    const own = await newStore();
-    const users = await Promise.all(
-      ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
-    );
-    for (const user of users.slice(0, 2)) await put(own, user, day);
-    const move: Store['usercache']['move'] = async (user, ...rest) => {
-      if (user === users[0]) throw new Error('poisoned user');
-      return own.usercache.move(user, ...rest);
-    };
-    const failing = { ...own, usercache: { ...own.usercache, move } };
-    const report = await runAll(failing, options());
-    expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
-    expect(report.failures).toMatchObject([{ user_id: users[0], message: 'poisoned user' }]);
-    expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
-    expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, failures: [] });
-  });
-
-  it('a user of a dead worker is done at the end, after the lease has expired', async () => {
-    let now = 5_000_000_000;
-    const mine = await newStore({ now: () => now });
-    const user = await newUser(mine);
-    await put(mine, user, day);
-    await mine.leases.acquire(user, 'dead', 30);
-    const wait = async (seconds: number) => {
-      now += seconds;
-    };
-    expect(await runAll(mine, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
-  });
+it('of all users those with work are done, and one failure stops no other user', async () => {
+  const own = await newStore();
+  const users = await Promise.all(
+    ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
+  );
+  for (const user of users.slice(0, 2)) await put(own, user, day);
+  const move: Store['usercache']['move'] = async (user, ...rest) => {
+    if (user === users[0]) throw new Error('poisoned user');
+    return own.usercache.move(user, ...rest);
+  };
+  const failing = { ...own, usercache: { ...own.usercache, move } };
+  const report = await runAll(failing, options());
+  expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
+  expect(report.failures).toMatchObject([{ user_id: users[0], message: 'poisoned user' }]);
+  expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
+  expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, failures: [] });
 });

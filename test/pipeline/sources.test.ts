@@ -10,7 +10,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import { readLocations } from '../../src/pipeline/read-locations.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
-import { chainAfter, chainOf, pipeline, put } from '../support/diary.ts';
+import { chainAfter, chainOf, putAndRun } from '../support/diary.ts';
 import { newUser, useStore } from '../support/store.ts';
 
 const day = simulateDay({ day: '2024-03-12', seed: 'sources', platform: 'android' });
@@ -18,18 +18,11 @@ const day = simulateDay({ day: '2024-03-12', seed: 'sources', platform: 'android
 /** The same way as another app saw it: some seconds later than the phone, 5 m beside. */
 const seenBy = (program: string, later = 20): Entry[] =>
   day
-    .filter(({ metadata }) => metadata.key === 'background/location')
-    .map(({ data }) =>
-      locationEntry(
-        {
-          ts: Math.floor(Number(data.ts)) + later,
-          latitude: Number(data.latitude) + 5e-5,
-          longitude: data.longitude,
-          accuracy: 15,
-        },
-        { program },
-      ),
-    );
+    .filter(({ metadata }) => metadata.key === keys.location)
+    .map(({ data }) => {
+      const [ts, latitude] = [Math.floor(Number(data.ts)) + later, Number(data.latitude) + 5e-5];
+      return locationEntry({ ts, latitude, longitude: data.longitude, accuracy: 15 }, { program });
+    });
 
 /** The next morning, at the same place: the last trip has ended. */
 const nextMorning = (entries: readonly Entry[]): Entry => {
@@ -56,16 +49,10 @@ describe('each read of locations', () => {
   });
   const otherAt = (ts: number, program: string): Entry =>
     locationEntry({ ts, latitude: 47, longitude: 8 + ts / 1e9, accuracy: 10 }, { program });
-  const partsOf = async (uuid: string, size: number): Promise<Location[][]> => {
+  const partsOf = async (userId: string, size: number): Promise<Location[][]> => {
     const parts: Location[][] = [];
-    const zonesOf = async () => () => 'UTC';
-    const reader = {
-      timeseries: store.timeseries,
-      userId: uuid,
-      key: keys.filteredLocation,
-      zonesOf,
-      onPing: () => {},
-    };
+    const callbacks = { zonesOf: async () => () => 'UTC', onPing: () => {} };
+    const reader = { timeseries: store.timeseries, userId, key: keys.filteredLocation, ...callbacks };
     for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
       const { locations, loadedUntil } = await readLocations(reader, { from, countFrom: from, size });
       expect(loadedUntil).toBeGreaterThan(from);
@@ -152,12 +139,8 @@ describe('sources that overlap', () => {
         const uuid = await newUser(store);
         const batchOf = (i: number): number => Math.abs(Math.imul(i + 1, 2_654_435_761) ^ seed) % parts;
         for (let part = 0; part < parts; part += 1) {
-          await put(
-            store,
-            uuid,
-            all.filter((_, i) => batchOf(Math.floor(i / 40)) === part),
-          );
-          await pipeline(store, uuid);
+          const batch = all.filter((_, i) => batchOf(Math.floor(i / 40)) === part);
+          await putAndRun(store, uuid, batch);
         }
         expect(shapeOf(await chainOf(store, uuid))).toEqual(expected);
       }),
@@ -166,41 +149,25 @@ describe('sources that overlap', () => {
   });
 });
 
-describe('the choice of a source', () => {
-  const at = (ts: number): Location => ({
-    ts,
-    latitude: 0,
-    longitude: 0,
-    altitude: null,
-    accuracy: 5,
-    speed: null,
-    sampling: 'distance' as const,
-    zone: 'UTC',
-    zoneGuessed: false,
-  });
+it('all locations of the first source are taken, and those of others far from sources with higher priority', () => {
+  const fields = { latitude: 0, longitude: 0, altitude: null, accuracy: 5, speed: null, zone: 'UTC' };
+  const at = (ts: number): Location => ({ ts, ...fields, sampling: 'distance', zoneGuessed: false });
   const times = fc
     .uniqueArray(fc.integer({ min: 0, max: 5000 }), { maxLength: 40 })
     .map((list) => list.sort((a, b) => a - b).map(at));
-
-  it('takes all locations of the first source, and of the others those far from sources with higher priority, in order', () => {
-    fc.assert(
-      fc.property(times, times, times, (android, ios, other) => {
-        const sources = new Map([
-          ['other/gpx', other],
-          ['ios', ios],
-          ['android', android],
-        ]);
-        const chosen = chooseLocations(sources);
-        const far = (one: Location, from: readonly Location[]) =>
-          from.every(({ ts }) => Math.abs(ts - one.ts) > sourceReach);
-        const expected = [
-          ...android,
-          ...ios.filter((one) => far(one, android)),
-          ...other.filter((one) => far(one, [...android, ...ios])),
-        ];
-        expect(chosen).toEqual(expected.sort((a, b) => a.ts - b.ts));
-        expect(new Set(chosen.map(({ ts }) => ts)).size).toBe(chosen.length);
-      }),
-    );
-  });
+  fc.assert(
+    fc.property(times, times, times, (android, ios, other) => {
+      const sources = { 'other/gpx': other, ios, android };
+      const chosen = chooseLocations(new Map(Object.entries(sources)));
+      const far = (one: Location, from: readonly Location[]) =>
+        from.every(({ ts }) => Math.abs(ts - one.ts) > sourceReach);
+      const expected = [
+        ...android,
+        ...ios.filter((one) => far(one, android)),
+        ...other.filter((one) => far(one, [...android, ...ios])),
+      ];
+      expect(chosen).toEqual(expected.sort((a, b) => a.ts - b.ts));
+      expect(new Set(chosen.map(({ ts }) => ts)).size).toBe(chosen.length);
+    }),
+  );
 });

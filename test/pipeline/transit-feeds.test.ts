@@ -1,10 +1,11 @@
 // Transit feeds in the pipeline: whose days they change, and that only the set of feeds matters.
 import { expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
 import type { Section } from '../../src/model/trip.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { previewRebuild } from '../../src/upkeep/rebuild-user.ts';
-import { chainOf, memoryLog, pipeline, put } from '../support/diary.ts';
+import { chainOf, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { newStore, newUser } from '../support/store.ts';
 import { addFeed, ride } from '../transit/bus-ride.ts';
 import { townFeed } from '../transit/town.ts';
@@ -12,19 +13,25 @@ import { townFeed } from '../transit/town.ts';
 const sections = async (store: Store, user: string) =>
   (await chainOf(store, user)).flatMap(({ trip }) => trip?.sections.filter(isRide) ?? []);
 const isRide = ({ sensed_mode }: Section): boolean => !sensed_mode.endsWith('WALKING');
+/** The rides without ids, which differ by user. */
+const bare = async (store: Store, user: string) =>
+  JSON.stringify(await sections(store, user)).replaceAll(/"id":"[^"]*"/g, '');
 const lines = async (store: Store, user: string) =>
   (await sections(store, user)).flatMap(({ transit }) => transit?.route_short_name ?? []);
+
+/** The ride, so many degrees further south. */
+const southOf = (degrees: number): Entry[] =>
+  ride.map(({ metadata, data }) => {
+    const isPlace = typeof data.latitude === 'number';
+    return { metadata, data: isPlace ? { ...data, latitude: Number(data.latitude) - degrees } : data };
+  });
 const round = (store: Store) => runAll(store, { log: memoryLog(), now: () => 4_000_000_000 });
 
 it('a feed that is added later changes only the days of people near its stops', async () => {
   const store = await newStore();
   const [near, far] = [await newUser(store), await newUser(store)];
   await put(store, near, ride);
-  await put(
-    store,
-    far,
-    ride.map((entry) => moved(entry, 20)),
-  );
+  await put(store, far, southOf(20));
   await round(store);
   const before = await sections(store, near);
   expect(before.map(({ transit }) => transit)).toEqual([undefined]);
@@ -50,32 +57,20 @@ it('a feed that is added later changes only the days of people near its stops', 
 it('a run of one person applies a new feed, and people who join later get the same days', async () => {
   const store = await newStore();
   const first = await newUser(store);
-  await put(store, first, ride);
-  await pipeline(store, first);
+  await putAndRun(store, first, ride);
   await addFeed(store, 'a');
   expect((await pipeline(store, first)).status).toBe('done');
   expect((await pipeline(store, first)).status).toBe('nothing_new');
   const second = await newUser(store);
-  await put(store, second, ride);
-  await pipeline(store, second);
+  await putAndRun(store, second, ride);
   expect(await lines(store, second)).toEqual(['1']);
-  const bare = async (user: string) => JSON.stringify(await sections(store, user)).replaceAll(/"id":"[^"]*"/g, '');
-  expect(await bare(first)).toBe(await bare(second));
+  expect(await bare(store, first)).toBe(await bare(store, second));
 });
-
-function moved(entry: (typeof ride)[number], degrees: number): (typeof ride)[number] {
-  const data = entry.data as Record<string, number>;
-  return data.latitude === undefined ? entry : { ...entry, data: { ...data, latitude: data.latitude - degrees } };
-}
 
 it('a feed whose stops are across the border of a cell, or that has the agency of a near one, concerns a person', async () => {
   const store = await newStore();
   const user = await newUser(store);
-  await put(
-    store,
-    user,
-    ride.map((entry) => moved(entry, 0.0045)), // the line is 500 m north of the ride, and of latitude 52.5
-  );
+  await put(store, user, southOf(0.0045)); // the line is 500 m north of the ride, and of latitude 52.5
   await round(store);
   await addFeed(store, 'a');
   expect(await round(store)).toMatchObject({ done: 1 });
@@ -97,7 +92,7 @@ it('the days depend on the feeds, not on the order of feeds and data', async () 
       else await put(store, user, { first, last, whole }[step]!);
       await round(store);
     }
-    found.add(JSON.stringify(await sections(store, user)).replaceAll(/"id":"[^"]*"/g, ''));
+    found.add(await bare(store, user));
   }
   expect(found.size).toBe(1);
   expect([...found][0]).toContain('"alternatives":["1"]');

@@ -41,6 +41,17 @@ export async function pipeline(
   return report;
 }
 
+/** Puts the entries and runs the pipeline. */
+export async function putAndRun(
+  store: Store,
+  userId: string,
+  entries: readonly Entry[],
+  options?: Partial<PipelineOptions>,
+): Promise<UserReport> {
+  await put(store, userId, entries);
+  return pipeline(store, userId, options);
+}
+
 /** All links of the user's chain, with corrections. */
 export function chainOf(store: Store, userId: string): Promise<TripRecord[]> {
   return correctedTrips(store).chain(userId, { limit: 1_000_000 });
@@ -48,8 +59,7 @@ export function chainOf(store: Store, userId: string): Promise<TripRecord[]> {
 
 /** Puts the entries, runs the pipeline, and returns the chain. */
 export async function chainAfter(store: Store, userId: string, entries: readonly Entry[]): Promise<TripRecord[]> {
-  await put(store, userId, entries);
-  await pipeline(store, userId);
+  await putAndRun(store, userId, entries);
   return chainOf(store, userId);
 }
 

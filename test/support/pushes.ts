@@ -110,3 +110,9 @@ export function pushedRide(
     pushedTransition(phone, from + 1210, 'STOPPED_MOVING'),
   ];
 }
+
+/** A ride of 6 km there and, six hours later, back; `days` after 2023-11-14, a Tuesday. */
+export function commute(days: number, phone = android): Entry[] {
+  const from = days * 86_400;
+  return [...pushedRide(phone, from, 0), ...pushedRide(phone, from + 6 * 3600, 6000, -10)];
+}
