@@ -3,17 +3,14 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { silentLog } from '../../src/log/log.ts';
 import { isMobilityError } from '../../src/model/mobility-error.ts';
-import { tokenHash } from '../../src/model/user.ts';
-import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
-import { checkStore } from '../../src/upkeep/check-store.ts';
+import { type CheckReport, checkStore } from '../../src/upkeep/check-store.ts';
 import { tempFolder } from '../support/clean-up.ts';
-import { contentOf, copyOf, pushesOf, times, withSeed, withStore } from './kit.ts';
+import { contentOf, copyOf, fillUser, times, withSeed, withStore } from './kit.ts';
 
 const people = ['ada', 'ben', 'cal'];
 
@@ -21,20 +18,16 @@ const people = ['ada', 'ben', 'cal'];
 async function fill(store: Store): Promise<Record<string, string>> {
   await store.studies.put({ name: 'sunny', subgroups: ['west'] } as never);
   const uuids: Record<string, string> = {};
-  for (const [i, name] of people.entries()) {
-    const { uuid } = (await store.users.register(`${name}@example.org`, { now: 1, study: 'sunny' })).user;
-    uuids[name] = uuid;
-    await store.tokens.add({ hash: tokenHash(name), user_id: uuid, created_ts: 1, expires_ts: null });
-    await store.profiles.merge(uuid, { model: `${name}'s phone` });
-    const [first, second] = pushesOf(name, i === 1 ? 'ios' : 'android', 2);
-    const failing = { metadata: { key: 'manual/survey', write_ts: 1 }, data: { label: `${name}'s words` } };
-    const unusable = [{ entry: `${name}'s unusable words`, reason: 'not_an_object', message: 'found a text' }];
-    await store.usercache.put(uuid, { entries: [...first!, failing], unusable }, 1);
-    const { status } = await runPipeline(store, uuid, { log: silentLog, now: () => 1_710_400_000 });
-    expect(status).toBe('done');
-    await store.usercache.put(uuid, { entries: second!.slice(0, 200), unusable: [] }, 2);
-  }
+  for (const name of people) uuids[name] = await fillUser(store, name, name === 'ben' ? 'ios' : 'android');
   return uuids;
+}
+
+/** Checks a copy of a store. One whose number of the format is damaged is refused as a store of another program. */
+async function checked(folder: string): Promise<CheckReport | null> {
+  return checkStore(folder).catch((error) => {
+    if (isMobilityError(error, 'MOBILITY_STORE_VERSION')) return null;
+    throw error;
+  });
 }
 
 /** Damages the file at a random place; returns what was done. */
@@ -79,11 +72,11 @@ it('the check finds damage anywhere in a file, or no stored data changed', () =>
     for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 24); i++) {
       const copy = await copyOf(whole, join(folder, `copy-${i}`));
       const what = await damage(copy, random);
-      const report = await checkStore(copy);
-      const isSound = report.findings.length === 0;
+      const findings = (await checked(copy))?.findings;
+      const isSound = findings?.length === 0;
       met[isSound ? 'unused' : 'found'] += 1;
-      const hit = new Set(report.findings.map(({ user_id }) => user_id));
-      for (const finding of report.findings)
+      const hit = new Set(findings?.map(({ user_id }) => user_id));
+      for (const finding of findings ?? [])
         expect(finding).toMatchObject({ problem: expect.stringMatching(/\S/), cure: expect.stringMatching(/\S/) });
       const store = await openStore(copy).catch((error) => {
         expect(isMobilityError(error), `${what}: ${error.stack}`).toBe(true);
@@ -97,7 +90,7 @@ it('the check finds damage anywhere in a file, or no stored data changed', () =>
         if (isSound) expect(after, `${what}: ${name}`).toBe(before[j]);
         // A finding of a row names its user: the others are served as before.
         else if (!hit.has(uuid) && !hit.has(null))
-          expect(after, `${what}: ${name}, ${JSON.stringify(report.findings)}`).toBe(before[j]);
+          expect(after, `${what}: ${name}, ${JSON.stringify(findings)}`).toBe(before[j]);
       }
       await store?.close();
       await rm(copy, { recursive: true });

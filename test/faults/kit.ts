@@ -1,7 +1,12 @@
 // What the tests of faults share: folders, seeds, simulated people, and everything of a user as one text.
 import { randomInt } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
+import { expect } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -28,9 +33,14 @@ export async function releaseLease(store: Store, userId: string): Promise<void> 
   if (lease) await store.leases.release(lease);
 }
 
-/** A copy of a folder, which no process has open. */
+/**
+ * A copy of a folder, which no process has open. SQLite removes an empty write-ahead log and its index when a closed
+ * connection is collected as garbage, which may be now: they are left out.
+ */
 export async function copyOf(folder: string, to: string): Promise<string> {
-  await cp(folder, to, { recursive: true });
+  const isOfEmptyLog = (path: string): boolean =>
+    /-(wal|shm)$/.test(path) && !statSync(path.replace(/-shm$/, '-wal'), { throwIfNoEntry: false })?.size;
+  await cp(folder, to, { recursive: true, filter: (path) => !isOfEmptyLog(path) });
   return to;
 }
 
@@ -74,6 +84,22 @@ export async function fillStore(
     }
     return uuids;
   });
+}
+
+/** Gives a new user rows in every collection, moved and pending, with texts that no other user has. */
+export async function fillUser(store: Store, name: string, platform: 'android' | 'ios' = 'android'): Promise<string> {
+  const { uuid } = (await store.users.register(`${name}@example.org`, { now: 1 })).user;
+  await store.tokens.add({ hash: tokenHash(`${name}'s token`), user_id: uuid, created_ts: 1, expires_ts: null });
+  await store.profiles.merge(uuid, { model: `${name}'s phone` });
+  const [first, second] = pushesOf(name, platform, 2);
+  const failing = { metadata: { key: 'manual/survey', write_ts: 1 }, data: { label: `${name}'s words` } };
+  const unusable = [{ entry: `${name}'s unusable words`, reason: 'not_an_object', message: 'found a text' }];
+  await store.usercache.put(uuid, { entries: [...first!, failing], unusable }, 1);
+  const { status } = await runPipeline(store, uuid, { log: silentLog, now: () => 1_710_400_000 });
+  expect(status).toBe('done');
+  await store.usercache.put(uuid, { entries: second!.slice(0, 200), unusable: [] }, 2);
+  await store.leases.acquire(uuid, `${name}'s worker`, 0.001);
+  return uuid;
 }
 
 /**
