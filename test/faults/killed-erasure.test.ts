@@ -14,7 +14,6 @@ vi.mock('../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../store/support/watched-driver.ts')).watchedDriver(await original()),
 );
 afterEach(() => watched.reset());
-vi.setConfig({ testTimeout: 300_000 });
 
 const people = ['ada@example.org', 'ben@example.org'];
 const archive = 'server-2026-03-13.log.gz';

@@ -1,5 +1,5 @@
 // Connections between the program and MongoDB cut at random: nothing acknowledged is lost, nothing is there twice.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../../src/store/rules/build-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -12,8 +12,6 @@ import { type CuttingProxy, startProxy } from './proxy.ts';
 
 const rounds = times('MOBILITY_TEST_ROUNDS', 40);
 const batchSize = 40;
-
-vi.setConfig({ testTimeout: 300_000 + rounds * 4_000 });
 
 /** Repeats until the store acknowledges. */
 async function acknowledged<T>(work: () => Promise<T>): Promise<T> {

@@ -13,7 +13,6 @@ import { type Exit, type Running, run, start } from '../program.ts';
 
 const people = times('MOBILITY_TEST_PEOPLE', 12);
 const processes = 3;
-const mostSeconds = 300 + people * 8; // on a machine that others share
 
 /** Registers people, and puts a thinned-out day of each: whole days would take long. */
 async function fill(store: Store): Promise<string[]> {
@@ -52,9 +51,7 @@ async function workAndKill(store: Store, uuids: readonly string[], kill: () => n
   };
   const kept = Array.from({ length: processes }, (_, i) => keep(i));
   try {
-    const deadline = performance.now() + mostSeconds * 1000;
     for (let left = uuids.length; left > 0; left = (await store.pipeline.withWork(uuids, Infinity)).size) {
-      expect(performance.now(), `${left} users are not done after ${mostSeconds} s`).toBeLessThan(deadline);
       // On a busy machine a worker that has just begun should do something before it is killed.
       await pause(1 + 0.5 * starting);
       await workers[kill()]?.kill();

@@ -1,6 +1,6 @@
 // Random sequences of calls on two stores that share their data, compared with plain maps after each of them.
 import fc from 'fast-check';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { dataTime, type Entry, identityOf } from '../../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
@@ -20,7 +20,6 @@ import { share } from '../../support/sample.ts';
 import { openStoreIn } from '../../support/store.ts';
 import { around, isAhead, isSame, judge, Model, nameOf } from './model.ts';
 
-vi.setConfig({ testTimeout: 600_000 });
 const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? share(25));
 
 // ---------------------------------------------------------------- values
@@ -101,15 +100,8 @@ const move = step('move', moving, async ({ ahead, limit }, { user, model, now })
   const { moved, failed, more, dirty: marked, ...counts } = await user.moveAll(judge, { at, limit });
   const names = (list: { key: string; write_ts: number }[]): string[] => list.map(nameOf).sort();
   const { moved: gone, failed: refused, dirty: marks, ...numbers } = expected;
-  same(
-    { moved: names(moved), failed: names(failed), ...counts, more },
-    {
-      moved: gone.sort(),
-      failed: refused.sort(),
-      ...numbers,
-      more: false,
-    },
-  );
+  const done = { moved: names(moved), failed: names(failed), ...counts, more };
+  same(done, { moved: gone.sort(), failed: refused.sort(), ...numbers, more: false });
   expect(marked.documents).toBe(marks.documents);
   // What another zone may change has to be marked as well; more than that only then.
   let [least, isRezoned] = [marks.changed, false];
