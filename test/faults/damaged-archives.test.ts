@@ -6,24 +6,11 @@ import { findParts } from '../../src/import/import-formats.ts';
 import { SourceBroken } from '../../src/import/source-error.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { freshProgram } from '../cli/kit.ts';
+import { mutatedBytes } from './mutate.ts';
 
 const recordings = new URL('../fixtures/recordings/', import.meta.url).pathname;
 const archives = ['takeout.zip', 'streamed.kmz', 'large-form.zip', 'garmin-account.zip'];
 const good = join(recordings, 'garmin.gpx');
-
-/** The bytes with some changed, cut off, doubled or set to zero. */
-function damaged(bytes: Buffer, seed: string): Buffer {
-  const random = seededRandom(seed);
-  const at = (): number => Math.floor(random.next() * bytes.length);
-  const copy = Buffer.from(bytes);
-  const [from, to] = [at(), at()].sort((a, b) => a - b) as [number, number];
-  const how = Math.floor(random.next() * 4);
-  if (how === 0) return copy.subarray(0, from);
-  if (how === 1) return Buffer.concat([copy.subarray(0, to), copy.subarray(from)]);
-  if (how === 2) copy.fill(0, from, Math.min(to, from + 40));
-  else for (let i = 0; i < 6; i += 1) copy[at()] = Math.floor(random.next() * 256);
-  return copy;
-}
 
 it('any damage of an archive is reported with its name, and the next file is read', async () => {
   const { folder } = await freshProgram();
@@ -31,7 +18,7 @@ it('any damage of an archive is reported with its name, and the next file is rea
     const bytes = await readFile(join(recordings, name));
     for (let i = 0; i < 120; i += 1) {
       const file = join(folder, `${i}-${name}`);
-      await writeFile(file, damaged(bytes, `${name} ${i}`));
+      await writeFile(file, mutatedBytes(bytes, seededRandom(`${name} ${i}`)));
       const only = await findParts([file], undefined, {}).catch((error: Error) => error);
       if (only instanceof Error) {
         expect(only).toMatchObject({ code: 'MOBILITY_USAGE', message: expect.stringContaining(file) });

@@ -1,4 +1,4 @@
-// Entries as phones push them, made strange in one or several places.
+// Entries and files, made strange in one or several places.
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { Random } from '../../src/simulate/random.ts';
 
@@ -9,57 +9,17 @@ const nested = (depth: number): JsonValue => {
 };
 
 /** Values that have broken programs before. */
-const strangeValues: readonly (() => JsonValue | undefined)[] = [
-  () => null,
-  () => undefined,
-  () => true,
-  () => 0,
-  () => -0,
-  () => -1,
-  () => 0.1 + 0.2,
-  () => 1e-320,
-  () => 5e-324,
-  () => 1.7976931348623157e308,
-  () => -1.7976931348623157e308,
-  () => Number.POSITIVE_INFINITY,
-  () => Number.NEGATIVE_INFINITY,
-  () => 2 ** 53 + 2,
-  () => 1e11,
-  () => 1e11 - 1,
-  () => 253_402_300_799,
-  () => -62_135_596_800,
-  () => 1_463_540_401_200,
-  () => 90,
-  () => -90,
-  () => 180,
-  () => -180,
-  () => 359.999,
-  () => '',
-  () => ' ',
-  () => '0',
-  () => 'NaN',
-  () => '\u0000',
-  () => '\ud800',
-  () => 'a\u2028b\r\nc',
-  () => '‮abc‭',
-  () => '😀'.repeat(50),
-  () => 'x'.repeat(20_000),
-  () => '{"a":1}',
-  () => "'; DROP TABLE waiting; --",
-  () => '__proto__',
-  () => 'Mars/Olympus',
-  () => 'Pacific/Apia',
-  () => 'Europe/Dublin',
-  () => [],
-  () => [null],
-  () => ({}),
-  () => ({ $oid: '0'.repeat(24) }),
-  () => ({ $date: 1e15 }),
-  () => ({ 'a.b': 1, $set: 2, '': 3, '\u0000': 4 }),
-  () => JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"prototype": 1}}'),
-  () => nested(60),
-  () => nested(700),
-  () => Array.from({ length: 300 }, (_, i) => i),
+const strangeValues: readonly (JsonValue | undefined)[] = [
+  ...[null, undefined, true],
+  ...[0, -0, -1, 0.1 + 0.2, 1e-320, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, Infinity, -Infinity, 2 ** 53 + 2],
+  ...[1e11, 1e11 - 1, 253_402_300_799, -62_135_596_800, 1_463_540_401_200, 90, -90, 180, -180, 359.999],
+  ...['', ' ', '0', 'NaN', '\u0000', '\ud800', 'a\u2028b\r\nc', '‮abc‭', '😀'.repeat(50), 'x'.repeat(20_000)],
+  ...['{"a":1}', "'; DROP TABLE waiting; --", '__proto__', 'Mars/Olympus', 'Pacific/Apia', 'Europe/Dublin'],
+  ...[[], [null], {}, { $oid: '0'.repeat(24) }, { $date: 1e15 }, { 'a.b': 1, $set: 2, '': 3, '\u0000': 4 }],
+  JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"prototype": 1}}'),
+  nested(60),
+  nested(700),
+  Array.from({ length: 300 }, (_, i) => i),
 ];
 
 /** Names that fields, keys and platforms are changed to. */
@@ -80,7 +40,7 @@ export function mutated(entry: JsonObject, random: Random): JsonValue {
   return copy;
 }
 
-const strange = (random: Random): JsonValue | undefined => random.pick(strangeValues)();
+const strange = (random: Random): JsonValue | undefined => structuredClone(random.pick(strangeValues));
 
 function mutateOnce(entry: JsonObject, random: Random): void {
   const holder = random.pick(holdersOf(entry));
@@ -124,30 +84,62 @@ function holdersOf(value: JsonObject): JsonObject[] {
   return [value, ...inner.flatMap(holdersOf)];
 }
 
+const inserts = ['NaN', '-Infinity', '1e999', '{', ']', '"', '\\u', '\u0000', '\ufeff', ',,', ':', '\\ud800', ''];
+
 /** A JSON text with some of its characters lost, doubled or exchanged. */
 export function mutatedText(text: string, random: Random): string {
   const at = Math.floor(random.between(0, text.length));
   const to = at + Math.floor(random.between(1, 20));
-  const insert = random.pick([
-    'NaN',
-    '-Infinity',
-    '1e999',
-    '{',
-    ']',
-    '"',
-    '\\u',
-    '\u0000',
-    '\ufeff',
-    ',,',
-    ':',
-    '\\ud800',
-    '',
-  ]);
+  const insert = random.pick(inserts);
   return random.pick([
     () => text.slice(0, at),
     () => text.slice(0, at) + insert + text.slice(at),
     () => text.slice(0, at) + insert + text.slice(to),
     () => text.slice(0, to) + text.slice(at),
     () => text.replace(/:\s*-?\d[\d.]*/, `:${insert}`),
+  ])();
+}
+
+/** Pieces of text that readers must survive at any place. */
+const pieces = [
+  '['.repeat(100_000),
+  '{"a":'.repeat(50_000),
+  '<a>'.repeat(50_000),
+  '&amp;&lt;&#xFFFFFF;&x;',
+  '<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]>',
+  '"'.repeat(999),
+  `"${'x'.repeat(2_000_000)}"`,
+  '9'.repeat(400),
+  '1e999',
+  '-0001-13-45T99:99:99Z',
+  '+275760-09-13T00:00:00Z',
+  '\u0000',
+  '\r\n\r\n',
+  '{"$date":{"$numberLong":"9223372036854775807"}}',
+  '{"$binary":"AAAA","$type":"03"}',
+];
+
+/** The bytes with some changed, cut off, doubled, set to zero or put between. */
+export function mutatedBytes(bytes: Buffer, random: Random): Buffer {
+  const at = (): number => Math.floor(random.next() * bytes.length);
+  const [from, to] = [at(), at()].sort((a, b) => a - b) as [number, number];
+  const bit = (copy: Buffer): Buffer => {
+    for (let i = 0; i < 6; i += 1) copy[at()] = Math.floor(random.next() * 256);
+    return copy;
+  };
+  return random.pick<() => Buffer>([
+    () => bytes.subarray(0, from),
+    () => Buffer.concat([bytes.subarray(0, to), bytes.subarray(from)]),
+    () => Buffer.from(bytes).fill(0, from, Math.min(to, from + 40)),
+    () => bit(Buffer.from(bytes)),
+    () => Buffer.concat([bytes.subarray(0, from), Buffer.from(random.pick(pieces)), bytes.subarray(from)]),
+    () => Buffer.from(mutatedText(bytes.toString('latin1'), random), 'latin1'),
+    () => {
+      // A length or a count that a binary format believes.
+      const copy = Buffer.from(bytes);
+      if (copy.length > 4)
+        copy.writeInt32LE(random.pick([-1, 0, 4, 5, 2 ** 20, 2 ** 31 - 1]), from % (copy.length - 4));
+      return copy;
+    },
   ])();
 }
