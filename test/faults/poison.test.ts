@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
-import { checkEntry, type UnusableReason, unusableReasons } from '../../src/intake/check-entry.ts';
+import { checkEntry, unusableReasons } from '../../src/intake/check-entry.ts';
 import { conversionReasons } from '../../src/intake/converters/convert.ts';
 import { beyondBounds } from '../../src/intake/stated-times.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
@@ -15,6 +15,7 @@ import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { fixtureNames, readFixture } from '../intake/converters/fixtures.ts';
+import { unusable as unusableValues } from '../intake/unusable.ts';
 import { tempFolder } from '../support/clean-up.ts';
 import { newStore } from '../support/store.ts';
 import { changeRow, everythingOf, fillStore, garbage, pushesOf, withStore } from './kit.ts';
@@ -33,24 +34,8 @@ vi.mock('../../src/analysis/trips/build-trip.ts', async (original) => {
 
 // ---------------------------------------------------------------- entries
 
-const metadata = { key: 'background/location', write_ts: 1_710_200_000, platform: 'android' };
 /** One of each kind that cannot be an entry. */
-const unusable: Record<UnusableReason, JsonValue> = {
-  not_an_object: 'text',
-  metadata_missing: { data: {} },
-  metadata_not_an_object: { metadata: [], data: {} },
-  key_missing: { metadata: { write_ts: 1 }, data: {} },
-  key_not_text: { metadata: { ...metadata, key: 7 }, data: {} },
-  key_empty: { metadata: { ...metadata, key: '' }, data: {} },
-  key_too_long: { metadata: { ...metadata, key: 'k'.repeat(256) }, data: {} },
-  key_characters: { metadata: { ...metadata, key: 'a b' }, data: {} },
-  type_not_text: { metadata: { ...metadata, type: 1 }, data: {} },
-  write_ts_missing: { metadata: { key: 'background/location' }, data: {} },
-  write_ts_not_a_number: { metadata: { ...metadata, write_ts: 'now' }, data: {} },
-  write_ts_not_finite: { metadata: { ...metadata, write_ts: Number.POSITIVE_INFINITY }, data: {} },
-  data_missing: { metadata },
-  data_not_an_object: { metadata, data: null },
-};
+const unusable = [...new Map(unusableValues.map(([reason, , value]) => [reason as string, value]))];
 
 /** One of each shape that is known not to convert, each with a different identity. */
 const failing = fixtureNames('failing').flatMap((name, i) => {
@@ -76,7 +61,7 @@ describe('poisoned entries of every kind in one batch', () => {
   const [day] = pushesOf('ada', 'android', 1);
 
   it('cover every reason for a rejection', () => {
-    expect(Object.keys(unusable).sort()).toEqual(Object.keys(unusableReasons).sort());
+    expect(unusable.map(([reason]) => reason).sort()).toEqual(Object.keys(unusableReasons).sort());
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
@@ -89,20 +74,20 @@ describe('poisoned entries of every kind in one batch', () => {
     const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
     await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
-    const bad = [...Object.values(unusable), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
+    const bad = [...unusable.map(([, value]) => value), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
     const batch = [...(day as unknown as JsonValue[])];
     for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
     const server = await startServer(folder);
     const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
     await server.stop();
     expect(answer.status, answer.text).toBe(200);
-    const counts = { inserted: day!.length + failing.length, updated: 0, rejected: Object.keys(unusable).length };
+    const counts = { inserted: day!.length + failing.length, updated: 0, rejected: unusable.length };
     expect(JSON.parse(answer.text)).toMatchObject(counts);
 
     const moved = await succeed(['pipeline', '--user', 'ada', '--json', '--store', folder]);
     expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
 
-    const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
+    const reasons = [...unusable, ...failing.map(({ reason }) => [reason] as const)].map(([reason]) => reason).sort();
     const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
     expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
     const out = join(tempFolder(), 'export');

@@ -1,0 +1,56 @@
+// Values that are pushed and cannot be entries.
+import type { unusableReasons } from '../../src/intake/check-entry.ts';
+import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+
+/** An entry, with these fields of its metadata. */
+export const good = (metadata: JsonObject = {}, data: JsonValue | undefined = { x: 1 }): JsonObject => ({
+  metadata: {
+    key: 'background/location',
+    type: 'sensor-data',
+    platform: 'android',
+    write_ts: 1466436482.75,
+    ...metadata,
+  },
+  data,
+});
+const without = (name: string): JsonObject => {
+  const { [name]: _gone, ...metadata } = good().metadata as JsonObject;
+  return { metadata, data: {} };
+};
+
+/** What cannot be an entry, and why not: one or more for each reason. */
+export const unusable: [reason: keyof typeof unusableReasons, what: string, value: JsonValue][] = [
+  ['not_an_object', 'null', null],
+  ['not_an_object', 'a number', 5],
+  ['not_an_object', 'a text', '{"metadata":{}}'],
+  ['not_an_object', 'a list', [good()]],
+  ['metadata_missing', 'an empty object', {}],
+  ['metadata_missing', 'data alone', { data: {} }],
+  ['metadata_not_an_object', 'metadata null', { metadata: null, data: {} }],
+  ['metadata_not_an_object', 'metadata a list', { metadata: [], data: {} }],
+  ['key_missing', 'no key', without('key')],
+  ['key_not_text', 'a key that is a number', good({ key: 7 })],
+  ['key_not_text', 'a key that is null', good({ key: null })],
+  ['key_empty', 'an empty key', good({ key: '' })],
+  ['key_too_long', 'a key of 256 characters', good({ key: 'k'.repeat(256) })],
+  ['key_characters', 'a blank in the key', good({ key: 'background/ location' })],
+  ['key_characters', 'a no-break space in the key', good({ key: 'a\u00a0b' })],
+  ['key_characters', 'a line separator in the key', good({ key: 'a\u2028b' })],
+  ['key_characters', 'a byte order mark in the key', good({ key: '\ufeffa' })],
+  ['key_characters', 'a NUL in the key', good({ key: 'a\0' })],
+  ['key_characters', 'a line break in the key', good({ key: 'a\nb' })],
+  ['key_characters', 'a C1 control in the key', good({ key: 'a\u0085b' })],
+  ['key_characters', 'half a character in the key', good({ key: 'a\ud83d' })],
+  ['key_characters', 'the other half in the key', good({ key: '\ude00a' })],
+  ['type_not_text', 'a type that is a number', good({ type: 1 })],
+  ['type_not_text', 'a type that is null', good({ type: null })],
+  ['write_ts_missing', 'no write_ts', without('write_ts')],
+  ['write_ts_not_a_number', 'write_ts as text', good({ write_ts: '1466436482.75' })],
+  ['write_ts_not_a_number', 'write_ts null', good({ write_ts: null })],
+  ['write_ts_not_a_number', 'write_ts an object', good({ write_ts: { $date: 1 } })],
+  ['write_ts_not_finite', 'write_ts beyond all numbers', good({ write_ts: JSON.parse('1e999') })],
+  ['data_missing', 'no data', { metadata: good().metadata! }],
+  ['data_not_an_object', 'data null', good({}, null)],
+  ['data_not_an_object', 'data a list', good({}, [])],
+  ['data_not_an_object', 'data a text', good({}, '47.9975821')],
+];
