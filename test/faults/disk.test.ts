@@ -162,17 +162,17 @@ async function fillThenMakeSpace({ folder, how, makeSpace }: Small): Promise<voi
   expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
 }
 
-describe.each([
+it.for([
   ['a file system without space', smallFileSystem],
   ['files that may not grow', smallFiles],
-])('%s', (what, make) => {
-  it('puts answer 503, stored data can be read, and with new space the service continues without a restart or a loss', async (test) => {
-    const folder = tempFolder();
-    const small = await make(folder);
+] as const)(
+  'on %s puts answer 503, and with new space the service continues without a restart or a loss',
+  async ([what, make], test) => {
+    const small = await make(tempFolder());
     if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
     await fillThenMakeSpace(small);
-  });
-});
+  },
+);
 
 it.for(['stop', 'kill'] as const)(
   'a store on a disk without a free byte can be read after a %s of its server',
@@ -194,18 +194,11 @@ it.for(['stop', 'kill'] as const)(
 
 // ---------------------------------------------------------------- files that are not as they should be
 
-/** Name, size and content of every file of a folder, as one text for each. */
+/** Name and content of every file of a store. */
 async function fingerprints(folder: string): Promise<string[]> {
-  const names = (await readdir(folder, { recursive: true })).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const path = join(folder, name);
-      if ((await stat(path)).isDirectory()) return name;
-      return `${name} ${createHash('sha256')
-        .update(await readFile(path))
-        .digest('hex')}`;
-    }),
-  );
+  const names = (await readdir(folder)).sort();
+  const contents = await Promise.all(names.map((name) => readFile(join(folder, name))));
+  return contents.map((bytes, i) => `${names[i]} ${createHash('sha256').update(bytes).digest('hex')}`);
 }
 
 /** A store whose last commits are in the write-ahead log only, as a killed process leaves it. */
@@ -224,14 +217,6 @@ async function killedStore(folder: string): Promise<string> {
   return store;
 }
 
-interface Fault {
-  code: string;
-  break(store: string): Promise<unknown>;
-  how?: How;
-  /** What can be read is answered all the same. */
-  readable?: boolean;
-}
-
 /** Flips the lowest bit of a byte. */
 async function flip(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);
@@ -239,61 +224,53 @@ async function flip(path: string, at: number): Promise<void> {
   await writeFile(path, bytes);
 }
 
+async function takeRights(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await chmod(join(folder, name), 0o444);
+  await chmod(folder, 0o555);
+}
+
 const withoutRights: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
-/** False if another user shall run the program, and its folder is not readable for that user. */
+/** Another user can run the program: its folder is readable for that user. */
 function mayRun(program: string, { uid }: How): boolean {
-  if (uid === undefined) return true;
   const reading = 'require("node:fs").readFileSync(process.argv[1])';
   return works(process.execPath, ['-e', reading, join(program, 'package.json')], uid);
 }
 
-/** One of each kind: test/process/store/sqlite/folder.test.ts has the others, without the program. */
-const faults: Record<string, Fault> = {
-  'a write-ahead log with a damaged page in its middle': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => flip(join(store, 'mobility.db-wal'), 300_000),
-  },
-  'a folder that may only be read': {
-    code: 'MOBILITY_STORE_READONLY',
-    break: async (store) => {
-      for (const name of await readdir(store)) await chmod(join(store, name), 0o444);
-      await chmod(store, 0o555);
-    },
-    how: withoutRights,
-    readable: true,
-  },
-};
-
+// One of each kind: test/process/store/sqlite/folder.test.ts has the others, without the program.
 describe('a store with', () => {
-  it.for(Object.entries(faults))(
-    '%s: a message with the expected state, exit code 1, no file changed',
-    async ([, fault], { skip }) => {
-      const folder = tempFolder();
-      const program = await buildProgram();
-      skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
-      const store = await killedStore(folder);
-      await chmod(folder, 0o755);
-      await fault.break(store);
-      const before = await fingerprints(store);
-      const logs = join(folder, 'logs');
-      await mkdir(logs, { mode: 0o777 });
-      await chmod(logs, 0o777);
-      const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
-      for (const command of commands) {
-        const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
-        const isAnswered = fault.readable && command[0] === 'status';
-        expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
-        if (isAnswered) continue;
-        const first = end.stderr.split('\n')[0]!;
-        expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
-        expect(first).toContain(store);
-        expect(end.stderr).not.toMatch(/\n\s+at /);
-      }
-      await chmod(store, 0o755);
-      expect(await fingerprints(store)).toEqual(before);
-    },
-  );
+  it.for([
+    [
+      'a write-ahead log with a damaged page',
+      'DAMAGED',
+      (store: string) => flip(`${store}/mobility.db-wal`, 300_000),
+      {},
+    ],
+    ['a folder that may only be read', 'READONLY', takeRights, withoutRights],
+  ] as const)('%s: a message with the expected state, exit code 1, no file changed', async (fault, { skip }) => {
+    const [, code, damage, how] = fault;
+    const folder = tempFolder();
+    skip(!mayRun(await buildProgram(), how), 'the program cannot be read by the user that this test needs');
+    const store = await killedStore(folder);
+    await chmod(folder, 0o755);
+    await damage(store);
+    const before = await fingerprints(store);
+    const logs = join(folder, 'logs');
+    await mkdir(logs);
+    await chmod(logs, 0o777);
+    for (const command of [['pipeline', '--all'], ['status'], ['serve', '--port', '0']]) {
+      const end = await run([...command, '--store', store, '--log-dir', logs], how);
+      const isAnswered = code === 'READONLY' && command[0] === 'status';
+      expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
+      if (isAnswered) continue;
+      const [first] = end.stderr.split('\n');
+      expect(first).toMatch(new RegExp(`^mobility: MOBILITY_STORE_${code}: .*(expected|no space).*`));
+      expect(first).toContain(store);
+      expect(end.stderr).not.toMatch(/\n\s+at /);
+    }
+    await chmod(store, 0o755);
+    expect(await fingerprints(store)).toEqual(before);
+  });
 });
 
 it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', async (context) => {

@@ -69,74 +69,25 @@ describe('a full file', () => {
     expect(await store.usercache.count(small.id)).toBe(4);
     expect(await store.usercache.count(large.id)).toBe(0);
   });
-
-  it('moves all entries or none', async () => {
-    const { user, limit, grow } = await limitedStore();
-    const entries = batchOf(0, 300);
-    await user.put(entries);
-    limit(5);
-    await rejects(user.moveAll(), 'MOBILITY_STORE_FULL');
-    same(await user.waiting(), entries);
-    same(await user.stored(), []);
-    grow();
-    await user.moveAll();
-    same(await user.stored(), entries);
-    same(await user.waiting(), []);
-  });
-});
-
-/** A small disk; null if none can be mounted. */
-async function smallDisk(size: string): Promise<{ disk: string; resize(size: string): void } | null> {
-  const disk = join(tempFolder(), 'disk');
-  await mkdir(disk);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
-  } catch {
-    isHere('the right to mount', false);
-    return null;
-  }
-  atEnd(() => execFileSync('umount', ['-l', disk]));
-  return { disk, resize: (to) => execFileSync('mount', ['-o', `remount,size=${to}`, disk]) };
-}
-
-it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
-  const small = await smallDisk('3m');
-  if (small === null) return test.skip('without the right to mount a small disk');
-  const store = await openStoreIn(join(small.disk, 'store'));
-  const user = await newPerson(store);
-  await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
-  const acknowledged: number[] = [];
-  let next = 0;
-  const fill = async (): Promise<void> => {
-    for (;;) {
-      const ts = next++;
-      await user.put([fix(ts, { text: noise(`${ts}`, 20_000) })]);
-      acknowledged.push(ts);
-    }
-  };
-  const times = async () => (await user.waiting()).map((one) => one.metadata.write_ts);
-  await rejects(fill(), 'MOBILITY_STORE_FULL');
-  expect(acknowledged.length).toBeGreaterThan(10);
-  expect(await times()).toEqual(acknowledged);
-
-  const before = acknowledged.length;
-  await rm(join(small.disk, 'ballast'));
-  await rejects(fill(), 'MOBILITY_STORE_FULL');
-  expect(acknowledged.length).toBeGreaterThan(before + 5);
-  small.resize('9m');
-  await user.put([fix(1e6)], 1e6);
-  await store.ping();
-  expect(await times()).toEqual([...acknowledged, 1e6]);
-  expect(await user.moveAll()).toMatchObject({ inserted: acknowledged.length + 1 });
 });
 
 it('no store is made on a full disk, and one is made when there is space', async (test) => {
-  const small = await smallDisk('100k');
-  if (small === null) return test.skip('without the right to mount a small disk');
-  const folder = join(small.disk, 'store');
+  const disk = join(tempFolder(), 'disk');
+  await mkdir(disk);
+  const mount = (options: string): void => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk], { stdio: 'ignore' });
+  };
+  try {
+    mount('size=100k');
+  } catch {
+    isHere('the right to mount', false);
+    return test.skip('without the right to mount a small disk');
+  }
+  atEnd(() => execFileSync('umount', ['-l', disk]));
+  const folder = join(disk, 'store');
   await rejects(openStoreIn(folder), 'MOBILITY_STORE_FULL');
   expect(await readdir(folder)).toEqual([]);
-  small.resize('2m');
+  mount('remount,size=2m');
   const store = await openStoreIn(folder);
   await (await newPerson(store)).put([fix(1)]);
 });
@@ -246,16 +197,15 @@ describe('an error of the engine', () => {
     await user.moveIn([fix(1)]);
     await user.put([fix(2)]);
     const lease = await user.lease();
-    const calls: [RegExp, () => Promise<unknown>][] = [];
     const move = () => user.move(lease);
     const note = { set: { a: 1 } };
-    for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
-      calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
-    }
-    for (const words of [/FROM batches/, /INTO chunks/, /DELETE FROM batches/, /INTO accounts/])
-      calls.push([words, move]);
-    for (const words of [/^BEGIN$/, /FROM chunks/]) calls.push([words, () => user.stored()]);
-    for (const [words, call] of calls) {
+    const put = () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5);
+    const calls: [() => Promise<unknown>, ...RegExp[]][] = [
+      [put, /^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/],
+      [move, /FROM batches/, /INTO chunks/, /DELETE FROM batches/, /INTO accounts/],
+      [() => user.stored(), /^BEGIN$/, /FROM chunks/],
+    ];
+    for (const [words, call] of calls.flatMap(([call, ...all]) => all.map((words) => [words, call] as const))) {
       watched.before = (sql) => {
         if (words.test(sql)) throw engineError(errcode);
       };

@@ -43,40 +43,26 @@ async function copiesDuring(folder: string, work: () => Promise<unknown>): Promi
   return copies;
 }
 
-/** Everything that a store has of a user. */
-async function contentOf(user: Person) {
-  const { store } = user;
-  return {
-    waiting: await user.waiting(),
-    stored: await user.stored(),
-    byTime: (await store.timeseries.find(user.id, { time: 'ts', limit: 5_000 })).entries.length,
-    errors: (await user.errors()).map(({ identity, tries, last_ts }) => ({ identity, tries, last_ts })),
-    profile: await store.profiles.get(user.id),
-    changed: (await store.pipeline.get(user.id)).changed,
-    counts: await store.counts(user.id),
-  };
-}
-
 /** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
 async function allOrNothing(folder: string, user: Person, work: (user: Person) => Promise<unknown>): Promise<void> {
   const store = await openStoreIn(folder);
   user = user.on(store);
   await store.profiles.merge(user.id, {}); // the connection for writes is open
-  const before = await contentOf(user);
+  const before = await user.content();
   const copies = await copiesDuring(folder, () => work(user));
-  const after = await contentOf(user);
+  const after = await user.content();
   expect(after).not.toEqual(before);
   expect(copies.length).toBeGreaterThan(5);
   let isDone = false;
   for (const [i, copy] of copies.entries()) {
     const again = await openStoreIn(copy);
-    const found = await contentOf(user.on(again));
+    const found = await user.on(again).content();
     isDone ||= JSON.stringify(found) === JSON.stringify(after);
     same(found, isDone ? after : before);
     if (i % 7 === 0 || i === copies.length - 1) {
       await work(user.on(again));
       await user.on(again).moveAll();
-      const { waiting: left, stored: all, counts } = await contentOf(user.on(again));
+      const { waiting: left, stored: all, counts } = await user.on(again).content();
       expect(left).toEqual([]);
       expect(counts.timeseries).toBe(all.length);
     }
