@@ -126,457 +126,189 @@ function applied(links: TripRecord[], ...corrections: object[]) {
 const bText = 'walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 3200-3300';
 const bRest = 'walking 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 3200-3300';
 
-type Table = [title: string, links: TripRecord[], corrections: object[], effects: string, changed: string[]][];
+/** The first two trips as one, and the third trip after a drop of the second. */
+const joined = `1000 (corrected) Berlin London 12200 m; 0 > 12200@4000 UTC; car 1000@0 1600@6000; ${bText.replace('; stop', '; stop 1600-3000; stop')}`;
+const afterDrop =
+  '6000 (corrected) UTC 12200 m; 12200@4000 UTC > 0@7000 UTC; car 6000@12200 7000@0; unseen 3000@6000-4000@12200';
 
-/** `changed`: the links that are new or changed; every other link stays. */
-it.each<Table[number]>([
-  [
-    'the mode of a section that begins at the time',
-    day,
-    [mode(3300)],
-    'applied',
-    [
-      '3000 (corrected) Berlin London 6200 m; 6000@1600 UTC > 12200@4000 UTC; walking 3000@6000 3100@6100 3200@6200; tram 3300@6200 3650@9200 4000@12200; stop 3200-3300',
-    ],
-  ],
-  [
-    'the mode of a section that ends at the time',
-    day,
-    [mode(3200)],
-    'applied',
-    [
-      '3000 (corrected) Berlin London 6200 m; 6000@1600 UTC > 12200@4000 UTC; tram 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 3200-3300',
-    ],
-  ],
-  ['no mode of a stop', day, [mode(3250)], 'without effect', []],
-  ['no mode before and after a trip', day, [mode(2999), mode(4001)], 'without effect, without effect', []],
-  [
-    'a split at the next vertex',
-    day,
-    [split(3050)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100',
-      `3050 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
-    ],
-  ],
-  [
-    'a split at a vertex',
-    day,
-    [split(3100)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100',
-      `3100 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
-    ],
-  ],
-  [
-    'a split before the last vertex of a section',
-    day,
-    [split(3150)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100',
-      `3150 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
-    ],
-  ],
-  [
-    'a split at the end of a section',
-    day,
-    [split(3200)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 200 m; 6000@1600 UTC > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200',
-      '3200 (corrected) Berlin London 6000 m; 6200@3200 Berlin > 12200@4000 UTC; bus 3300@6200 3650@9200 4000@12200',
-    ],
-  ],
-  [
-    'a split at the start of a section',
-    day,
-    [split(3300)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 200 m; 6000@1600 UTC > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200',
-      '3300 (corrected) Berlin London 6000 m; 6200@3200 Berlin > 12200@4000 UTC; bus 3300@6200 3650@9200 4000@12200',
-    ],
-  ],
-  [
-    'a split with gaps before and after it',
-    gaps,
-    [split(3650)],
-    'applied',
-    [
-      '3000 (corrected) Berlin London 3200 m; 6000@1600 UTC > 9200@3650 London; walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200; stop 3200-3300; tracking off 1650-1700; moved 1800-2300 1200; phone off 2400-2500; silent 3500-3650',
-      '3650 (corrected) London 3000 m; 9200@3650 London > 12200@4000 UTC; bus 3650@9200 4000@12200; no location 3640-3651',
-    ],
-  ],
-  [
-    'a split in the first of two stops',
-    [changing],
-    [split(3250)],
-    'applied',
-    [
-      '3000 (corrected) Berlin 200 m; 6000 > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200',
-      '3250 (corrected) Berlin London 6100 m; 6200@3200 Berlin > 12300@4600 UTC; bus 3300@6200 3650@9200 4000@12200; tram 4500@12200 4600@12300; stop 4000-4500',
-    ],
-  ],
-  ['no split of a section without a vertex between its ends', day, [split(1300)], 'without effect', []],
-  ['no split at the start and at the end', day, [split(3000), split(4000)], 'without effect, without effect', []],
-  [
-    'a split before the first location, at a chain time in use',
-    late,
-    [split(3050)],
-    'applied',
-    [
-      '3100 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100',
-      `3100.000000000001 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
-    ],
-  ],
-  [
-    'a join at the end of a trip',
-    day,
-    [join(1600)],
-    'applied',
-    [
-      '1000 (corrected) Berlin London 12200 m; 0 > 12200@4000 UTC; car 1000@0 1600@6000; walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 1600-3000; stop 3200-3300',
-      '3000 dropped 3000-4000 corrected',
-    ],
-  ],
-  [
-    'a join at the start of a trip',
-    day,
-    [join(3000)],
-    'applied',
-    [
-      '1000 (corrected) Berlin London 12200 m; 0 > 12200@4000 UTC; car 1000@0 1600@6000; walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 1600-3000; stop 3200-3300',
-      '3000 dropped 3000-4000 corrected',
-    ],
-  ],
-  [
+/** A case: its title, the links, the corrections, their effects, and a line for each link that is new or changed. */
+const given =
+  (title: string, links: TripRecord[], corrections: object[], effects: string) =>
+  (texts: TemplateStringsArray, ...values: string[]) => {
+    const lines = String.raw(texts, ...values).split('\n');
+    const changed = lines.map((line) => line.trim()).filter((line) => line !== '');
+    return { title, links, corrections, effects, changed };
+  };
+
+it.each([
+  given('the mode of a section that begins at the time', day, [mode(3300)], 'applied')`
+    3000 (corrected) Berlin London 6200 m; 6000@1600 UTC > 12200@4000 UTC; walking 3000@6000 3100@6100 3200@6200; tram 3300@6200 3650@9200 4000@12200; stop 3200-3300`,
+  given('the mode of a section that ends at the time', day, [mode(3200)], 'applied')`
+    3000 (corrected) Berlin London 6200 m; 6000@1600 UTC > 12200@4000 UTC; tram 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200 4000@12200; stop 3200-3300`,
+  given('no mode of a stop', day, [mode(3250)], 'without effect')``,
+  given('no mode before and after a trip', day, [mode(2999), mode(4001)], 'without effect, without effect')``,
+  given('a split at the next vertex', day, [split(3050)], 'applied')`
+    3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100
+    3050 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
+  given('a split at a vertex', day, [split(3100)], 'applied')`
+    3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100
+    3100 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
+  given('a split before the last vertex of a section', day, [split(3150)], 'applied')`
+    3000 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100
+    3150 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
+  given('a split at the end of a section', day, [split(3200)], 'applied')`
+    3000 (corrected) Berlin 200 m; 6000@1600 UTC > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200
+    3200 (corrected) Berlin London 6000 m; 6200@3200 Berlin > 12200@4000 UTC; bus 3300@6200 3650@9200 4000@12200`,
+  given('a split at the start of a section', day, [split(3300)], 'applied')`
+    3000 (corrected) Berlin 200 m; 6000@1600 UTC > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200
+    3300 (corrected) Berlin London 6000 m; 6200@3200 Berlin > 12200@4000 UTC; bus 3300@6200 3650@9200 4000@12200`,
+  given('a split with gaps before and after it', gaps, [split(3650)], 'applied')`
+    3000 (corrected) Berlin London 3200 m; 6000@1600 UTC > 9200@3650 London; walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200; stop 3200-3300; tracking off 1650-1700; moved 1800-2300 1200; phone off 2400-2500; silent 3500-3650
+    3650 (corrected) London 3000 m; 9200@3650 London > 12200@4000 UTC; bus 3650@9200 4000@12200; no location 3640-3651`,
+  given('a split in the first of two stops', [changing], [split(3250)], 'applied')`
+    3000 (corrected) Berlin 200 m; 6000 > 6200@3200 Berlin; walking 3000@6000 3100@6100 3200@6200
+    3250 (corrected) Berlin London 6100 m; 6200@3200 Berlin > 12300@4600 UTC; bus 3300@6200 3650@9200 4000@12200; tram 4500@12200 4600@12300; stop 4000-4500`,
+  given('a split after the last vertex before the end', day, [split(3900)], 'applied')`
+    3000 (corrected) Berlin London 3200 m; 6000@1600 UTC > 9200@3650 London; walking 3000@6000 3100@6100 3200@6200; bus 3300@6200 3650@9200; stop 3200-3300
+    3900 (corrected) London 3000 m; 9200@3650 London > 12200@4000 UTC; bus 3650@9200 4000@12200`,
+  given('no split of a section without a vertex between its ends', day, [split(1300)], 'without effect')``,
+  given('no split at the start and at the end', day, [split(3000), split(4000)], 'without effect, without effect')``,
+  given('a split before the first location, at a chain time in use', late, [split(3050)], 'applied')`
+    3100 (corrected) Berlin 100 m; 6000@1600 UTC > 6100@3100 Berlin; walking 3000@6000 3100@6100
+    3100.000000000001 (corrected) Berlin London 6100 m; 6100@3100 Berlin > 12200@4000 UTC; ${bRest}`,
+  given('a join at the end of a trip', day, [join(1600)], 'applied')`
+    ${joined}
+    3000 dropped 3000-4000 corrected`,
+  given('a join at the start of a trip', day, [join(3000)], 'applied')`
+    ${joined}
+    3000 dropped 3000-4000 corrected`,
+  given(
     'no join without two trips around the time',
     day,
     [join(1599), join(3001), join(7000)],
     'without effect, without effect, without effect',
-    [],
-  ],
-  [
-    'a join of trips that last 7 days',
-    long(7 * 86_400),
-    [join(5000)],
-    'applied',
-    [
-      '1000 (corrected) Berlin UTC 7000 m; 0 > 7000@605800 UTC; car 1000@0 1600@6000; car 9000@6050 605800@7000; stop 1600-9000',
-      '9000 dropped 9000-605800 corrected',
-    ],
-  ],
-  ['no join of trips that last longer', long(7 * 86_400 + 1), [join(5000)], 'without effect', []],
-  [
-    'a drop at the start of a trip',
-    day,
-    [drop(3000)],
-    'contradicted',
-    [
-      '3000 dropped 3000-4000 corrected',
-      '6000 (corrected) UTC 12200 m; 12200@4000 UTC > 0@7000 UTC; car 6000@12200 7000@0; unseen 3000@6000-4000@12200',
-    ],
-  ],
-  [
-    'a drop at the end of a trip',
-    day,
-    [drop(4000)],
-    'contradicted',
-    [
-      '3000 dropped 3000-4000 corrected',
-      '6000 (corrected) UTC 12200 m; 12200@4000 UTC > 0@7000 UTC; car 6000@12200 7000@0; unseen 3000@6000-4000@12200',
-    ],
-  ],
-  ['no drop between trips', day, [drop(2999), drop(4001)], 'without effect, without effect', []],
-  ['a drop of the last trip', day, [drop(6500)], 'applied', ['6000 dropped 6000-7000 corrected']],
-  [
-    'a drop of the first trip',
-    day,
-    [drop(1500)],
-    'applied',
-    ['1000 dropped 1000-1600 corrected', `3000 (corrected) Berlin London 6200 m; 6000 > 12200@4000 UTC; ${bText}`],
-  ],
-  [
-    'a drop of a trip to 99 m away',
-    errand(6099, 2000),
-    [drop(1612)],
-    'applied',
-    [
-      '1610 dropped 1610-1615 corrected',
-      '2000 (corrected) UTC 6198 m; 6000@1600 UTC > 0@3000 UTC; car 1970@6000 2000@6099 3000@0 guessed 99',
-    ],
-  ],
-  [
-    'a drop of a trip to exactly 100 m away',
-    exact,
-    [drop(1612)],
-    'applied',
-    [
-      '1610 dropped 1610-1615 corrected',
-      '2000 (corrected) UTC 200 m; 0@1600 UTC > 0@3000 UTC; car 1970@0 2000@100 3000@0 guessed 100',
-    ],
-  ],
-  [
-    'a drop of a trip to more than 100 m away',
-    errand(6100.5, 2000),
-    [drop(1612)],
-    'contradicted',
-    [
-      '1610 dropped 1610-1615 corrected',
-      '2000 (corrected) UTC 6101 m; 6101@1615 UTC > 0@3000 UTC; car 2000@6101 3000@0; unseen 1610@6000-1615@6101',
-    ],
-  ],
-  [
-    'a drop before a trip that begins less than 30 s after the stay',
-    errand(6090, 1620),
-    [drop(1612)],
-    'applied',
-    [
-      '1610 dropped 1610-1615 corrected',
-      '1620 (corrected) UTC 6180 m; 6000@1600 UTC > 0@3000 UTC; car 1600@6000 1620@6090 3000@0 guessed 90',
-    ],
-  ],
-  [
-    'a drop between unseen times',
-    unseen,
-    [drop(3500)],
-    'contradicted',
-    [
-      '3000 dropped 3000-4000 corrected',
-      '6000 (corrected) UTC 15000 m; 15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 2000@6000-5500@15000',
-    ],
-  ],
-  [
-    'a stay at home during half of a trip',
-    day,
-    [home(2500, 3500)],
-    'applied',
-    [
-      '1000 Berlin 6000 m; 0 > home6000@1600 UTC; car 1000@0 1600@6000',
-      `3000 Berlin London 6200 m; home6000@1600 UTC > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'a stay at home during more than half of a trip',
-    day,
-    [home(2500, 3501)],
-    'contradicted',
-    [
-      '3000 dropped 3000-4000 corrected',
-      '6000 (corrected) UTC 12200 m; 12200@4000 UTC > 0@7000 UTC; car 6000@12200 7000@0; unseen 3000@6000-4000@12200',
-    ],
-  ],
-  [
-    'a stay at home during two trips',
-    day,
-    [home(1200, 4000)],
-    'applied',
-    [
-      '1000 dropped 1000-1600 corrected',
-      '3000 dropped 3000-4000 corrected',
-      '6000 (corrected) UTC 12200 m; home12200 > 0@7000 UTC; car 6000@12200 7000@0',
-    ],
-  ],
-  ['a stay during the last trip', day, [stay(5000, 7000)], 'applied', ['6000 dropped 6000-7000 corrected']],
-  [
-    'a stay before unseen time',
-    unseen,
-    [stay(4600, 5000, { at: 'before' })],
-    'applied',
-    ['6000 UTC 15000 m; 15000@5000 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5000@15000'],
-  ],
-  [
-    'a stay after unseen time',
-    unseen,
-    [stay(4600, 6000, { at: 'next' })],
-    'applied',
-    ['6000 UTC 15000 m; 15000@4600 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-4600@15000'],
-  ],
-  [
-    'a stay after unseen time that begins before it',
-    unseen,
-    [stay(4400, 5000, { at: 'next' })],
-    'applied',
-    ['6000 UTC 15000 m; 15000@4500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-4500@15000'],
-  ],
-  ['a stay at no named side of unseen time', unseen, [stay(4600, 5000)], 'applied', []],
-  ['a stay at the next place without unseen time', day, [stay(4600, 5000, { at: 'next' })], 'applied', []],
-  ['a stay at the next place after the last trip', unseen, [stay(8000, 9000, { at: 'next' })], 'applied', []],
-  [
-    'an added trip between two',
-    day,
-    [add(1700, 2000, { end_loc: at(6500) })],
-    'applied',
-    [
-      '1700 (corrected) Berlin 500 m; 6000@1600 UTC > 6500@2000 Berlin; bus 1700@6000 2000@6500 guessed 500',
-      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}; unseen 2000@6500-3000@6000`,
-    ],
-  ],
-  [
-    'an added trip of a stated length',
-    day,
-    [add(1700, 2000, { distance: 800 })],
-    'applied',
-    [
-      '1700 (corrected) Berlin 800 m; 6000@1600 UTC > 6000@2000 Berlin; bus 1700@6000 2000@6000 guessed 800',
-      `3000 (corrected) Berlin London 6200 m; 6000@2000 Berlin > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'an added trip from the end of a trip to the start of the next',
-    day,
-    [add(1600, 3000)],
-    'applied',
-    [
-      '1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0',
-      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'an added trip that begins before the end of another',
-    day,
-    [add(1599, 3000)],
-    'contradicted',
-    [
-      '1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0',
-      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'an added trip that ends after the start of another',
-    day,
-    [add(1600, 3001)],
-    'contradicted',
-    [
-      '1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0',
-      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  ['no added trip during another', day, [add(3000, 3500), add(3500, 4000)], 'without effect, without effect', []],
-  [
-    'an added trip without others',
-    [],
-    [add(3000, 3500, { end_loc: at(7) })],
-    'applied',
-    ['3000.0000000000005 (corrected) UTC 0 m; 7 > 7@3500 UTC; bus 3000@7 3500@7 guessed 0'],
-  ],
-  ['no added trip without any place', [], [add(3000, 3500)], 'without effect', []],
-  [
-    'an added trip before all others',
-    day,
-    [add(100, 500)],
-    'applied',
-    [
-      '100.00000000000001 (corrected) Berlin 0 m; 0 > 0@500 Berlin; bus 100@0 500@0 guessed 0',
-      '1000 (corrected) Berlin 6000 m; 0@500 Berlin > 6000@1600 UTC; car 1000@0 1600@6000',
-    ],
-  ],
-  [
-    'an added trip after all others',
-    day,
-    [add(8000, 8100)],
-    'applied',
-    ['8000 (corrected) UTC 0 m; 0@7000 UTC > 0@8100 UTC; bus 8000@0 8100@0 guessed 0'],
-  ],
-  [
-    'an added trip before unseen time',
-    unseen,
-    [add(4100, 4200, { end_loc: at(9000) })],
-    'applied',
-    [
-      '4100 (corrected) UTC 3000 m; 12000@4000 UTC > 9000@4200 UTC; bus 4100@12000 4200@9000 guessed 3000',
-      '6000 (corrected) UTC 15000 m; 15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4200@9000-5500@15000',
-    ],
-  ],
-  [
+  )``,
+  given('a join of trips that last 7 days', long(7 * 86_400), [join(5000)], 'applied')`
+    1000 (corrected) Berlin UTC 7000 m; 0 > 7000@605800 UTC; car 1000@0 1600@6000; car 9000@6050 605800@7000; stop 1600-9000
+    9000 dropped 9000-605800 corrected`,
+  given('no join of trips that last longer', long(7 * 86_400 + 1), [join(5000)], 'without effect')``,
+  given('a drop at the start of a trip', day, [drop(3000)], 'contradicted')`
+    3000 dropped 3000-4000 corrected
+    ${afterDrop}`,
+  given('a drop at the end of a trip', day, [drop(4000)], 'contradicted')`
+    3000 dropped 3000-4000 corrected
+    ${afterDrop}`,
+  given('no drop between trips', day, [drop(2999), drop(4001)], 'without effect, without effect')``,
+  given('a drop of the last trip', day, [drop(6500)], 'applied')`
+    6000 dropped 6000-7000 corrected`,
+  given('a drop of the first trip', day, [drop(1500)], 'applied')`
+    1000 dropped 1000-1600 corrected
+    3000 (corrected) Berlin London 6200 m; 6000 > 12200@4000 UTC; ${bText}`,
+  given('a drop of a trip to 99 m away', errand(6099, 2000), [drop(1612)], 'applied')`
+    1610 dropped 1610-1615 corrected
+    2000 (corrected) UTC 6198 m; 6000@1600 UTC > 0@3000 UTC; car 1970@6000 2000@6099 3000@0 guessed 99`,
+  given('a drop of a trip to exactly 100 m away', exact, [drop(1612)], 'applied')`
+    1610 dropped 1610-1615 corrected
+    2000 (corrected) UTC 200 m; 0@1600 UTC > 0@3000 UTC; car 1970@0 2000@100 3000@0 guessed 100`,
+  given('a drop of a trip to more than 100 m away', errand(6100.5, 2000), [drop(1612)], 'contradicted')`
+    1610 dropped 1610-1615 corrected
+    2000 (corrected) UTC 6101 m; 6101@1615 UTC > 0@3000 UTC; car 2000@6101 3000@0; unseen 1610@6000-1615@6101`,
+  given('a drop before a trip that begins less than 30 s after the stay', errand(6090, 1620), [drop(1612)], 'applied')`
+    1610 dropped 1610-1615 corrected
+    1620 (corrected) UTC 6180 m; 6000@1600 UTC > 0@3000 UTC; car 1600@6000 1620@6090 3000@0 guessed 90`,
+  given('a drop between unseen times', unseen, [drop(3500)], 'contradicted')`
+    3000 dropped 3000-4000 corrected
+    6000 (corrected) UTC 15000 m; 15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 2000@6000-5500@15000`,
+  given('a stay at home during half of a trip', day, [home(2500, 3500)], 'applied')`
+    1000 Berlin 6000 m; 0 > home6000@1600 UTC; car 1000@0 1600@6000
+    3000 Berlin London 6200 m; home6000@1600 UTC > 12200@4000 UTC; ${bText}`,
+  given('a stay at home during more than half of a trip', day, [home(2500, 3501)], 'contradicted')`
+    3000 dropped 3000-4000 corrected
+    ${afterDrop}`,
+  given('a stay at home during two trips', day, [home(1200, 4000)], 'applied')`
+    1000 dropped 1000-1600 corrected
+    3000 dropped 3000-4000 corrected
+    6000 (corrected) UTC 12200 m; home12200 > 0@7000 UTC; car 6000@12200 7000@0`,
+  given('a stay during the last trip', day, [stay(5000, 7000)], 'applied')`
+    6000 dropped 6000-7000 corrected`,
+  given('a stay before unseen time', unseen, [stay(4600, 5000, { at: 'before' })], 'applied')`
+    6000 UTC 15000 m; 15000@5000 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5000@15000`,
+  given('a stay after unseen time', unseen, [stay(4600, 6000, { at: 'next' })], 'applied')`
+    6000 UTC 15000 m; 15000@4600 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-4600@15000`,
+  given('a stay after unseen time that begins before it', unseen, [stay(4400, 5000, { at: 'next' })], 'applied')`
+    6000 UTC 15000 m; 15000@4500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-4500@15000`,
+  given('a stay at no named side of unseen time', unseen, [stay(4600, 5000)], 'applied')``,
+  given('a stay at the next place without unseen time', day, [stay(4600, 5000, { at: 'next' })], 'applied')``,
+  given('a stay at the next place after the last trip', unseen, [stay(8000, 9000, { at: 'next' })], 'applied')``,
+  given('an added trip between two', day, [add(1700, 2000, { end_loc: at(6500) })], 'applied')`
+    1700 (corrected) Berlin 500 m; 6000@1600 UTC > 6500@2000 Berlin; bus 1700@6000 2000@6500 guessed 500
+    3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}; unseen 2000@6500-3000@6000`,
+  given('an added trip of a stated length', day, [add(1700, 2000, { distance: 800 })], 'applied')`
+    1700 (corrected) Berlin 800 m; 6000@1600 UTC > 6000@2000 Berlin; bus 1700@6000 2000@6000 guessed 800
+    3000 (corrected) Berlin London 6200 m; 6000@2000 Berlin > 12200@4000 UTC; ${bText}`,
+  given('an added trip from the end of a trip to the start of the next', day, [add(1600, 3000)], 'applied')`
+    1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0
+    3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
+  given('an added trip that begins before the end of another', day, [add(1599, 3000)], 'contradicted')`
+    1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0
+    3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
+  given('an added trip that ends after the start of another', day, [add(1600, 3001)], 'contradicted')`
+    1600 (corrected) Berlin 0 m; 6000@1600 UTC > 6000@3000 Berlin; bus 1600@6000 3000@6000 guessed 0
+    3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}`,
+  given('no added trip during another', day, [add(3000, 3500), add(3500, 4000)], 'without effect, without effect')``,
+  given('an added trip without others', [], [add(3000, 3500, { end_loc: at(7) })], 'applied')`
+    3000.0000000000005 (corrected) UTC 0 m; 7 > 7@3500 UTC; bus 3000@7 3500@7 guessed 0`,
+  given('no added trip without any place', [], [add(3000, 3500)], 'without effect')``,
+  given('an added trip before all others', day, [add(100, 500)], 'applied')`
+    100.00000000000001 (corrected) Berlin 0 m; 0 > 0@500 Berlin; bus 100@0 500@0 guessed 0
+    1000 (corrected) Berlin 6000 m; 0@500 Berlin > 6000@1600 UTC; car 1000@0 1600@6000`,
+  given('an added trip after all others', day, [add(8000, 8100)], 'applied')`
+    8000 (corrected) UTC 0 m; 0@7000 UTC > 0@8100 UTC; bus 8000@0 8100@0 guessed 0`,
+  given('an added trip before unseen time', unseen, [add(4100, 4200, { end_loc: at(9000) })], 'applied')`
+    4100 (corrected) UTC 3000 m; 12000@4000 UTC > 9000@4200 UTC; bus 4100@12000 4200@9000 guessed 3000
+    6000 (corrected) UTC 15000 m; 15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4200@9000-5500@15000`,
+  given(
     'two added trips between two',
     gaps,
     [add(1700, 2000, { end_loc: at(7000) }), add(2200, 2500)],
     'applied, applied',
-    [
-      '1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700',
-      '1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2000 Berlin; bus 1700@6000 2000@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2000',
-      '2200 (corrected) Berlin 1000 m; 7000@2000 Berlin > 6000@2500 Berlin; bus 2200@7000 2500@6000 guessed 1000; moved 2000-2300 1200; phone off 2400-2500',
-      `3000 (corrected) Berlin London 6200 m; 6000@2500 Berlin > 12200@4000 UTC; ${bText}; silent 3500-3650; no location 3640-3651`,
-    ],
-  ],
-  [
-    'an added trip that ends with a gap',
-    gaps,
-    [add(1700, 2300, { end_loc: at(7000) })],
-    'applied',
-    [
-      '1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700',
-      '1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2300 Berlin; bus 1700@6000 2300@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2300 1200',
-      `3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}; unseen 2300@7000-3000@6000; phone off 2400-2500; silent 3500-3650; no location 3640-3651`,
-    ],
-  ],
-  [
+  )`
+    1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700
+    1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2000 Berlin; bus 1700@6000 2000@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2000
+    2200 (corrected) Berlin 1000 m; 7000@2000 Berlin > 6000@2500 Berlin; bus 2200@7000 2500@6000 guessed 1000; moved 2000-2300 1200; phone off 2400-2500
+    3000 (corrected) Berlin London 6200 m; 6000@2500 Berlin > 12200@4000 UTC; ${bText}; silent 3500-3650; no location 3640-3651`,
+  given('an added trip that ends with a gap', gaps, [add(1700, 2300, { end_loc: at(7000) })], 'applied')`
+    1000 Berlin 6000 m; 0 > 6000@1600 UTC; car 1000@0 1600@6000; phone off 1100-1200; silent 1550-1700
+    1700 (corrected) Berlin 1000 m; 6000@1600 UTC > 7000@2300 Berlin; bus 1700@6000 2300@7000 guessed 1000; silent 1600-1701; tracking off 1650-1700; moved 1800-2300 1200
+    3000 (corrected) Berlin London 6200 m; 6000@3000 Berlin > 12200@4000 UTC; ${bText}; unseen 2300@7000-3000@6000; phone off 2400-2500; silent 3500-3650; no location 3640-3651`,
+  given(
     'two added trips before all others',
     [{ ...day[0]!, silences: [gap(150, 250, 'silent'), gap(350, 450, 'phone off')] }],
     [add(100, 200), add(300, 400)],
     'applied, applied',
-    [
-      '100.00000000000001 (corrected) Berlin 0 m; 0 > 0@200 Berlin; bus 100@0 200@0 guessed 0; silent 150-200',
-      '300 (corrected) Berlin 0 m; 0@200 Berlin > 0@400 Berlin; bus 300@0 400@0 guessed 0; silent 200-250; phone off 350-400',
-      '1000 (corrected) Berlin 6000 m; 0@400 Berlin > 6000@1600 UTC; car 1000@0 1600@6000; phone off 400-450',
-    ],
-  ],
-  [
-    'a name at the end of a trip',
-    day,
-    [name(1600, 'W')],
-    'applied',
-    [
-      '1000 Berlin 6000 m; 0 > W6000@1600 UTC; car 1000@0 1600@6000',
-      `3000 Berlin London 6200 m; W6000@1600 UTC > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'a name at the start of a trip',
-    day,
-    [name(3000, 'W')],
-    'applied',
-    [
-      '1000 Berlin 6000 m; 0 > W6000@1600 UTC; car 1000@0 1600@6000',
-      `3000 Berlin London 6200 m; W6000@1600 UTC > 12200@4000 UTC; ${bText}`,
-    ],
-  ],
-  [
-    'a name of the first and the last place',
-    day,
-    [name(1000, 'H'), name(7000, 'E')],
-    'applied, applied',
-    [
-      '1000 Berlin 6000 m; H0 > 6000@1600 UTC; car 1000@0 1600@6000',
-      '6000 UTC 12200 m; 12200@4000 UTC > E0@7000 UTC; car 6000@12200 7000@0',
-    ],
-  ],
-  ['no name during a trip', day, [name(1001, 'W'), name(3001, 'W')], 'without effect, without effect', []],
-  [
-    'names before and after unseen time',
-    unseen,
-    [name(4500, 'B'), name(5500, 'N')],
-    'applied, applied',
-    [
-      '3000 UTC 4000 m; 8000@2500 UTC > B12000@4000 UTC; car 3000@8000 4000@12000; unseen 2000@6000-2500@8000',
-      '6000 UTC 15000 m; N15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5500@15000',
-    ],
-  ],
-  ['no name in unseen time', unseen, [name(4501, 'B'), name(5499, 'N')], 'without effect, without effect', []],
-  ['an exclusion, which the analysis applies', day, [during('set_aside')(900, 5000)], 'applied', []],
-  ['no name without trips', [], [name(1, 'B')], 'without effect', []],
-  [
-    'a name in front of a first trip after unseen time',
-    unseen.slice(2),
-    [name(5500, 'N')],
-    'applied',
-    ['6000 UTC 15000 m; N15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5500@15000'],
-  ],
-])('%s', (_, links, corrections, effects, changed) => {
+  )`
+    100.00000000000001 (corrected) Berlin 0 m; 0 > 0@200 Berlin; bus 100@0 200@0 guessed 0; silent 150-200
+    300 (corrected) Berlin 0 m; 0@200 Berlin > 0@400 Berlin; bus 300@0 400@0 guessed 0; silent 200-250; phone off 350-400
+    1000 (corrected) Berlin 6000 m; 0@400 Berlin > 6000@1600 UTC; car 1000@0 1600@6000; phone off 400-450`,
+  given('a name at the end of a trip', day, [name(1600, 'W')], 'applied')`
+    1000 Berlin 6000 m; 0 > W6000@1600 UTC; car 1000@0 1600@6000
+    3000 Berlin London 6200 m; W6000@1600 UTC > 12200@4000 UTC; ${bText}`,
+  given('a name at the start of a trip', day, [name(3000, 'W')], 'applied')`
+    1000 Berlin 6000 m; 0 > W6000@1600 UTC; car 1000@0 1600@6000
+    3000 Berlin London 6200 m; W6000@1600 UTC > 12200@4000 UTC; ${bText}`,
+  given('a name of the first and the last place', day, [name(1000, 'H'), name(7000, 'E')], 'applied, applied')`
+    1000 Berlin 6000 m; H0 > 6000@1600 UTC; car 1000@0 1600@6000
+    6000 UTC 12200 m; 12200@4000 UTC > E0@7000 UTC; car 6000@12200 7000@0`,
+  given('no name during a trip', day, [name(1001, 'W'), name(3001, 'W')], 'without effect, without effect')``,
+  given('names before and after unseen time', unseen, [name(4500, 'B'), name(5500, 'N')], 'applied, applied')`
+    3000 UTC 4000 m; 8000@2500 UTC > B12000@4000 UTC; car 3000@8000 4000@12000; unseen 2000@6000-2500@8000
+    6000 UTC 15000 m; N15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5500@15000`,
+  given('no name in unseen time', unseen, [name(4501, 'B'), name(5499, 'N')], 'without effect, without effect')``,
+  given('an exclusion, which the analysis applies', day, [during('set_aside')(900, 5000)], 'applied')``,
+  given('no name without trips', [], [name(1, 'B')], 'without effect')``,
+  given('a name in front of a first trip after unseen time', unseen.slice(2), [name(5500, 'N')], 'applied')`
+    6000 UTC 15000 m; N15000@5500 UTC > 0@7000 UTC; car 6000@15000 7000@0; unseen 4500@12000-5500@15000`,
+])('$title', ({ links, corrections, effects, changed }) => {
   const timeOf = (row: string): number => Number.parseFloat(row);
   const times = changed.map(timeOf);
   const kept = links.map(textOf).filter((row) => !times.includes(timeOf(row)));
