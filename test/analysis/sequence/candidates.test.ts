@@ -35,172 +35,130 @@ function segment({ locations, motions = [], events = [], endOfData = false, resu
 const ride = moving({ from: 0, to: 600, speed: 10 });
 /** Standing where the ride ended. */
 const standing = (from: number, to: number, every = 30) => moving({ from, to, every, east: 6000 });
+/** 1200 m in 10 minutes, a fix every 60 m. */
+const walk = iosMoving({ from: 0, to: 600, every: 30, speed: 2 });
+const onwards = (from: number) => moving({ from, to: from + 600, east: 6000, speed: 10 });
+/** Readings every five minutes of an hour. */
+const sparse = motions(700, 4000, 'IN_VEHICLE', 300);
+const afterGap = (seconds: number, east: number, readings = motions(700, 900, 'IN_VEHICLE')): Given => ({
+  locations: [...ride, at(seconds, east)],
+  motions: readings,
+});
+const inTunnel = (...events: PhoneEvent[]): Given => ({
+  locations: [...walk, iosAt(1500, 20_000)],
+  motions: motions(0, 2000, 'IN_VEHICLE'),
+  events,
+});
+const atEnd = (locations: Location[], ...events: PhoneEvent[]): Given => ({ locations, events, endOfData: true });
 
-describe('the search for candidates with time sampling', () => {
-  it('gives no candidates without data', () => {
-    expect(segment({ locations: [], endOfData: true })).toEqual({ trips: [], raw: [], open: null });
-  });
-
-  it('ends a trip when the locations of five minutes lie within 100 m, in the middle of these', () => {
-    const { trips, raw, open } = segment({ locations: [...ride, ...standing(630, 1200)] });
-    // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
-    expect(trips).toEqual([[0, 720]]);
-    expect(since(raw[0]!.settledTs!)).toBe(870);
-    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 870, started: false });
-    expect(open).toBeNull();
-  });
-
-  it('does not end a trip at a stop of four minutes, and ends it at an errand of ten minutes', () => {
-    const onwards = (from: number) => moving({ from, to: from + 600, east: 6000, speed: 10 });
-    expect(segment({ locations: [...ride, ...standing(630, 810), ...onwards(840)] }).trips).toEqual([]);
-    const errand = segment({ locations: [...ride, ...standing(630, 1200), ...onwards(1230)] });
-    expect(errand.trips).toHaveLength(1);
-    expect(errand.open).toBe(1260);
-  });
-
-  it('joins locations near and soon after the end to it; one after more than a minute begins a trip', () => {
-    const { trips, open } = segment({ locations: [...ride, ...standing(630, 1200), at(1261, 6000)] });
-    expect(trips).toHaveLength(1);
-    expect(open).toBe(1261);
-  });
-
-  it('begins a trip with the first location 100 m away', () => {
-    expect(segment({ locations: [...ride, ...standing(630, 900), at(930, 6101)] }).open).toBe(930);
-  });
-
-  it.each([45, 64, 75, 96])('finds a dwell of ten minutes of a phone that sends every %i s', (every) => {
-    const { trips } = segment({ locations: [...ride, ...standing(600 + every, 1500, every)] });
-    expect(trips).toHaveLength(1);
-    expect(Math.abs(trips[0]![1]! - 600)).toBeLessThanOrEqual(450);
-  });
-
-  it('finds no dwell in a few locations', () => {
-    expect(segment({ locations: [...ride, ...standing(700, 1100, 200)] }).trips).toEqual([]);
-  });
-
-  it('ends the trip at a gap of more than ten minutes without motion; the next location begins another', () => {
-    const later = moving({ from: 1300, to: 1390, east: 20_000, speed: 10 });
-    const { trips, open, raw } = segment({ locations: [...ride, ...later] });
-    expect(trips).toEqual([[0, 600]]);
-    expect(open).toBe(1300);
-    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 1300, started: true });
-  });
-
-  it('does not end the trip at a gap of exactly ten minutes', () => {
-    expect(segment({ locations: [...ride, at(1200, 12_000)] }).trips).toEqual([]);
-  });
-
-  it('ends the trip at a gap with motion only if it is slow, or longer than 45 minutes without readings all the time', () => {
-    const withGap = (seconds: number, east: number) => ({
-      locations: [...ride, at(seconds, east)],
-      motions: motions(700, 900, 'IN_VEHICLE'),
-    });
-    expect(segment(withGap(1300, 20_000)).trips).toEqual([]);
-    expect(segment(withGap(1300, 6000 + 233)).trips, 'slower than 1/3 m/s').toHaveLength(1);
-    expect(segment(withGap(600 + 2700, 60_000)).trips).toEqual([]);
-    expect(segment(withGap(600 + 2701, 60_000)).trips).toHaveLength(1);
-    const readings = Array.from({ length: 12 }, (_, i) => motions(700 + i * 300, 700 + i * 300, 'IN_VEHICLE')).flat();
-    expect(segment({ ...withGap(600 + 3600, 60_000), motions: readings }).trips).toEqual([]);
-    expect(segment(withGap(600 + 12 * 3600, 2_600_000)).trips, 'as fast as a plane').toEqual([]);
-    expect(segment(withGap(600 + 12 * 3600 + 1, 2_600_000)).trips).toHaveLength(1);
-  });
-
-  it('counts any motion reading as motion, even "still"', () => {
-    const given = { locations: [...ride, at(1300, 20_000)], motions: motions(900, 900, 'STILL') };
-    expect(segment(given).trips).toEqual([]);
-  });
-
-  it('ends the trip at a restart of the phone, after a gap of any length', () => {
-    for (const transition of ['BOOTED', 'STOP_TRACKING'] as const) {
-      const { trips, open } = segment({ locations: ride, events: [event(310, transition)] });
-      expect(trips).toHaveLength(1);
-      expect(open).toBe(330);
-    }
-    expect(segment({ locations: ride, events: [event(310, 'INITIALIZE')] }).trips).toEqual([]);
-  });
-
-  it('ends a trip before a gap in the middle of the last locations that lie together', () => {
-    const { trips } = segment({ locations: [...ride, ...standing(630, 750), at(2000, 30_000)] });
-    expect(trips).toEqual([[0, 660]]); // 600 to 750 lie together
-  });
-
-  it('gives no further trips to a user who stays at home and reports every few seconds', () => {
-    const { trips, open } = segment({ locations: [...ride, ...standing(605, 4000, 5)] });
-    expect(trips).toHaveLength(1);
-    expect(open).toBeNull();
-  });
+it.each<[title: string, given: Given, trips: [number, number][], open: number | null]>([
+  ['no data', { locations: [], endOfData: true }, [], null],
+  // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
+  ['the middle of five minutes within 100 m', { locations: [...ride, ...standing(630, 1200)] }, [[0, 720]], null],
+  ['no end at a stop of four minutes', { locations: [...ride, ...standing(630, 810), ...onwards(840)] }, [], 0],
+  [
+    'an end at an errand of ten minutes',
+    { locations: [...ride, ...standing(630, 1200), ...onwards(1230)] },
+    [[0, 720]],
+    1260,
+  ],
+  [
+    'a location near the end, which joins it, and one after more than a minute, which begins a trip',
+    { locations: [...ride, ...standing(630, 1200), at(1261, 6000)] },
+    [[0, 720]],
+    1261,
+  ],
+  ['the first location 100 m away', { locations: [...ride, ...standing(630, 900), at(930, 6101)] }, [[0, 720]], 930],
+  ['no dwell in a few locations', { locations: [...ride, ...standing(700, 1100, 200)] }, [], 0],
+  [
+    'the last of the locations that lie together before a gap',
+    { locations: [...ride, ...standing(630, 750), at(2000, 30_000)] },
+    [[0, 660]], // 600 to 750 lie together
+    2000,
+  ],
+  ['one end of a user who stays at home', { locations: [...ride, ...standing(605, 4000, 5)] }, [[0, 730]], null],
+  ['no end at a gap of exactly ten minutes', { locations: [...ride, at(1200, 12_000)] }, [], 0],
+  ['no end at a gap in which the phone read "still"', afterGap(1300, 20_000, motions(900, 900, 'STILL')), [], 0],
+  ['no end at a gap with motion', afterGap(1300, 20_000), [], 0],
+  ['an end at a gap slower than 1/3 m/s', afterGap(1300, 6000 + 233), [[0, 600]], 1300],
+  ['no end at a gap of 45 minutes with motion', afterGap(600 + 2700, 60_000), [], 0],
+  ['an end at a longer gap', afterGap(600 + 2701, 60_000), [[0, 600]], 3301],
+  ['no end at an hour with readings all the time', afterGap(600 + 3600, 60_000, sparse), [], 0],
+  ['no end at a gap of 12 hours as fast as a plane', afterGap(600 + 12 * 3600, 2_600_000), [], 0],
+  ['an end at a longer one', afterGap(600 + 12 * 3600 + 1, 2_600_000), [[0, 600]], 43_801],
+  ['an end at a restart', { locations: ride, events: [event(310, 'BOOTED')] }, [[0, 300]], 330],
+  ['an end where tracking stops', { locations: ride, events: [event(310, 'STOP_TRACKING')] }, [[0, 300]], 330],
+  ['no end where the app starts', { locations: ride, events: [event(310, 'INITIALIZE')] }, [], 0],
+  ['an iPhone: no end at a gap of exactly ten minutes', { locations: [...walk, iosAt(1200, 1300)] }, [], 0],
+  ['an iPhone: no end in a tunnel', inTunnel(), [], 0],
+  [
+    'an iPhone: an end at a slow gap with motion',
+    { ...inTunnel(), locations: [...walk, iosAt(1500, 1499)] },
+    [[0, 600]],
+    1500,
+  ],
+  ['an iPhone: an end at a restart in a gap', inTunnel(event(900, 'BOOTED')), [[0, 600]], 1500],
+  ['an iPhone: no end at a restart within ten minutes', inTunnel(event(310, 'BOOTED')), [], 0],
+  [
+    'an iPhone: noise at the place, which joins the ended trip at any time, and a step of 50 m, which begins the next',
+    {
+      locations: [
+        ...walk,
+        iosAt(4000, 1220),
+        iosAt(9000, 1195),
+        iosAt(20_000, 1230),
+        iosAt(20_100, 1279),
+        iosAt(20_200, 1330),
+      ],
+    },
+    [[0, 600]],
+    20_200,
+  ],
+  ['no end of data without a report of the phone', atEnd(ride), [], 0],
+  [
+    'the last locations that lie together before a report',
+    atEnd([...ride, ...standing(630, 750)], event(760, 'STOPPED_MOVING')),
+    [[0, 660]],
+    null,
+  ],
+  ['no report while data may come', { locations: ride, events: [event(700, 'STOPPED_MOVING')] }, [], 0],
+  ['no report before the last location', atEnd(ride, event(590, 'STOPPED_MOVING')), [], 0],
+  ['no other report', atEnd(ride, event(700, 'TRIP_END_DETECTED')), [], 0],
+])('the search for candidates finds %s', (_, given, trips, open) => {
+  expect(segment(given)).toMatchObject({ trips, open });
 });
 
-describe('the search for candidates with distance sampling', () => {
-  /** 1200 m in 10 minutes, a fix every 60 m. */
-  const walk = iosMoving({ from: 0, to: 600, every: 30, speed: 2 });
-
-  it('ends the trip at the last location before a gap of more than ten minutes without motion', () => {
-    const { trips, open, raw } = segment({ locations: [...walk, iosAt(1201, 1300)] });
-    expect(trips).toEqual([[0, 600]]);
-    expect(open).toBe(1201);
-    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 600, started: false });
-    expect(since(raw[0]!.settledTs!)).toBe(1201);
+it('a candidate names the time from which the next search continues, and when it became final', () => {
+  const later = moving({ from: 1300, to: 1390, east: 20_000, speed: 10 });
+  const stopped = event(700, 'STOPPED_MOVING');
+  const found = [
+    segment({ locations: [...ride, ...standing(630, 1200)] }),
+    segment({ locations: [...ride, ...later] }),
+    segment({ locations: [...walk, iosAt(1201, 1300)] }),
+    segment(atEnd(ride, stopped)),
+  ].map(({ raw, trips: [trip] }) => {
+    const { resume, settledTs } = raw[0]!;
+    return [trip, since(resume.resume_ts), resume.started, settledTs && since(settledTs)];
   });
-
-  it('does not end the trip at a gap of exactly ten minutes', () => {
-    expect(segment({ locations: [...walk, iosAt(1200, 1300)] }).trips).toEqual([]);
-  });
-
-  it('continues the trip over a gap with motion that was fast enough for travel, such as a tunnel', () => {
-    const given = { locations: [...walk, iosAt(1500, 20_000)], motions: motions(700, 1400, 'IN_VEHICLE') };
-    expect(segment(given).trips).toEqual([]);
-    expect(segment({ ...given, locations: [...walk, iosAt(1500, 1499)] }).trips).toHaveLength(1);
-  });
-
-  it('ends the trip at a restart within a gap, and not at one within ten minutes', () => {
-    const vehicle = motions(0, 2000, 'IN_VEHICLE');
-    const locations = [...walk, iosAt(1500, 20_000)];
-    expect(segment({ locations, motions: vehicle, events: [event(900, 'BOOTED')] }).trips).toHaveLength(1);
-    expect(segment({ locations, motions: vehicle, events: [event(310, 'BOOTED')] }).trips).toEqual([]);
-  });
-
-  it('treats the end of a visit as a restart only while the phone is at rest', () => {
-    expect(restartedBetween([event(5, 'VISIT_ENDED', 'WAITING_FOR_TRIP_START')], t0, t0 + 10)).toBe(true);
-    expect(restartedBetween([event(5, 'VISIT_ENDED', 'ONGOING_TRIP')], t0, t0 + 10)).toBe(false);
-    expect(restartedBetween([event(10, 'BOOTED')], t0, t0 + 10), 'both ends count').toBe(true);
-    expect(restartedBetween([event(11, 'BOOTED')], t0, t0 + 10)).toBe(false);
-  });
-
-  it('joins noise at the place to the ended trip, at any time; a step of 50 m begins the next', () => {
-    const noise = [iosAt(4000, 1220), iosAt(9000, 1195), iosAt(20_000, 1230)];
-    const { trips, open } = segment({ locations: [...walk, ...noise, iosAt(20_100, 1279), iosAt(20_200, 1330)] });
-    expect(trips).toEqual([[0, 600]]);
-    expect(open).toBe(20_200);
-  });
+  expect(found).toEqual([
+    [[0, 720], 870, false, 870],
+    [[0, 600], 1300, true, 1300],
+    [[0, 600], 600, false, 1201],
+    [[0, 600], 600, false, null],
+  ]);
 });
 
-describe('the search for candidates at the end of data', () => {
-  const stopped = [event(700, 'STOPPED_MOVING')];
+it.each([45, 64, 75, 96])('finds a dwell of ten minutes of a phone that sends every %i s', (every) => {
+  const { trips } = segment({ locations: [...ride, ...standing(600 + every, 1500, every)] });
+  expect(trips).toHaveLength(1);
+  expect(Math.abs(trips[0]![1]! - 600)).toBeLessThanOrEqual(450);
+});
 
-  it('leaves an open trip open if the phone reported no end', () => {
-    expect(segment({ locations: ride, endOfData: true })).toMatchObject({ trips: [], open: 0 });
-  });
-
-  it('ends the trip if the phone reported its end, but lets later data change it', () => {
-    const { trips, raw, open } = segment({ locations: ride, events: stopped, endOfData: true });
-    expect(trips).toEqual([[0, 600]]);
-    expect(raw[0]).toMatchObject({ settledTs: null, resume: { resume_ts: t0 + 600, started: false } });
-    expect(open).toBeNull();
-  });
-
-  it('uses the report of the phone only at the end of data and after the last location', () => {
-    expect(segment({ locations: ride, events: stopped, endOfData: false })).toMatchObject({ trips: [], open: 0 });
-    const early = { locations: ride, events: [event(590, 'STOPPED_MOVING')], endOfData: true };
-    expect(segment(early)).toMatchObject({ trips: [], open: 0 });
-    const otherWord = { locations: ride, events: [event(700, 'TRIP_END_DETECTED')], endOfData: true };
-    expect(segment(otherWord)).toMatchObject({ trips: [], open: 0 });
-  });
-
-  it('ends a trip that the phone reported at the last locations that lie together', () => {
-    const locations = [...ride, ...standing(630, 750)];
-    expect(segment({ locations, events: [event(760, 'STOPPED_MOVING')], endOfData: true }).trips).toEqual([[0, 660]]);
-  });
+it('treats the end of a visit as a restart only while the phone is at rest', () => {
+  const restarts = (...asked: PhoneEvent[]) => asked.map((one) => restartedBetween([one], t0, t0 + 10));
+  const ends = (['WAITING_FOR_TRIP_START', 'ONGOING_TRIP'] as const).map((state) => event(5, 'VISIT_ENDED', state));
+  expect(restarts(...ends)).toEqual([true, false]);
+  expect(restarts(event(10, 'BOOTED'), event(11, 'BOOTED')), 'both ends count').toEqual([true, false]);
 });
 
 describe('the search for candidates from the end of an earlier trip', () => {
@@ -283,14 +241,11 @@ describe('two phones of one user that sample differently', () => {
   });
 });
 
-describe('the bounds', () => {
-  it('a trip with too many locations is cut, and continues as another trip', () => {
-    const endless = moving({ from: 0, to: 250_000, speed: 1, every: 1 });
-    const { trips, open } = segment({ locations: endless });
-    expect(trips).toEqual([
-      [0, 99_999],
-      [100_000, 199_999],
-    ]);
-    expect(open).toBe(200_000);
-  });
+it('a trip with too many locations is cut, and continues as another trip', () => {
+  const { trips, open } = segment({ locations: moving({ from: 0, to: 250_000, speed: 1, every: 1 }) });
+  expect(trips).toEqual([
+    [0, 99_999],
+    [100_000, 199_999],
+  ]);
+  expect(open).toBe(200_000);
 });
