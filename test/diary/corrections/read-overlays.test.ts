@@ -37,20 +37,21 @@ const draft: TripRecord = {
   kind: 'draft',
 };
 
+type Range = { from: number; to: number };
+type Days = { from: string; to: string };
+
 /** The readers of these links, without corrections. `written_ts`: the place in the chain. */
 function readersOf(all: readonly TripRecord[]): Trips {
   const trips = all.filter(({ kind }) => kind === 'trip');
   const within = (list: readonly TripRecord[], from = -Infinity, to = Infinity) =>
     list.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to);
-  const byDay = (days: { from: string; to: string }) =>
-    trips.filter((link) => link.day >= days.from && link.day <= days.to);
+  const byDay = (days: Days) => trips.filter((link) => link.day >= days.from && link.day <= days.to);
   return {
     chain: async (_: string, { from, to, limit }: { from?: number; to?: number; limit: number }) =>
       within(all, from, to).slice(0, limit),
     drafts: async () => [draft],
-    byDay: async (_: string, days: { from: string; to: string }) => byDay(days),
-    starts: async (_: string, days: { from: string; to: string }) =>
-      byDay(days).map(({ chain_ts, day: on }) => ({ chain_ts, day: on })),
+    byDay: async (_: string, days: Days) => byDay(days),
+    starts: async (_: string, days: Days) => byDay(days).map(({ chain_ts, day: on }) => ({ chain_ts, day: on })),
     next: async (_: string, ts: number) => trips.find(({ chain_ts }) => chain_ts > ts) ?? null,
     previous: async (_: string, ts: number) => trips.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
     summary: async () => ({
@@ -58,7 +59,7 @@ function readersOf(all: readonly TripRecord[]): Trips {
       start_ts: trips[0]?.start_ts ?? null,
       end_ts: trips.at(-1)?.end_ts ?? null,
     }),
-    spans: async (_: string, { from, to }: { from: number; to: number }) =>
+    spans: async (_: string, { from, to }: Range) =>
       within(trips, from, to).map(({ chain_ts, start_ts, end_ts }) => {
         return { chain_ts, start_ts, end_ts, written_ts: 100 + analysed.findIndex((one) => one.chain_ts === chain_ts) };
       }),
@@ -66,7 +67,7 @@ function readersOf(all: readonly TripRecord[]): Trips {
       ...trips.filter(({ chain_ts }) => chain_ts < ts).slice(-2),
       ...trips.filter(({ chain_ts }) => chain_ts >= ts).slice(0, 3),
     ],
-    briefs: async (_: string, { from, to }: { from: number; to: number }) => {
+    briefs: async (_: string, { from, to }: Range) => {
       const first = trips.findLast(({ chain_ts }) => chain_ts < from)?.chain_ts ?? from;
       const last = all.find(({ chain_ts }) => chain_ts >= to)?.chain_ts ?? to;
       const drafts = within([draft], from, to);
@@ -78,6 +79,9 @@ function readersOf(all: readonly TripRecord[]): Trips {
 }
 
 const at = (i: number): number => from0 + i * 28_800;
+/** The corrected trips of these links. */
+const corrected = (corrections: Stated[], more: Partial<Trips> = {}) =>
+  correctedTrips({ trips: { ...readersOf(analysed), ...more }, timeseries: {} as never, corrections });
 const stated = (list: object[]): Stated[] =>
   list.map((one, i) => ({ write_ts: 10 + i, received_ts: 50 + i, ...one }) as Stated);
 const drop = (i: number) => ({ kind: 'drop', ts: at(i) + 60 });
@@ -85,6 +89,7 @@ const mode = (i: number) => ({ kind: 'mode', ts: at(i) + 60, mode: 'tram' });
 const join = (i: number) => ({ kind: 'join', ts: at(i) - 60 });
 const split = (i: number) => ({ kind: 'split', ts: at(i) + 200 });
 const named = (i: number) => ({ kind: 'place_name', ts: at(i) - 100, name: 'W' });
+const undo = (of: number) => ({ kind: 'undo', of });
 const add = (i: number) => ({ kind: 'add', mode: 'bus', start_ts: at(i) + 2000, end_ts: at(i) + 4000 });
 
 const cases: [string, object[]][] = [
@@ -101,14 +106,8 @@ const cases: [string, object[]][] = [
   ['a stay after unseen time', [{ kind: 'at_place', at: 'next', start_ts: at(6) - 6000, end_ts: at(6) - 100 }]],
   ['modes of distant trips and a split between', [mode(0), split(5), mode(11)]],
   ['a drop of all trips', links.map((_, i) => drop(i))],
-  [
-    'corrections without effect',
-    [
-      { kind: 'split', ts: at(3) - 999 },
-      { kind: 'mode', ts: at(20), mode: 'bus' },
-    ],
-  ],
-  ['an undone drop', [drop(3), { kind: 'undo', of: 10 }]],
+  ['corrections without effect', [{ kind: 'split', ts: at(3) - 999 }, mode(20)]],
+  ['an undone drop', [drop(3), undo(10)]],
   ['an exclusion', [{ kind: 'set_aside', start_ts: at(2), end_ts: at(4) }]],
 ];
 
@@ -116,43 +115,37 @@ it.each(cases)('with %s', async (_, list) => {
   const all = stated(list);
   const counting = activeCorrections(all).filter(({ kind }) => kind !== 'set_aside');
   const whole = applyCorrections('ada', analysed, counting);
-  const [expected, raw] = [readersOf(whole.links), readersOf(analysed)];
-  const trips = correctedTrips({ trips: raw, timeseries: {} as never, corrections: all });
+  const [expected, trips] = [readersOf(whole.links), corrected(all)];
+  const same = async (read: (from: Pick<Trips, keyof typeof trips & keyof Trips>) => Promise<unknown>, what = '') =>
+    expect(await read(trips), what).toEqual(await read(expected));
   const times = [...new Set([...whole.links, ...analysed].map(({ chain_ts }) => chain_ts))];
-  const edges = [-Infinity, ...times, ...times.map(justAfter), Infinity];
-  for (const ts of edges) {
-    expect(await trips.next('ada', ts)).toEqual(await expected.next('ada', ts));
-    expect(await trips.previous('ada', ts)).toEqual(await expected.previous('ada', ts));
+  for (const ts of [-Infinity, ...times, ...times.map(justAfter), Infinity]) {
+    await same((from) => from.next('ada', ts));
+    await same((from) => from.previous('ada', ts));
     for (const limit of [1, 3, 99]) {
-      const bounds = { from: ts, to: ts + 2 * 28_800, limit };
-      expect(await trips.chain('ada', bounds)).toEqual(await expected.chain('ada', bounds));
-      expect(await trips.chain('ada', { from: ts, limit })).toEqual(await expected.chain('ada', { from: ts, limit }));
+      await same((from) => from.chain('ada', { from: ts, to: ts + 2 * 28_800, limit }));
+      await same((from) => from.chain('ada', { from: ts, limit }));
     }
     for (const to of [ts, ts + 28_800, Infinity]) {
-      const final = ({ kind }: { kind: string }): boolean => kind !== 'draft';
-      const [found, wanted] = [
-        await trips.briefs('ada', { from: ts, to }),
-        await expected.briefs('ada', { from: ts, to }),
-      ];
-      expect(found.filter(final), `briefs from ${ts} to ${to}`).toEqual(wanted.filter(final));
+      const final = async (from: Pick<Trips, 'briefs'>) =>
+        (await from.briefs('ada', { from: ts, to })).filter(({ kind }) => kind !== 'draft');
+      await same(final, `briefs from ${ts} to ${to}`);
     }
   }
   const days = [...new Set(whole.links.map((link) => link.day))];
   for (const [i, first] of days.entries())
     for (const last of days.slice(i)) {
-      const bounds = { from: first, to: last };
-      expect(await trips.byDay('ada', bounds)).toEqual(await expected.byDay('ada', bounds));
-      expect(await trips.starts('ada', bounds)).toEqual(await expected.starts('ada', bounds));
+      await same((from) => from.byDay('ada', { from: first, to: last }));
+      await same((from) => from.starts('ada', { from: first, to: last }));
     }
-  expect(await trips.summary('ada')).toEqual(await expected.summary('ada'));
-  const shown = whole.links.filter((link) => link.kind === 'trip').map(({ chain_ts }) => chain_ts);
-  for (const asked of [shown, shown.slice(0, 1), shown.slice(-1)])
-    if (asked.length > 0) expect(await trips.briefsAt('ada', asked)).toEqual(await expected.briefsAt('ada', asked));
+  await same((from) => from.summary('ada'));
+  const shown = whole.links.filter((link) => link.kind === 'trip');
+  const starts = shown.map(({ chain_ts }) => chain_ts);
+  for (const asked of [starts, starts.slice(0, 1), starts.slice(-1)])
+    if (asked.length > 0) await same((from) => from.briefsAt('ada', asked));
   const spans = await trips.spans('ada', { from: -Infinity, to: Infinity });
   expect(spans.map(({ written_ts: _written, ...span }) => span)).toEqual(
-    whole.links
-      .filter(({ kind }) => kind === 'trip')
-      .map(({ chain_ts, start_ts, end_ts }) => ({ chain_ts, start_ts, end_ts })),
+    shown.map(({ chain_ts, start_ts, end_ts }) => ({ chain_ts, start_ts, end_ts })),
   );
   const part = await trips.spans('ada', { from: at(2), to: at(5) });
   expect(part).toEqual(spans.filter(({ chain_ts }) => chain_ts >= at(2) && chain_ts < at(5)));
@@ -181,9 +174,7 @@ it('a page of the chain does not read the links around later corrections', async
     read.push(...found.map(({ chain_ts }) => chain_ts));
     return found;
   };
-  const corrections = stated([mode(0), mode(11)]);
-  const trips = correctedTrips({ trips: { ...raw, chain }, timeseries: {} as never, corrections });
-  expect(await trips.chain('ada', { limit: 3 })).toHaveLength(3);
+  expect(await corrected(stated([mode(0), mode(11)]), { chain }).chain('ada', { limit: 3 })).toHaveLength(3);
   expect(Math.max(...read)).toBeLessThan(at(3));
 });
 
@@ -196,18 +187,15 @@ it('further corrections of a trip cost no further search for the trips around th
       return raw.neighbours(...asked);
     };
     const corrections = stated(Array.from({ length: count }, (_, i) => ({ kind: 'split', ts: at(3) + i })));
-    const trips = correctedTrips({ trips: { ...raw, neighbours }, timeseries: {} as never, corrections });
-    await trips.chain('ada', { from: at(5), limit: 1 });
+    await corrected(corrections, { neighbours }).chain('ada', { from: at(5), limit: 1 });
     return searches;
   };
   expect(await searchesWith(40)).toBe(await searchesWith(2));
 });
 
 it('a corrected trip is as new as the newest link around it or its correction, and other trips stay as they are', async () => {
-  const spansWith = async (...list: Stated[]) => {
-    const trips = correctedTrips({ trips: readersOf(analysed), timeseries: {} as never, corrections: list });
-    return (await trips.spans('ada', { from: at(0), to: at(12) })).map(({ written_ts }) => written_ts);
-  };
+  const spansWith = async (...list: Stated[]) =>
+    (await corrected(list).spans('ada', { from: at(0), to: at(12) })).map(({ written_ts }) => written_ts);
   const plain = [100, 101, 102, 103, 104, 106, 107, 108, 109, 110, 111, 112];
   expect(await spansWith()).toEqual(plain);
   const [early, late] = [5, 500].map((received_ts) => ({ ...stated([mode(2)])[0]!, received_ts }));
@@ -216,15 +204,8 @@ it('a corrected trip is as new as the newest link around it or its correction, a
 });
 
 it('the effects of idle corrections and of undos', async () => {
-  const list = stated([
-    drop(3),
-    { kind: 'undo', of: 10 },
-    { kind: 'undo', of: 11 },
-    { kind: 'undo', of: 99 },
-    { kind: 'split', ts: at(3) - 999 },
-  ]);
-  const trips = correctedTrips({ trips: readersOf(analysed), timeseries: {} as never, corrections: list });
-  const effects = (await trips.corrections('ada')).map(({ effect, day: on }) => [effect, on]);
+  const list = stated([drop(3), undo(10), undo(11), undo(99), { kind: 'split', ts: at(3) - 999 }]);
+  const effects = (await corrected(list).corrections('ada')).map(({ effect, day: on }) => [effect, on]);
   expect(effects).toEqual([
     ['contradicted', '1970-01-13'],
     ['undone', null],
@@ -281,15 +262,7 @@ it('100 corrections of a UTC day count, and 1,000 in all', () => {
 });
 
 it('an undo counts if it is not undone and if it was written later', () => {
-  const list = [
-    drop(1),
-    drop(2),
-    { kind: 'undo', of: 10 },
-    { kind: 'undo', of: 11 },
-    { kind: 'undo', of: 12 },
-    { kind: 'undo', of: 15 },
-  ];
-  const all = stated(list);
+  const all = stated([drop(1), drop(2), ...[10, 11, 12, 15].map(undo)]);
   expect([...undoneTimes(all)].sort()).toEqual([11, 12]);
   expect(withoutUndone(all).map(({ write_ts }) => write_ts)).toEqual([10]);
 });
@@ -300,9 +273,9 @@ it.each<[string, object[], object, boolean]>([
   ['has another time', [named(3)], named(4), false],
   ['has another kind', [drop(3)], split(3), false],
   ['repeats an older one', [mode(3), { ...mode(3), mode: 'bus' }], mode(3), false],
-  ['repeats an undone one', [named(3), { kind: 'undo', of: 10 }], named(3), false],
-  ['repeats an undo', [named(3), { kind: 'undo', of: 10 }], { kind: 'undo', of: 10 }, true],
-  ['undoes another', [named(3), { kind: 'undo', of: 10 }], { kind: 'undo', of: 9 }, false],
+  ['repeats an undone one', [named(3), undo(10)], named(3), false],
+  ['repeats an undo', [named(3), undo(10)], undo(10), true],
+  ['undoes another', [named(3), undo(10)], undo(9), false],
   ['is the first', [], named(3), false],
 ])('a correction that %s', (_, list, correction, expected) => {
   expect(isNewest(stated(list), correction as Correction)).toBe(expected);
