@@ -1,7 +1,7 @@
 // Who may import whom, read from the import lines of src. A broken rule is answered with the sentence that explains it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { words } from './support/words.ts';
@@ -14,6 +14,7 @@ interface Import {
   /** A file relative to src, or a package. */
   to: string;
   isPackage: boolean;
+  typeOnly: boolean;
 }
 
 /** Rooms of src, lowest first: a room imports itself and the rooms before it. */
@@ -89,21 +90,18 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((file) => file.split('\\').join('/'))
   .sort();
 
-interface ImportLine extends Import {
-  typeOnly: boolean;
-}
+/** The text of a file below src. */
+const texts = new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]));
+const exported = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+const exportsOf = (text: string, pattern = exported): string[] => [...text.matchAll(pattern)].map(([, name]) => name!);
 
-function importsOf(file: string): ImportLine[] {
-  const text = readFileSync(join(src, file), 'utf8');
+function importsOf(file: string): Import[] {
   const pattern = /^\s*(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
-  return [...text.matchAll(pattern)].map(([, type, fixed, lazy]) => {
+  return [...texts.get(file)!.matchAll(pattern)].map(([, type, fixed, lazy]) => {
     const target = (fixed ?? lazy)!;
-    const typeOnly = type !== undefined;
-    if (!target.startsWith('.')) return { from: file, to: packageOf(target), isPackage: true, typeOnly };
-    const to = relative(src, join(src, dirname(file), target))
-      .split('\\')
-      .join('/');
-    return { from: file, to, isPackage: false, typeOnly };
+    const isPackage = !target.startsWith('.');
+    const to = isPackage ? packageOf(target) : posix.join(dirname(file), target);
+    return { from: file, to, isPackage, typeOnly: type !== undefined };
   });
 }
 
@@ -115,6 +113,9 @@ const packageOf = (target: string): string =>
 const roomOf = (file: string): string => file.split('/')[0]!;
 const folderOf = (file: string): string => file.slice(0, file.lastIndexOf('/') + 1);
 const all = files.flatMap(importsOf);
+const internal = all.filter(({ isPackage }) => !isPackage);
+const packages = all.filter(({ isPackage }) => isPackage);
+const lineOf = ({ from, to }: Import): string => `${from} imports ${to}`;
 
 it('every file belongs to a room', () => {
   expect(files.length).toBeGreaterThan(10);
@@ -122,73 +123,51 @@ it('every file belongs to a room', () => {
 });
 
 it('rooms import lower rooms only', () => {
-  const broken = all.flatMap(({ from, to, isPackage }) => {
-    if (isPackage || rooms.indexOf(roomOf(to)) <= rooms.indexOf(roomOf(from))) return [];
-    return [`${from} imports ${to}: ${roomOf(to)} is above ${roomOf(from)}`];
-  });
-  expect(broken).toEqual([]);
+  const upwards = internal.filter(({ from, to }) => rooms.indexOf(roomOf(to)) > rooms.indexOf(roomOf(from)));
+  expect(upwards.map(lineOf)).toEqual([]);
 });
 
 it('rooms are entered through their doors', () => {
-  const broken = all.flatMap(({ from, to, isPackage }) => {
-    if (isPackage) return [];
-    return doors
-      .filter(
-        ({ who, room, only }) => who.test(from) && room.test(to) && !only.test(to) && folderOf(from) !== folderOf(to),
-      )
-      .map(({ why }) => `${from} imports ${to}: ${why}`);
-  });
+  const broken = internal.flatMap((one) =>
+    doors
+      .filter(({ who, room, only }) => who.test(one.from) && room.test(one.to) && !only.test(one.to))
+      .filter(() => folderOf(one.from) !== folderOf(one.to))
+      .map(({ why }) => `${lineOf(one)}: ${why}`),
+  );
   expect(broken).toEqual([]);
 });
 
 it('index.ts leaves the edges out', () => {
-  const edges = all.filter(({ from, to }) => from === 'index.ts' && /^(server|cli)\//.test(to));
+  const edges = internal.filter(({ from, to }) => from === 'index.ts' && /^(server|cli)\//.test(to));
   expect(edges).toEqual([]);
 });
 
-it('each package is imported from its home only', () => {
-  const broken = all.flatMap(({ from, to, isPackage, typeOnly }) => {
-    if (!isPackage || to.startsWith('node:')) return [];
-    const home = (typeOnly ? typeHomes[to] : undefined) ?? homes[to];
-    if (home === undefined) return [`${from} imports ${to}, which has no home: say in this test where it belongs`];
-    return home.test(from) ? [] : [`${from} imports ${to}: its one home is ${home}`];
+it('each package is imported from its home only, and modules of Node are named with node:', () => {
+  const bare = new Set(builtinModules);
+  expect(packages.filter(({ to }) => bare.has(to)).map(lineOf)).toEqual([]);
+  const broken = packages.flatMap((one) => {
+    if (one.to.startsWith('node:')) return [];
+    const home = (one.typeOnly ? typeHomes[one.to] : undefined) ?? homes[one.to];
+    if (home === undefined) return [`${lineOf(one)}, which has no home: say in this test where it belongs`];
+    return home.test(one.from) ? [] : [`${lineOf(one)}: its one home is ${home}`];
   });
   expect(broken).toEqual([]);
 });
 
 it('the analysis reads nothing from outside but the models of the package', () => {
-  const broken = all.filter(
-    ({ from, to }) =>
-      from.startsWith('analysis/') &&
-      to.startsWith('node:') &&
-      to !== 'node:crypto' &&
-      !(from === 'analysis/models.ts' && to === 'node:fs'), // the package's own data files
-  );
-  expect(broken.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
-});
-
-it('modules of Node are named with node:', () => {
-  const bare = new Set(builtinModules);
-  expect(all.filter(({ to, isPackage }) => isPackage && bare.has(to)).map(({ from, to }) => `${from}: ${to}`)).toEqual(
-    [],
-  );
+  const modules = packages.filter(({ from, to }) => from.startsWith('analysis/') && to.startsWith('node:'));
+  const allowed = ({ from, to }: Import): boolean =>
+    to === 'node:crypto' || (from === 'analysis/models.ts' && to === 'node:fs'); // the package's own data files
+  expect(modules.filter((one) => !allowed(one)).map(lineOf)).toEqual([]);
 });
 
 it('no two files import each other, not even through others or for types alone', () => {
-  const next = new Map(
-    files.map((file) => [
-      file,
-      importsOf(file)
-        .filter((one) => !one.isPackage)
-        .map((one) => one.to),
-    ]),
-  );
   const done = new Set<string>();
   const cycles: string[] = [];
   const walk = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
     if (path.includes(file) || done.has(file)) return;
-    for (const to of next.get(file) ?? []) walk(to, [...path, file]);
+    for (const { from, to } of internal) if (from === file) walk(to, [...path, file]);
     done.add(file);
   };
   for (const file of files) walk(file, []);
@@ -198,7 +177,7 @@ it('no two files import each other, not even through others or for types alone',
 it('no clock and no environment is read below the edges', () => {
   const reads = /\bDate\.now\(|\bnew Date\(\)|\bprocess\.env\b/;
   const edges = /^(cli|server|store|log)\//;
-  const readers = files.filter((file) => !edges.test(file) && reads.test(readFileSync(join(src, file), 'utf8')));
+  const readers = files.filter((file) => !edges.test(file) && reads.test(texts.get(file)!));
   expect(readers).toEqual([]);
 });
 
@@ -210,21 +189,19 @@ it('no test draws by chance without the seed of test/faults/kit.ts or test/suppo
 });
 
 it('no file has a default export', () => {
-  expect(files.filter((file) => /^export default/m.test(readFileSync(join(src, file), 'utf8')))).toEqual([]);
+  expect(files.filter((file) => /^export default/m.test(texts.get(file)!))).toEqual([]);
 });
 
 it('all names listed in index.ts have a doc comment', () => {
-  const index = readFileSync(join(src, 'index.ts'), 'utf8');
-  const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list]) => list!).join();
+  const lists = exportsOf(texts.get('index.ts')!, /^export (?:type )?\{([^}]*)\}/gm).join();
   const named = new Set(lists.match(/(?!type\b)\w+/g));
-  const bare = files.flatMap((file) => {
-    const lines = readFileSync(join(src, file), 'utf8').split('\n');
-    return lines.flatMap((line, at) => {
-      const [, name] = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(line) ?? [];
-      if (name === undefined || !named.has(name)) return [];
-      return lines[at - 1]?.trimEnd().endsWith('*/') ? [] : [`${file}: ${name}`];
-    });
-  });
+  const documented = (text: string, name: string): boolean =>
+    new RegExp(`\\*/\\nexport (?:async )?(?:function\\*?|const|class|interface|type) ${name}\\b`).test(text);
+  const bare = files.flatMap((file) =>
+    exportsOf(texts.get(file)!)
+      .filter((name) => named.has(name) && !documented(texts.get(file)!, name))
+      .map((name) => `${file}: ${name}`),
+  );
   expect(bare).toEqual([]);
 });
 
@@ -248,9 +225,7 @@ const mirrored = /^store\/(sqlite|mongodb|rows|rules)\//;
 it('no name is exported by two files, except where the engines mirror each other, and by commands', () => {
   const homesOf = new Map<string, string[]>();
   for (const file of files) {
-    const text = readFileSync(join(src, file), 'utf8');
-    const names = [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm)];
-    for (const name of new Set(names.map(([, one]) => one!))) homesOf.set(name, [...(homesOf.get(name) ?? []), file]);
+    for (const name of new Set(exportsOf(texts.get(file)!))) homesOf.set(name, [...(homesOf.get(name) ?? []), file]);
   }
   const twice = [...homesOf].filter(
     ([, own]) => own.length > 1 && !own.every((file) => mirrored.test(file) || file.startsWith('cli/commands/')),
@@ -271,10 +246,9 @@ it('every exported value is used by another file', () => {
   });
   const idle = files.flatMap((file) => {
     const path = join(src, file);
-    const text = code(readFileSync(path, 'utf8'));
-    return [...text.matchAll(/^export (?:async )?(?:function\*?|const|class) (\w+)/gm)]
-      .filter(([, name]) => !users.some((user) => user.path !== path && user.words.has(name!)))
-      .map(([, name]) => `${file}: ${name}`);
+    return exportsOf(code(texts.get(file)!), /^export (?:async )?(?:function\*?|const|class) (\w+)/gm)
+      .filter((name) => !users.some((user) => user.path !== path && user.words.has(name)))
+      .map((name) => `${file}: ${name}`);
   });
   expect(idle, 'drop `export`, or the value itself').toEqual([]);
 });
