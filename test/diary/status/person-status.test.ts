@@ -23,6 +23,7 @@ beforeEach(async () => {
 });
 
 const now = (): number => clock;
+const usersWith = (figures: unknown) => ({ users: { figures } as unknown as Store['users'] });
 const entry = (key: string, ts: number, data = {}): Entry => ({
   metadata: { key, platform: 'android', write_ts: ts },
   data: { ts, ...data },
@@ -40,10 +41,15 @@ const stand = async (): Promise<PersonStatus> => {
   expect(one).toEqual(await readStatus(store, (await store.users.byUuid(user))!, { now: clock }));
   return one!;
 };
-const status = async () => {
-  const { state, since, broken } = await stand();
-  return [state, since, broken && `${broken.link}: ${broken.code}`];
+const wordsOf = ({ state, since, broken }: PersonStatus) => [state, since, broken && `${broken.link}: ${broken.code}`];
+const status = async () => wordsOf(await stand());
+/** The status after a push and a run. */
+const statusAfter = async (...entries: Entry[]) => {
+  await push(...entries);
+  await run();
+  return status();
 };
+const inOrder = ['in_order', null, null];
 
 it('a person with a damaged row is behind, and others are listed as usual', async () => {
   const ben = await newUser(store);
@@ -56,55 +62,47 @@ it('a person with a damaged row is behind, and others are listed as usual', asyn
     },
   });
   const found: Record<string, unknown> = {};
-  for await (const { user: one, state, since, broken, damage } of everyStatus({ users }, { now: clock }))
-    found[one.uuid] = { state, since, broken: broken && `${broken.link}: ${broken.code}`, damage };
+  for await (const one of everyStatus({ users }, { now: clock })) found[one.user.uuid] = [...wordsOf(one), one.damage];
   expect(found).toEqual({
-    [user]: { state: 'behind', since: null, broken: 'registered: damaged', damage: damaged.message },
-    [ben]: { state: 'never_began', since: start, broken: 'called: never_called', damage: undefined },
+    [user]: ['behind', null, 'registered: damaged', damaged.message],
+    [ben]: ['never_began', start, 'called: never_called', undefined],
   });
 });
 
 it('people are read 1,000 at a time, of one study or of all', async () => {
-  const people = Array.from({ length: 2001 }, (_, i) => ({
-    uuid: String(i).padStart(4, '0'),
-    user_email: 'x',
-    update_ts: 1,
-  }));
+  const people = Array.from({ length: 2001 }, (_, i) => {
+    return { uuid: String(i).padStart(4, '0'), user_email: 'x', update_ts: 1 };
+  });
   const asked: unknown[] = [];
   const figures = async (which: { after: string; limit: number }) => {
     asked.push(which);
     const from = people.filter(({ uuid }) => uuid > which.after);
     return from.slice(0, 1000).map((person) => emptyFigures(person));
   };
-  const users = { figures } as unknown as Store['users'];
   const found: string[] = [];
-  for await (const { user: one } of everyStatus({ users }, { now: clock, study: 'sunny' })) found.push(one.uuid);
+  for await (const { user: one } of everyStatus(usersWith(figures), { now: clock, study: 'sunny' }))
+    found.push(one.uuid);
   expect(found).toEqual(people.map(({ uuid }) => uuid));
   const page = { limit: 1000, study: 'sunny' };
   expect(asked).toEqual(['', '0999', '1999'].map((after) => ({ after, ...page })));
   people.length = 1000;
   asked.length = 0;
-  for await (const _ of everyStatus({ users }, { now: clock }));
+  for await (const _ of everyStatus(usersWith(figures), { now: clock }));
   expect(asked).toEqual(['', '0999'].map((after) => ({ after, limit: 1000 })));
 });
 
 it('a person without figures is damaged, and other errors end the reading', async () => {
   const record = (await store.users.byUuid(user))!;
-  const reading = (answer: () => Promise<never[]>) => {
-    const users = { figures: answer } as unknown as Store['users'];
-    return readStatus({ users }, record, { now: clock });
-  };
-  const gone = await reading(async () => []);
-  expect(gone).toMatchObject({
-    state: 'behind',
-    since: null,
-    broken: { link: 'registered', code: 'damaged', since: null },
-  });
+  const gone = await readStatus(
+    usersWith(async () => []),
+    record,
+    { now: clock },
+  );
+  expect(wordsOf(gone)).toEqual(['behind', null, 'registered: damaged']);
   expect(gone).not.toHaveProperty('damage');
-  const closed = async () => Promise.reject(new Error('closed'));
-  await expect(reading(closed)).rejects.toThrow('closed');
-  const users = { figures: closed } as unknown as Store['users'];
-  await expect(everyStatus({ users }, { now: clock }).next()).rejects.toThrow('closed');
+  const closed = usersWith(() => Promise.reject(new Error('closed')));
+  await expect(readStatus(closed, record, { now: clock })).rejects.toThrow('closed');
+  await expect(everyStatus(closed, { now: clock }).next()).rejects.toThrow('closed');
 });
 
 it('each step of a status has the time of the put or the run that completed it, by both clocks', async () => {
@@ -134,58 +132,42 @@ it('each step of a status has the time of the put or the run that completed it, 
 
 describe('the state is of the first failed step:', () => {
   it('a person without calls is silent, and one with calls but no location is without locations', async () => {
-    await push(location(start));
-    await run();
+    await statusAfter(location(start));
     clock += 2 * day;
-    await push(battery(clock));
-    await run();
-    expect(await status()).toEqual(['in_order', null, null]);
+    expect(await statusAfter(battery(clock))).toEqual(inOrder);
     clock += 2 * day;
-    await push(battery(clock));
-    await run();
-    expect(await status()).toEqual(['without_locations', start, 'located: no_location']);
+    expect(await statusAfter(battery(clock))).toEqual(['without_locations', start, 'located: no_location']);
     const last = clock;
     clock += 4 * day;
     expect(await status()).toEqual(['silent', last, 'called: silent']);
   });
 
   it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
-    await push(location(start + 40 * day));
-    await run();
-    expect(await status()).toEqual(['without_locations', start, 'stored: clock_ahead']);
+    expect(await statusAfter(location(start + 40 * day))).toEqual(['without_locations', start, 'stored: clock_ahead']);
     clock += 60;
-    await push(location(clock));
-    await run();
-    expect(await status()).toEqual(['in_order', null, null]);
+    expect(await statusAfter(location(clock))).toEqual(inOrder);
     expect((await stand()).chain.located).toEqual({ ts: clock, phone_ts: clock });
     clock += 12 * day;
     expect(await status()).toEqual(['silent', start + 60, 'called: silent']);
   });
 
   it('a person whose entries are pending for long is behind since the first put after the last run, not since the run', async () => {
-    await push(location(start));
-    await run();
-    clock += day;
-    await push(location(clock));
-    const first = clock;
-    clock += day;
-    await push(location(clock));
-    expect(await status()).toEqual(['in_order', null, null]);
-    expect((await stand()).lag_s).toBe(day);
-    clock += day;
-    await push(location(clock));
+    await statusAfter(location(start));
+    const first = start + day;
+    for (let days = 1; days <= 3; days += 1) {
+      expect(await status()).toEqual(inOrder);
+      clock = start + days * day;
+      await push(location(clock));
+      if (days === 2) expect((await stand()).lag_s).toBe(day);
+    }
     expect(await status()).toEqual(['behind', first, 'moved: not_run']);
-    await run();
-    expect(await status()).toEqual(['in_order', null, null]);
+    expect(await statusAfter()).toEqual(inOrder);
   });
 
   it('a few wrong values are no fault, and many wrong locations are one', async () => {
-    const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x' });
-    await push(location(start), ...[1, 2, 3].map((n) => wrong(start + n)));
-    await run();
-    expect(await status()).toEqual(['in_order', null, null]);
-    await push(...Array.from({ length: 20 }, (_, n) => wrong(start + 10 + n)));
-    await run();
-    expect(await status()).toEqual(['behind', start, 'converted: set_aside']);
+    const wrong = (count: number, from: number) =>
+      Array.from({ length: count }, (_, n) => entry('background/location', start + from + n, { latitude: 'x' }));
+    expect(await statusAfter(location(start), ...wrong(3, 1))).toEqual(inOrder);
+    expect(await statusAfter(...wrong(20, 10))).toEqual(['behind', start, 'converted: set_aside']);
   });
 });
