@@ -1,4 +1,4 @@
-// Reads a GTFS zip from an unknown author: its tables, and the facts about it. Unpacks nothing to disk.
+// Reads a GTFS zip from an unknown author. Unpacks nothing to disk.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,7 +17,6 @@ import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { zipEntries } from './zip.ts';
 
-/** The facts about a feed that `mobility transit` shows. */
 export type FeedFacts = ReturnType<typeof factsOf> & {
   name: string; // name of the zip file
   notes: { [Note in keyof FeedNotes]: number };
@@ -29,7 +28,7 @@ export type FeedFacts = ReturnType<typeof factsOf> & {
 const maxZipBytes = 64 * 1024 * 1024; // the zip is stored as a whole
 const maxIndexBytes = 1024 * 1024; // of the packed index, for each agency; a usual agency has 50 KiB
 
-/** Reads a GTFS zip and stores nothing. Throws `MOBILITY_USAGE` with the reason if it is not usable. */
+/** Throws `MOBILITY_USAGE` with the reason if the zip is not usable. Stores nothing. */
 export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {
   const tables = await openGtfs(path);
   const { size } = await stat(path);
@@ -54,8 +53,6 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
   return { id, facts, index: text };
 }
 
-export const readZip = (path: string): Bytes => createReadStream(path);
-
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
@@ -77,7 +74,6 @@ function factsOf(index: FeedIndex) {
     routes,
     patterns: patterns.length,
     stops: stops.length,
-    /** South, west, north, east; degrees. */
     box: [least(latitudes), least(longitudes), greatest(latitudes), greatest(longitudes)],
     cells: cellsOfFeed(index),
   };
@@ -89,7 +85,7 @@ const maxRows = 8_000_000; // of a table; the largest national feeds have 10 tim
 const needed = ['agency', 'routes', 'stops', 'stop_times', 'trips'];
 const tables = [...needed, 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'shapes'];
 
-/** The tables in a zip. Throws `MOBILITY_USAGE` if it is not a feed. */
+/** Throws `MOBILITY_USAGE` if the zip is not a feed. */
 async function openGtfs(path: string): Promise<GtfsTables> {
   await openSourceFile(path);
   const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.fileName)!, entry]));
@@ -137,7 +133,7 @@ const trimmed = (names: string[]): string[] => names.map((name) => name.trim().r
 async function gtfsFiles(path: string): Promise<Entry[]> {
   try {
     const entries = (await zipEntries(path)).files.filter(({ fileName }) => tableOf(fileName) !== null);
-    // Some feeds are in a folder inside the zip. If a table occurs more than once, the one nearest to the root counts.
+    // Some feeds are in a folder of the zip. Of equal names, the name nearest to the root counts.
     const depth = (name: string): number => name.split('/').length;
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);

@@ -1,4 +1,4 @@
-// Reads files of OwnTracks (`.rec` of its Recorder, and messages) and of Overland, with the code of the endpoints.
+// Reads files of OwnTracks (messages, and `.rec` of its Recorder) and Overland, like the endpoints.
 import type { Mapped } from '../intake/apps/other-entry.ts';
 import { fromOverland } from '../intake/apps/overland.ts';
 import { fromOwnTracks } from '../intake/apps/owntracks.ts';
@@ -7,7 +7,7 @@ import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '
 import { jsonRecords } from './read/json-records.ts';
 import type { SourceFile } from './source.ts';
 
-/** Matches `2024-03-12T07:57:27Z<tab>*    <tab>{…}` with any blanks. Other lines of a `.rec` file have no JSON. */
+/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`. Other lines of a `.rec` file have no JSON. */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
 export const ownTracks: FileFormat = {
@@ -39,7 +39,7 @@ function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> 
 
 export const overland: FileFormat = {
   name: 'overland',
-  // GeoJSON of other programs does not have these property names; the format `geojson` reads it.
+  // GeoJSON of other programs lacks these property names; the format `geojson` reads it.
   recognises: (file, reading) =>
     /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
     /"Feature"/.test(file.head.toString('utf8')) &&
@@ -47,7 +47,7 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Limits for the features and characters per call of `fromOverland`. The app sends up to 1000 features at a time. */
+/** Limits for a call of `fromOverland`. The app sends up to 1000 features at a time. */
 const batchSize = 1000;
 const batchLength = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 // Reads Google's location history: exports of phones since 2024, and earlier exports of Takeout.
 import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { asObject, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
 import { type FileFormat, type Found, readsHead, type SourceReadOptions } from './import-format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
@@ -21,12 +21,11 @@ export const google: FileFormat = {
 
 const origin = { program: 'google-timeline' };
 
-/** The lists in the files, with the function that reads an element of each. */
 const readers: Record<string, (value: JsonObject, where: string) => Generator<Found>> = {
   semanticSegments: segmentFound,
   rawSignals: signalFound,
   timelineObjects: monthFound,
-  timelineEdits: (value, where) => signalFound(objectOf(objectOf(value.rawSignal).signal), where),
+  timelineEdits: (value, where) => signalFound(asObject(asObject(value.rawSignal).signal), where),
   locations: recordFound,
 };
 
@@ -40,26 +39,25 @@ async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): As
   }
 }
 
-const objectOf = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {});
 const listOf = (value: JsonValue | undefined): JsonValue[] => (Array.isArray(value) ? value : []);
 const motionFound = (ts: number, type: MotionType, percent?: number): Found => ({
   owner: null,
   entry: motionEntry(ts, type, origin, percent),
 });
 
-/** Reads a visit or movement of a monthly file. Times are texts or numbers. A movement may lack its start or end. */
+/** Times in monthly files are texts or numbers. A movement may lack its start or end. */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
-  const [visit, movement] = [objectOf(value.placeVisit), objectOf(value.activitySegment)];
+  const [visit, movement] = [asObject(value.placeVisit), asObject(value.activitySegment)];
   const isVisit = value.placeVisit !== undefined;
   const { duration, simplifiedRawPath } = isVisit ? visit : movement;
-  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = objectOf(duration);
+  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = asObject(duration);
   const start = timeOf(startTimestamp ?? startTimestampMs);
   const end = timeOf(endTimestamp ?? endTimestampMs);
-  for (const point of listOf(objectOf(simplifiedRawPath).points)) {
-    const { timestamp, timestampMs, accuracyMeters } = objectOf(point);
+  for (const point of listOf(asObject(simplifiedRawPath).points)) {
+    const { timestamp, timestampMs, accuracyMeters } = asObject(point);
     yield locate(point, timeOf(timestamp ?? timestampMs), where, { accuracy: numberFrom(accuracyMeters, 0) });
   }
-  const waypoints = listOf(objectOf(movement.waypointPath).waypoints);
+  const waypoints = listOf(asObject(movement.waypointPath).waypoints);
   const candidates = [visit.location, visit, ...listOf(visit.otherCandidateLocations)];
   const place = candidates.find((one) => positionOf(one) !== null);
   const from = isVisit ? place : positionOf(movement.startLocation) ? movement.startLocation : waypoints[0];
@@ -70,7 +68,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null) yield motionFound(start, type);
 }
 
-/** Reads a location with its motion readings in `Records.json`. Until 2022, times are texts of milliseconds. */
+/** In `Records.json`, times are texts of milliseconds until 2022. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -80,7 +78,7 @@ function* recordFound(record: JsonObject, where: string): Generator<Found> {
     bearing: numberFrom(record.heading, 0),
   });
   for (const reading of listOf(record.activity)) {
-    const { timestamp, timestampMs, activity } = objectOf(reading);
+    const { timestamp, timestampMs, activity } = asObject(reading);
     const at = timeOf(timestamp ?? timestampMs);
     const found = mostProbable(activity);
     if (at !== null && found !== null) yield motionFound(at, found.type, found.percent);
@@ -95,8 +93,8 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
     yield { unread: `expected startTime and endTime of a segment at ${where}, found a missing or unreadable time` };
   } else if (Array.isArray(timelinePath)) {
     for (const one of timelinePath) {
-      // Android phones export the time of a point, iPhones the minutes since the start of the segment.
-      const { point, time, durationMinutesOffsetFromStartTime: minutes } = objectOf(one);
+      // An Android phone exports a time, an iPhone the minutes since the start of the segment.
+      const { point, time, durationMinutesOffsetFromStartTime: minutes } = asObject(one);
       yield locate(point, time === undefined ? start + 60 * Number(minutes) : timeOf(time), where);
     }
   } else if (isJsonObject(visit)) {
@@ -104,7 +102,7 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   } else if (isJsonObject(activity)) {
     yield locate(activity.start, start, where);
     yield locate(activity.end, end, where);
-    const { type: word, probability } = objectOf(activity.topCandidate);
+    const { type: word, probability } = asObject(activity.topCandidate);
     const type = motionOf(word);
     if (type === null || type === motionTypes.UNKNOWN) return;
     const share = Number(probability);
@@ -119,7 +117,7 @@ function* visitFound(visit: JsonObject, start: number, end: number, where: strin
     yield { skipped: 'a visit within a visit' };
     return;
   }
-  const { placeLocation } = objectOf(visit.topCandidate);
+  const { placeLocation } = asObject(visit.topCandidate);
   yield locate(placeLocation, start, where);
   yield locate(placeLocation, end, where);
   yield motionFound(start, motionTypes.STILL);
@@ -144,7 +142,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   }
 }
 
-/** The most probable activity; of several, the first. `confidence` may be a fraction or percent. */
+/** Of equal activities, the first counts. `confidence` may be a fraction or percent. */
 function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof mostProbable> = null;
   for (const one of listOf(activities).filter(isJsonObject)) {
@@ -187,7 +185,7 @@ const motions: Readonly<Record<string, MotionType>> = {
   WALKING: motionTypes.WALKING,
 };
 
-/** The motion of an activity; null: unknown. Buses, trains and ferries are vehicles, as in readings of phones. */
+/** null: unknown. Buses, trains and ferries are vehicles, as in readings of phones. */
 function motionOf(word: unknown): MotionType | null {
   if (typeof word !== 'string') return null;
   const name = word.trim().toUpperCase().replaceAll(' ', '_');
@@ -195,17 +193,17 @@ function motionOf(word: unknown): MotionType | null {
   return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
 }
 
-/** Degrees of a number in 10^-7 degrees. Numbers above 180 degrees have overflowed 32 bits in some exports. */
+/** From 10^-7 degrees. Numbers above 180 degrees have overflowed 32 bits in some exports. */
 function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/** The position in `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, `{"latLng": "12.3°, 45.6°"}` or `{"latE7": …, "lngE7": …}`. */
+/** From `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, `{"latLng": …}` or `{"latE7": …, "lngE7": …}` */
 function positionOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
-  const { latE7, latitudeE7 = latE7, centerLatE7 } = objectOf(place);
-  const { lngE7, longitudeE7 = lngE7, centerLngE7 } = objectOf(place);
+  const { latE7, latitudeE7 = latE7, centerLatE7 } = asObject(place);
+  const { lngE7, longitudeE7 = lngE7, centerLngE7 } = asObject(place);
   const [north, east] = [degreesFrom(latitudeE7 ?? centerLatE7), degreesFrom(longitudeE7 ?? centerLngE7)];
   if (north !== undefined && east !== undefined) return { latitude: north, longitude: east };
   const text = isJsonObject(place) ? (place.latLng ?? place.LatLng) : place;

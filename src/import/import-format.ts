@@ -1,4 +1,3 @@
-// Defines a format: how it is recognised, and what its reader yields.
 import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
@@ -8,15 +7,15 @@ import { SourceBroken, type SourceProblem } from './source-error.ts';
 
 export interface SourcePerson {
   uuid: string;
-  /** The name to log in with. Without one, the person is registered under the UUID. */
+  /** If it is absent, the person is registered under the UUID. */
   user_email?: string;
   update_ts?: number; // last update of the registration, seconds since the epoch
 }
 
-/** The person to whom an item belongs; null: the user for whom the import runs. */
+/** null: the user for whom the import runs */
 export type Owner = SourcePerson | null;
 
-/** An item that a reader found. `read` counts entries, unusable values, errors, skipped parts and unread parts. */
+/** An item that a reader found. The count `read` has entries, errors, skipped and unread items. */
 export type Found =
   /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
   | { owner: Owner; entry: Pushed; received_ts?: number }
@@ -25,24 +24,21 @@ export type Found =
   | { owner: SourcePerson; person: true } // a person, to be registered even without entries
   | { owner: Owner; profile: JsonObject } // a profile; not stored if the user already has one
   | { owner: Owner; document: Document }
-  /** The kind of a part that is not imported, because the pipeline derives it again or it is not about travel. */
+  /** The kind of a part that the pipeline derives again, or that is not about travel. */
   | { skipped: string }
   | { unread: string } // the reason why a part cannot be read, or an entry has no owner
   | { warning: string; kind: SourceProblem }; // a doubt about the whole source, for the user of the command
 
-/** How to read files that do not state zone or columns. */
 export interface FileReading {
   zone?: string | undefined; // IANA zone of times without an offset
-  /** Names of columns or properties for the parts of a location. */
   columns?: Readonly<Record<string, string>> | undefined;
 }
 
 export type SourceReadOptions = FileReading & { onBytes: OnBytes };
 
-/** How a source identifies the owners of its entries: by names and UUIDs (`people`), by UUIDs only, or not at all. */
+/** How a source identifies the owners of its entries. `people`: by names and UUIDs. */
 export type Naming = 'people' | 'uuids' | 'none';
 
-/** A unit of an import: a file, a folder in a folder format, or a database. */
 export interface Part {
   name: string; // the path, or the address without credentials
   format: string;
@@ -53,14 +49,12 @@ export interface Part {
 
 export interface FileFormat {
   name: string; // the value of `--format`
-  /** Default: `none`. */
-  names?: Naming | ((file: SourceFile) => Naming);
-  /** True if the beginning of the file has this format. The file's name counts only if the content is ambiguous. */
+  names?: Naming | ((file: SourceFile) => Naming); // default: `none`
+  /** The file's name counts only if its beginning is ambiguous. */
   recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
   read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }
 
-/** A format of a folder whose files are read together. */
 export interface FolderFormat {
   name: string;
   names?: Naming; // default: `none`

@@ -24,7 +24,7 @@ import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 /** If two formats match, the first counts. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
-/** Formats of recordings of other programs. They do not state the end of the recording, see `withEnd`. */
+/** Recordings of other programs do not state their end, see `withEnd`. */
 const recordings: readonly FileFormat[] = [
   gpx,
   tcx,
@@ -47,13 +47,12 @@ const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
-/** The parts of the sources of an import. `skipped`: the other files in folders and archives, with a description. */
 export type FoundParts = { parts: Part[]; skipped: { path: string; found: string }[] };
 
 /**
- * The parts at each of `sources`, which are paths or addresses. Parts of a folder are sorted by path. `format`: reads
- * every file in this format. `signal`: ends the search, which then throws or returns a part that reports a broken
- * archive. `mostSpooled`: limit for the bytes of archives that are unpacked to the temporary folder. Throws
+ * Finds parts at `sources`: paths or addresses. `format`: reads every file in this format. `signal`
+ * ends the search, which then throws or returns a part that reports a broken archive.
+ * `mostSpooled`: bytes of archives that may be unpacked to the temporary folder. Throws
  * `MOBILITY_USAGE` if a source does not exist, or if the only source has nothing to import.
  */
 export async function findParts(
@@ -82,7 +81,7 @@ export async function findParts(
   return found;
 }
 
-/** Throws for trajectories of several people: GeoLife has one folder per person, and its files name no person. */
+/** GeoLife has one folder per person, and its files name no person. */
 function checkOnePerson(parts: readonly Part[]): void {
   const trajectories = parts.filter(({ format }) => format === geolife.name);
   const folders = new Set(trajectories.map(({ name }) => name.replace(/([\\/]Trajectory)?[\\/][^\\/]*$/i, '')));
@@ -123,14 +122,12 @@ async function searchPath(path: string, search: Search): Promise<void> {
   for (const name of source.names) if (!name.startsWith('.')) await searchPath(join(path, name), search);
 }
 
-/** Hidden files, and the copies that macOS adds to archives. */
 const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
-/** Images, films and web pages are not unpacked: the export of an account has many. */
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
 const isArchive = ({ head, name }: SourceFile): boolean => isZip(head) && /\.(zip|kmz)$/i.test(name);
 
-/** Searches the files of an archive, and of archives within the archive, but not a third level of archives. */
+/** Searches archives within the archive too, but not a third level. */
 async function searchZip(path: string, archive: ZipPlace | Promise<ZipPlace>, search: Search): Promise<void> {
   try {
     const place = await archive;
@@ -169,7 +166,7 @@ async function searchTar(archive: SourceFile, search: Search): Promise<void> {
   }
 }
 
-/** Adds a part whose reading fails. So the import reports the broken archive and still reads the other sources. */
+/** Reading the part fails and reports the archive. The other sources are still read. */
 function reportBroken(path: string, error: unknown, { found }: Search): void {
   if (!(error instanceof SourceBroken)) throw error;
   found.parts.push(brokenPart(path, error));
@@ -193,7 +190,7 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
       format: one.name,
       size,
       names: typeof names === 'function' ? names(file) : names,
-      // Open the file again, because the beginnings of thousands of open files would fill the memory.
+      // Opened again, because the beginnings of thousands of open files would fill the memory.
       read: async function* read(options) {
         const items = one.read(await reopen(), { ...options, ...reading });
         yield* recordings.includes(one) ? withSpeedCheck(withEnd(items)) : items;
@@ -210,7 +207,6 @@ async function folderPart(folder: SourceFolder, { name: format, names = 'none', 
   return { name: folder.path, format, size, names, read: (options: SourceReadOptions) => read(folder, options) };
 }
 
-/** Describes a source in which no part was found, such as `an empty folder`. `skipped`: its skipped files. */
 async function foundAt(path: string, { skipped }: FoundParts, reading: FileReading): Promise<string> {
   const source = await openSource(path);
   const isFile = 'size' in source;

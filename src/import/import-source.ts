@@ -12,39 +12,34 @@ import { startSlices } from '../util/slices.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
 import { SourceBroken, type SourceProblem } from './source-error.ts';
 
-/** Counts of entries, errors and unreadable parts of sources. `read` is the sum of the other counts. */
 export interface ImportCounts {
   read: number;
   stored: number; // new in the store
   known: number; // in the store already before this import
   doubled: number; // found more than once in this import
-  /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
+  /** Invalid entries. `mobility doctor --user` lists the entries that belong to a user. */
   set_aside: number;
-  /** Entries that are not imported, since the pipeline derives them again or they are not about travel. */
+  /** Not imported: the pipeline derives these entries again, or they are not about travel. */
   left_behind: number;
 }
 
-/** A source with its counts. `problem_kinds`: the kinds of all problems, each once. */
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;
-  /** The first problems of the source, up to `maxProblems`. A further text says that there are more. */
+  /** The first problems, up to `maxProblems`. A further text says that there are more. */
   problems: string[];
   problem_kinds: SourceProblem[];
 }
 
 export interface ImportReport extends ImportCounts {
   parts: PartReport[];
-  /** Every user who got data. `registered`: this import registered the user. */
+  /** The users who got data. `registered`: this import registered the user. */
   users: (UserName & ImportCounts & { registered: boolean })[];
-  /** True if a signal ended the import. Run the same import again to continue. */
+  /** True if a signal ended the import. The same import continues it. */
   interrupted: boolean;
 }
 
-/**
- * The person for whom an import runs. `name`: name or UUID. `user`: null if the person is not registered. `create`: the
- * first entry registers a person who is not registered.
- */
+/** `name` may be a UUID. `user`: null if not registered. `create`: registers the person. */
 export type ImportedFor = { name: string; user: UserRecord | null; create?: boolean };
 
 export interface ImportOptions {
@@ -52,24 +47,24 @@ export interface ImportOptions {
   now: () => number; // seconds since the epoch
   log?: Log;
   /**
-   * The person to import for. Of a source that names people, only the data of this person are imported. All data of
-   * other sources are imported for this person. null: imports for all people that the sources name.
+   * Of a source that names people, only the data of this person are imported. All data of other
+   * sources are imported for this person. null: imports for all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Replaces `putChecked` for storing the entries of `whom`, for example to apply rate limits. Requires `whom`. */
+  /** Replaces `putChecked`, for example to apply rate limits. Requires `whom`. */
   put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
   entriesOnly?: true; // no errors, documents and profiles
   dryRun?: boolean;
   signal?: AbortSignal;
-  /** Called from time to time. `share`: the part of the source that has been read (0 to 1; null: unknown). */
+  /** `share`: the part of the source that has been read (0 to 1; null: unknown). */
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
 const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
 
 /**
- * Limits of the entries in memory, and of their characters. At a limit, the entries are stored. `ofAll` is needed since
- * a database may have entries of ten thousand users in any order. A character of a parsed entry takes about 20 bytes.
+ * Entries in memory and their characters, each of which takes about 20 bytes when parsed. At a
+ * limit, they are stored. `ofAll`: a database may have entries of ten thousand users in any order.
  */
 const most = { ofUser: { entries: 5000, length: 1024 * 1024 }, ofAll: { entries: 20_000, length: 4 * 1024 * 1024 } };
 
@@ -80,9 +75,8 @@ const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0
 const countNames = Object.keys(noCounts()) as (keyof ImportCounts)[];
 
 /**
- * Imports sources one after another. Entries that the store has already stay unchanged, so an interrupted import can
- * simply be repeated. If a source is truncated, its data before that point are stored, and the other sources are
- * imported.
+ * Entries that the store has already stay unchanged, so an interrupted import can be repeated. If a
+ * source is truncated, its data before that point are stored, and the other sources are imported.
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);
@@ -147,7 +141,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
     }
   } catch (error) {
     const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
-    // A failure of a reader ends only its part. A failure of the store ends the import.
+    // An error of a reader ends only its part. An error of the store ends the import.
     if (!isOfPart && isMobilityError(error)) throw error;
     const text = isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`;
     problem(error instanceof SourceBroken ? error.kind : 'other', text);
@@ -185,7 +179,7 @@ class People {
     this.#options = options;
   }
 
-  /** The user who gets the data of `owner`; null if the import does not include this person. */
+  /** null: the import does not include this person. */
   find(owner: Owner, part: Part): Promise<Recipient | null> {
     const key = `${part.names} ${owner?.uuid}`;
     const found = this.#byOwner.get(key) ?? this.#resolve(owner, part);
@@ -222,7 +216,7 @@ class People {
       const checked = 'entry' in found ? checkPushed(found.entry) : found.unusable;
       recipient.batch.push(checked);
       const received = 'entry' in found ? found.received_ts : undefined;
-      // Ignore a time of receipt in the future: the clock of the other service was wrong.
+      // Ignore a receipt in the future: the clock of the other service was wrong.
       if (received !== undefined && received <= this.#options.now() && isEntry(checked))
         recipient.receipts.set(checked, received);
       const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
@@ -264,7 +258,7 @@ class People {
       }
       return;
     }
-    // `inProfile` is false: the profile of a user records only the puts of phones.
+    // The profile of a user records only the puts of phones.
     const put = await (this.#options.put?.(batch, receipts) ??
       putChecked(recipient.user.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
@@ -273,7 +267,7 @@ class People {
     add([report, recipient.counts], counts);
   }
 
-  /** Stores an error with its history, unless the store has the error or a valid entry with its identity. */
+  /** Does nothing if the store has the error, or a valid entry with its identity. */
   async #reject({ user: { uuid } }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };
@@ -307,7 +301,7 @@ function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
   return times.size === times.add(write_ts).size;
 }
 
-/** Registers a person from a source. An existing user with this UUID stays unchanged, even if the name differs. */
+/** An existing user with this UUID stays unchanged, even if the name differs. */
 async function register(
   { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,

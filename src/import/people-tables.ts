@@ -5,7 +5,7 @@ import { errorText, isMobilityError, type MobilityError, usageError } from '../m
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Counts of a registration. `present`: people who were registered before with the same UUID. */
+/** `present`: people who were registered before with the same UUID. */
 export interface UsersReport {
   added: number;
   present: number;
@@ -17,9 +17,9 @@ type Row = { line: number } & Record<'email' | 'uuid' | 'token', string>;
 const atOnce = 64; // registrations in parallel, which share commits of the store
 
 /**
- * Registers the people in a CSV text with the header `user_email,uuid,token`. The last two columns are optional, others
- * are ignored. Invalid CSV, such as a quote in the middle of a field, fails its line and ends the text. Throws
- * `MOBILITY_USAGE` if the header is missing.
+ * Registers the people in a CSV text with the header `user_email,uuid,token`, of which the last two
+ * are optional. Invalid CSV, such as a quote in the middle of a field, fails its line and ends the
+ * text. Throws `MOBILITY_USAGE` if the header is missing.
  */
 export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
   const report: UsersReport = { added: 0, present: 0, failed: [] };
@@ -30,7 +30,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
     await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
   };
   for (const row of rowsOf(csv, report)) {
-    // Lines about the same person are processed in order, since the second may depend on the first.
+    // Lines about one person are processed in order: the second may depend on the first.
     const isAgain = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
     if (isAgain || batch.length === atOnce) await flush();
     batch.push(row);
@@ -40,14 +40,14 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/** Recognises the delimiter: comma, semicolon (Excel in many countries), tab, or as stated in a first line `sep=;`. */
+/** Knows comma, semicolon (Excel in many countries), tab, and a first line `sep=;`. */
 function tableOptions(csv: string) {
   const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
   const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';
   return { bom: true, delimiter, from_line: stated === undefined ? 1 : 2, skip_empty_lines: true, trim: true };
 }
 
-/** The rows before the first syntax error, which is reported. Later rows are not read: their start is not certain. */
+/** Reports the first syntax error. Later rows are not read, since their start is not certain. */
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
   const parsed = parse(csv, {
@@ -100,8 +100,8 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
 }
 
 /**
- * The form in which a name is registered. Throws `MOBILITY_USAGE` for an invalid name. A name must not be a UUID,
- * except the user's own: commands accept names and UUIDs, so such a name could mean another person.
+ * The name as it is registered. It must not be the UUID of another person: commands accept names
+ * and UUIDs. Throws `MOBILITY_USAGE`.
  */
 export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');
@@ -120,10 +120,7 @@ export const uuidError = (text: string): MobilityError =>
 
 const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
 
-/**
- * Reads a table with a column `weight` and a column of `naming`. Returns the weights by name. Throws `MOBILITY_USAGE`
- * if a column is missing or a weight is invalid.
- */
+/** Weights by name. Throws `MOBILITY_USAGE` if a column is missing or a weight is invalid. */
 export function readWeights(csv: string): Map<string, number> {
   const rows = parse<Record<string, string>>(csv, { ...tableOptions(csv), columns: true });
   const names = Object.keys(rows[0] ?? {});

@@ -1,5 +1,4 @@
-// Checks and completes recordings of other programs: adds the end that their files do not state, and compares their
-// speeds with distance over time.
+// Adds the end that recordings of other programs do not state, and checks their speeds.
 //
 //     ts        0      10     20 s
 //     distance     100    100 m           -> 10 m/s
@@ -11,7 +10,7 @@ import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
 
-/** Yields `found`, then an entry that ends the trip at the latest location, so that the analysis does not wait. */
+/** Ends the trip at the latest location, so that the analysis does not wait for more. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {
@@ -23,7 +22,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
   if (last !== null) yield { owner: null, entry: endAt(last) };
 }
 
-/** Seconds since the epoch. A location without a time is rejected, so it cannot be the last. */
+/** A location without a time is rejected, so it cannot be the last. */
 const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
 
 function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
@@ -32,7 +31,7 @@ function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
   return time_zone === undefined ? end : { ...end, metadata: { ...end.metadata, time_zone } };
 }
 
-/** Units of speed. 1 m/s is `factor` in this unit. */
+/** 1 m/s is `factor` in this unit. */
 const units = [
   { name: 'km/h', column: 'speed_kmh', factor: 3.6 },
   { name: 'mph', column: 'speed_mph', factor: 3600 / 1609.344 },
@@ -47,7 +46,7 @@ const tolerance = 0.12; // a unit fits if the median ratio is 0.88 to 1.12 times
 
 type SpeedLocation = Record<'ts' | 'latitude' | 'longitude' | 'sensed_speed', number>;
 
-/** Yields what `found` yields, then a warning if the speeds are probably not in m/s. */
+/** Warns at the end if the speeds are probably not in m/s. */
 export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   const ratios: number[] = [];
   let before: SpeedLocation | null = null;

@@ -1,6 +1,6 @@
 import { MobilityError } from '../model/mobility-error.ts';
 
-/** The kinds of problems of sources, for texts in other languages than the messages. */
+/** For texts in other languages than the messages. */
 export type SourceProblem =
   | 'damaged' // or the file is incomplete
   | 'format' // no reader knows the format
@@ -13,10 +13,9 @@ export type SourceProblem =
   | 'speeds' // speeds in another unit than expected
   | 'other'; // for example a failure of the program
 
-/** The end of a message about a file of which the beginning was read. */
 export const readUpTo = 'everything before it was read. Repair the file and import it again';
 
-/** Thrown by readers of sources. The items that a reader yielded before are valid. */
+/** The items that a reader yielded before the error are valid. */
 export class SourceBroken extends MobilityError {
   readonly kind: SourceProblem;
 
@@ -27,7 +26,6 @@ export class SourceBroken extends MobilityError {
   }
 }
 
-/** Throws if a source exceeds a limit. `expected`: the limit, in words. */
 export function refuseBeyond(isBeyond: boolean, expected: string): void {
   if (isBeyond) throw new SourceBroken(`expected ${expected}, found more`, 'large');
 }

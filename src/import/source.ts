@@ -1,4 +1,4 @@
-// Opens files and folders to import: reads their bytes, unpacks gzip, and keeps their beginning.
+// Opens files and folders to import: unpacks gzip, recodes texts, and keeps the beginning.
 import { isUtf8 } from 'node:buffer';
 import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -15,7 +15,7 @@ export interface SourceFile {
   readonly name: string; // the name without the folder and without `.gz`
   readonly size: number;
   readonly head: Buffer; // the beginning of the file, unpacked
-  /** `onBytes` gets the bytes read from disk, and 0 for each unpacked chunk; it may throw. Throws `SourceBroken`. */
+  /** `onBytes` gets the bytes read from disk, 0 for an unpacked chunk. Throws `SourceBroken`. */
   bytes(onBytes?: OnBytes): Bytes;
 }
 
@@ -23,7 +23,7 @@ export type SourceFolder = { readonly path: string; readonly names: readonly str
 
 const headBytes = 64 * 1024; // bytes at the beginning of a file, by which its format is recognised
 
-/** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
+/** Throws `MOBILITY_USAGE` if the path does not exist or cannot be read. */
 export async function openSource(path: string): Promise<SourceFile | SourceFolder> {
   try {
     const found = await stat(path);
@@ -37,7 +37,7 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
   }
 }
 
-/** The file at a path. Throws `MOBILITY_USAGE` if it does not exist, cannot be read, or is a folder. */
+/** Throws `MOBILITY_USAGE` if the path is a folder, does not exist or cannot be read. */
 export async function openSourceFile(path: string): Promise<SourceFile> {
   const source = await openSource(path);
   if ('size' in source) return source;
@@ -52,7 +52,7 @@ const reasons: Record<string, string> = {
   ELOOP: 'its links lead in a circle',
 };
 
-/** A file in a ZIP archive. `archive`: the path of the archive for messages; `place`: where the archive's bytes are. */
+/** `archive`: the path for messages. `place`: where the bytes of the archive are. */
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
   sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
 
@@ -88,7 +88,7 @@ async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) =
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** UTF-16 if a text begins with a byte order mark or has zeros, else Windows-1252. null: UTF-8, or not text. */
+/** null: UTF-8, or no text. Texts in UTF-16 may lack a byte order mark. */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';
@@ -102,7 +102,6 @@ async function* recoded(chunks: Bytes, encoding: string): Bytes {
   for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
-/** The beginning of a file. Of a damaged file, the part that can be unpacked. */
 async function headOf(chunks: Bytes): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;

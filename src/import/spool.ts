@@ -1,5 +1,5 @@
-// Keeps files of archives that can only be read sequentially in one temporary file. Its name is removed at once, so
-// that the system deletes the file however the program ends.
+// Keeps files of archives that can only be read sequentially in one temporary file. Its name is
+// removed at once, so that the system deletes the file however the program ends.
 import { randomUUID } from 'node:crypto';
 import { openSync, read, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,16 +13,15 @@ const readAt = promisify(read);
 export type FilePart = { file: number; start: number; size: number };
 
 export class Spool {
-  readonly #most: number;
+  readonly #most: number; // bytes
   #file: number | null = null;
   #size = 0;
 
-  /** `most`: bytes */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Appends bytes and returns the new part. Throws `SourceBroken` if the file would exceed its maximum size. */
+  /** Throws `SourceBroken` if the file would exceed its maximum size. */
   async append(chunks: Bytes): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);
@@ -39,7 +38,7 @@ export class Spool {
   }
 }
 
-/** The bytes of a part. Not read with a Node stream, which would close the shared file if its reader stops early. */
+/** Uses no stream of Node, which would close the shared file if its reader stops early. */
 export async function* partBytes({ file, start, size }: FilePart, onBytes: OnBytes = () => {}): Bytes {
   for (let at = 0; at < size; ) {
     const length = Math.min(chunkBytes, size - at);

@@ -8,10 +8,7 @@ import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
-/**
- * Yields the files of a tar archive, each of which must be read before the next. `size`: bytes of the archive on disk.
- * Throws `SourceBroken` if the archive is damaged or exceeds a limit.
- */
+/** Each file must be read before the next. `size`: on disk. Throws `SourceBroken`. */
 export async function* tarEntries(chunks: Bytes, size: number): AsyncGenerator<{ name: string; bytes: Bytes }> {
   const decoder = createTarDecoder({ strict: true });
   const stream = Readable.toWeb(Readable.from(limited(chunks, size))) as ReadableStream<Uint8Array>;

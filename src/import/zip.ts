@@ -1,4 +1,4 @@
-// Reads ZIP archives: each file as a stream. Unpacks nothing to disk, and never uses names in the archive as paths.
+// Reads ZIP archives. Unpacks nothing to disk, and never uses names in the archive as paths.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -8,26 +8,19 @@ import { type Bytes, chunkBytes, countBytes, type OnBytes, unpacked } from './re
 import { refuseBeyond, SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 
-/** The path of an archive, or a part of an open file. */
 export type ZipPlace = string | FilePart;
 
-/** Limits for malicious archives. Only the directory of an archive is in memory as a whole. */
+/** Limits for malicious archives. Memory holds the directory of an archive as a whole. */
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/**
- * The maximum ratio of unpacked to packed bytes of a file, checked after `uncheckedBytes`. Recorded tracks have a ratio
- * of 10 to 40.
- */
+/** Unpacked by packed bytes, checked after `uncheckedBytes`. Recorded tracks have 10 to 40. */
 export const maxRatio = 200;
 export const uncheckedBytes = 16 * 1024 * 1024;
 
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
-/**
- * Lists the files of an archive. `rejected`: for each file with an unsafe name, the reason why it is not read. Throws
- * `SourceBroken` if the archive is damaged, encrypted, or exceeds a limit.
- */
+/** `rejected`: why files with unsafe names are not read. Throws `SourceBroken`. */
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
   const zip = await openZip(place);
   try {
@@ -59,7 +52,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
   }
 }
 
-/** The unpacked bytes, verified by size and checksum. `onBytes` gets bytes of the archive. Throws `SourceBroken`. */
+/** Verifies size and checksum. `onBytes` gets bytes of the archive. Throws `SourceBroken`. */
 export async function* zipBytes(place: ZipPlace, entry: Entry, onBytes: OnBytes): Bytes {
   const zip = await openZip(place);
   const { compressedSize: packed, uncompressedSize: size } = entry;
@@ -89,7 +82,7 @@ const damaged = (cause?: unknown): SourceBroken =>
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
-/** Opens an archive. `decodeStrings` is false, because the library would stop at the first invalid name. */
+/** `decodeStrings` is false, because the library would stop at the first invalid name. */
 async function openZip(place: ZipPlace): Promise<ZipFile> {
   const reader = new WindowReader(place);
   const options = { autoClose: false, decodeStrings: false, lazyEntries: true };
@@ -101,7 +94,7 @@ async function openZip(place: ZipPlace): Promise<ZipFile> {
   }
 }
 
-/** Reads a file in large pieces: the library reads twice per entry, and each read from disk costs CPU. */
+/** Reads large pieces: the library reads twice per entry, and each read from disk costs CPU. */
 class WindowReader extends RandomAccessReader {
   readonly size: number;
   readonly #file: number;

@@ -1,4 +1,5 @@
-import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
+import { createReadStream } from 'node:fs';
+import { type FeedFacts, readFeed } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
@@ -56,7 +57,7 @@ async function add(context: CommandContext, paths: string[], { dryRun }: { dryRu
   const feeds = [];
   for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
   for (const { path, id, facts, index } of feeds) {
-    if (!dryRun) await store.feeds.add({ id, facts, index }, readZip(path));
+    if (!dryRun) await store.feeds.add({ id, facts, index }, createReadStream(path));
     added.push({ id, ...facts });
   }
   await context.output.result({ feeds: added }, () => added.map(feedText).join('\n'));

@@ -5,10 +5,10 @@ import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
 export type EmissionDocument = Record<string, unknown>;
 
-export type Unreadable = string;
-export type EmissionDocuments = AsyncIterable<EmissionDocument | Unreadable>;
+/** A text is the reason why a document cannot be read. */
+export type EmissionDocuments = AsyncIterable<EmissionDocument | string>;
 
-/** The collections that are read, in this order. The pipeline derives the others again. */
+/** Read in this order. The pipeline derives the other collections again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -22,8 +22,8 @@ export const isCollectionName = (name: string): name is CollectionName =>
   (collectionNames as readonly string[]).includes(name);
 
 /**
- * Yields the people, profiles and entries of an e-mission database. Entries that e-mission rejected are yielded too, so
- * that the import checks them again. If an entry occurs twice, the import keeps the one that is yielded last.
+ * Yields people, profiles and entries. Entries that e-mission rejected are yielded too, so that the
+ * import checks them again. If an entry occurs twice, the import keeps the last.
  */
 export async function* readDatabase(
   open: (collection: CollectionName) => EmissionDocuments | null,
@@ -86,7 +86,7 @@ export function entryOf(
   return { owner: people.get(uuid) ?? { uuid }, entry, ...(received !== null && { received_ts: received }) };
 }
 
-/** The entry as JSON; null if it is nested too deeply to be read. */
+/** null: the entry is nested too deeply to be read. */
 export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | null {
   try {
     return {
@@ -102,7 +102,6 @@ export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | n
 const derivedKeys =
   /^(analysis|segmentation|inference|metrics|diary)\/|^stats\/(server|pipeline|dashboard)_|^common-trips$/;
 
-/** True if the e-mission server derived the entry itself. */
 export function isDerived(metadata: EmissionDocument | undefined): boolean {
   if (typeof metadata !== 'object' || metadata === null) return false;
   return metadata.type === 'document' || (typeof metadata.key === 'string' && derivedKeys.test(metadata.key));

@@ -1,4 +1,4 @@
-// Reads folders from `mongodump` or `mongoexport` of an e-mission database: `.bson` or `.json` files, possibly gzipped.
+// Reads folders of `mongodump` or `mongoexport`: `.bson` or `.json` files, possibly gzipped.
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
 import { isJsonObject } from '../../model/json.ts';
@@ -8,7 +8,7 @@ import { maxElementBytes } from '../read/json-elements.ts';
 import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
-import type { CollectionName, EmissionDocument, EmissionDocuments, Unreadable } from './database.ts';
+import type { CollectionName, EmissionDocument, EmissionDocuments } from './database.ts';
 import { isCollectionName, readDatabase } from './database.ts';
 
 export const emissionDump: FolderFormat = {
@@ -19,7 +19,7 @@ export const emissionDump: FolderFormat = {
   read: readFolder,
 };
 
-/** The file of each collection. If it has two files, the BSON file counts. */
+/** If a collection has two files, the BSON file counts. */
 function collectionFiles({ names }: SourceFolder): Map<CollectionName, string> {
   const files = new Map<CollectionName, string>();
   for (const name of names) {
@@ -39,7 +39,7 @@ async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions)
   if (problems.length > 0) throw new SourceBroken(problems.join('; '));
 }
 
-/** The documents of one file. If the file is truncated, the other files are still read. */
+/** If the file is truncated, the other files are still read. */
 async function* documentsOf(path: string, onBytes: OnBytes, problems: string[]): EmissionDocuments {
   try {
     const file = await openSourceFile(path);
@@ -52,7 +52,7 @@ async function* documentsOf(path: string, onBytes: OnBytes, problems: string[]):
 
 const maxDocumentBytes = 17 * 1024 * 1024; // MongoDB itself allows 16 MiB
 
-/** Skips documents longer than `maxElementBytes`. Throws `SourceBroken` if the file is truncated or not BSON. */
+/** Throws `SourceBroken` if the file is truncated or not BSON. */
 export async function* bsonDocuments(file: SourceFile, onBytes: OnBytes): EmissionDocuments {
   let rest = Buffer.alloc(0);
   let position = 0; // the byte of the file where `rest` begins
@@ -79,7 +79,7 @@ export async function* bsonDocuments(file: SourceFile, onBytes: OnBytes): Emissi
   if (rest.length > 0 || skipped > 0) throw broken('a complete document', position, 'the end of the file');
 }
 
-function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
+function documentOf(bytes: Buffer, at: number): EmissionDocument | string {
   try {
     return BSON.deserialize(bytes, { promoteValues: true, promoteBuffers: false });
   } catch {

@@ -17,8 +17,8 @@ const clientOf = (address: string): MongoClient =>
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
 /**
- * Makes the part that reads the database at the address, while the e-mission server may continue to write to it. Throws
- * `MOBILITY_USAGE` if the database does not answer, or has no e-mission collection.
+ * The e-mission server may continue to write. Throws `MOBILITY_USAGE` if the database does not
+ * answer, or has no e-mission collection.
  */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
@@ -53,7 +53,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   const client = clientOf(address);
   try {
     yield* readDatabase(async function* documentsOf(collection): AsyncGenerator<EmissionDocument> {
-      // Read documents in the order in which MongoDB stored them, as in a dump.
+      // The order in which MongoDB stored the documents, as in a dump.
       const order = { sort: { $natural: 1 }, batchSize: 1000 } as const;
       for await (const document of databaseOf(client, address).collection(collection).find({}, order)) {
         onDocument();

@@ -1,11 +1,11 @@
-// Converts values that MongoDB wrote, as BSON or in one of its dialects of JSON, to plain JSON.
+// Converts values of MongoDB, in BSON or one of its dialects of JSON, to plain JSON.
 import { BSON } from 'mongodb';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 
-/** The usual form of a UUID that is given as 16 bytes or as 32 hex characters. null: the value is not a UUID. */
+/** Reads 16 bytes or 32 hex characters. null: the value is not a UUID. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
-    // Subtype 3 has other byte orders in other languages. Python, which e-mission uses, writes it like subtype 4.
+    // Subtype 3 depends on the language. Python, which e-mission uses, writes it like subtype 4.
     const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
     return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
   }
@@ -21,7 +21,7 @@ function dashed(hex: string): string | null {
   return parts === null ? null : parts.slice(1).join('-');
 }
 
-/** When an object id of MongoDB was made, seconds since the epoch. null: the value is not an object id. */
+/** The time in an object id, seconds since the epoch. null: the value is not an object id. */
 export function idTime(value: unknown): number | null {
   const hex = value instanceof BSON.ObjectId ? value.toHexString() : isJsonObject(value) ? value.$oid : null;
   return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;
@@ -31,7 +31,7 @@ export function plainDocument(document: object): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, plainValue(value)]));
 }
 
-/** Dates become seconds since the epoch, ids and UUIDs texts. NaN and infinities become texts, as in pushed entries. */
+/** Dates become seconds since the epoch. Ids, UUIDs, NaN and infinities become texts. */
 export function plainValue(value: unknown): JsonValue {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (value === null || value === undefined) return null;
@@ -54,7 +54,7 @@ function plainBson(value: object): JsonValue {
   return String(value); // code, regular expressions and other types that entries do not have
 }
 
-/** The value of an object such as `{"$oid": "65f0…"}` in the JSON of MongoDB's tools. undefined: another object. */
+/** The value of `{"$oid": "65f0…"}` and the like. undefined: another object. */
 function plainExtended(value: JsonObject): JsonValue | undefined {
   const name = Object.keys(value)[0];
   if (name === undefined || !name.startsWith('$')) return undefined;

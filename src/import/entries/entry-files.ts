@@ -1,4 +1,4 @@
-// Reads files of entries: of `mobility export`, `find_entries`, e-mission's scripts, bodies of pushes, and BSON.
+// Reads files of entries: exports, answers of `find_entries`, bodies of pushes, and BSON.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';
@@ -44,7 +44,7 @@ function entryFound(value: JsonValue, where: string): Found {
   if (!isJsonObject(value)) return { owner: null, entry: value };
   const { user_id, received_ts } = value;
   const uuid = user_id === undefined ? null : uuidOf(user_id);
-  // An entry with ids was written by tools of MongoDB, so names such as `$date` have a meaning. In an entry of a phone,
+  // Tools of MongoDB write ids, and give names such as `$date` a meaning. In an entry of a phone,
   // such names have no meaning and stay unchanged.
   const isForeign = user_id !== undefined || value._id !== undefined;
   const entry = isForeign ? withoutIds(value) : value;

@@ -1,4 +1,4 @@
-// Reads the folder of one user from `mobility export --out`. Keeps everything, including first receipts and errors.
+// Reads the folder of a user from `mobility export --out`, with first receipts and errors.
 import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
@@ -8,7 +8,7 @@ import { jsonLines } from '../read/json-records.ts';
 import { openSourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 
-/** For each file in the folder, a function that converts one of its values; null: `export` cannot have written it. */
+/** Converts a value of each file; null: `export` cannot have written the value. */
 const valueIn: Record<string, (value: JsonValue, owner: Owner) => Found | null> = {
   'entries.jsonl': (entry, owner) => {
     const { received_ts } = isJsonObject(entry) ? entry : {};
@@ -25,7 +25,7 @@ const valueIn: Record<string, (value: JsonValue, owner: Owner) => Found | null> 
   },
 };
 
-/** Trips are not read, since the pipeline derives the same trips from the entries. */
+/** Trips are not read, since the pipeline derives them from the entries. */
 export const exportFolder: FolderFormat = {
   name: 'export',
   names: 'people',

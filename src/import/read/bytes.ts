@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import type { Gunzip, InflateRaw } from 'node:zlib';
 
-/** Gets the number of bytes that were read since its last call. */
 export type OnBytes = (count: number) => void;
 export type Bytes = AsyncIterable<Uint8Array>;
 
@@ -13,7 +12,6 @@ export const chunkBytes = 256 * 1024;
 export const fileBytes = (path: string, onBytes: OnBytes): Bytes =>
   countBytes(createReadStream(path, { highWaterMark: chunkBytes }), onBytes);
 
-/** Passes chunks on; `onBytes` gets the size of each. */
 export async function* countBytes(chunks: Bytes, onBytes: OnBytes): Bytes {
   for await (const chunk of chunks) {
     onBytes(chunk.length);
@@ -30,10 +28,10 @@ export async function* unpacked(chunks: Bytes, unpack: Gunzip | InflateRaw): Byt
   }
 }
 
-/** At most this many characters of a line are read, so that the memory of an import does not depend on the file. */
+/** Characters that are read of a line, so that memory does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
-/** The lines of a UTF-8 text, also empty ones, with their numbers from 1. Invalid bytes become U+FFFD. */
+/** Numbers begin with 1. Invalid bytes become U+FFFD. */
 export async function* fileLines(chunks: Bytes): AsyncGenerator<{ number: number; text: string }> {
   const decoder = new StringDecoder('utf8');
   let number = 1;

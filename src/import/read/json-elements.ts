@@ -3,7 +3,7 @@ import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
 export interface JsonElement {
-  /** The name of the member, or of the member whose list has the element. null: the file is a single list. */
+  /** The member, or the member whose list has the element. null: the file is a single list. */
   member: string | null;
   listed: boolean; // true for an element of a list; false for a member that is not a list
   text: string | null; // the JSON text of the element; null: the element was skipped because of `reason`
@@ -11,7 +11,7 @@ export interface JsonElement {
   offset: number; // the byte of the file where the element begins
 }
 
-/** Bytes. Longer elements are skipped to bound memory: a parsed element may need twenty times the bytes of its text. */
+/** Longer elements are skipped: parsed, an element may need twenty times the bytes of its text. */
 export const maxElementBytes = 1024 * 1024;
 
 const maxElementDepth = 500; // levels of nested lists and objects in an element, as in pushed entries
@@ -21,13 +21,9 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** What the scanner expects next. `start`: the outermost value. `name`, `colon`, `value`: the parts of a member. */
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
-/**
- * Yields the elements of a file as texts. Does not parse the elements, so invalid JSON affects only one element. Throws
- * `SourceBroken` if the file ends early.
- */
+/** Invalid JSON affects only its element. Throws `SourceBroken` if the file ends early. */
 export async function* jsonElements(chunks: Bytes): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let member: string | null = null;
@@ -68,10 +64,7 @@ export async function* jsonElements(chunks: Bytes): AsyncGenerator<JsonElement> 
   throw new SourceBroken(`expected the end of the JSON, found the end of the file at byte ${position}; ${readUpTo}`);
 }
 
-/**
- * The state after a byte outside names and values; null: a name or value begins. Throws if JSON does not allow the
- * byte.
- */
+/** The state after a byte outside names and values; null: a name or value begins. */
 function stateAfter(state: State, byte: number, at: number, isList: boolean): State | null {
   if (isBlank(byte) || (at < 3 && isMark(byte))) return state;
   if (state === 'start' && byte === openList) return 'element';
@@ -118,12 +111,11 @@ class Piece {
     this.offset = offset;
   }
 
-  /** The JSON text; null if the value was too long or nested too deeply. */
   get text(): string | null {
     return this.reason === null ? Buffer.concat(this.#parts, this.#size).toString('utf8') : null;
   }
 
-  /** Takes bytes, beginning at `start`. Returns the position after the value; -1: the chunk ends before the value. */
+  /** Returns the position after the value; -1: the chunk ends before the value. */
   take(chunk: Uint8Array, start: number): number {
     const found = this.#endIn(chunk, start);
     const end = found === -1 ? chunk.length : found;

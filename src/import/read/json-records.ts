@@ -1,16 +1,15 @@
-// Reads JSON of any size as records: the elements of lists, the lines, or the single object of the file.
+// Reads JSON of any size: the elements of lists, the lines, or the single object of a file.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
 import { refuseBeyond } from '../source-error.ts';
 import { fileLines, type OnBytes } from './bytes.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 
-/** A record, or the reason why a part of the file cannot be read. */
 export type JsonRecord =
   | {
       value: JsonValue;
       length: number;
-      /** In `{"points": [record]}`: `points`, the member of the outermost object; null: no such list has the record. */
+      /** `points` for the record in `{"points": [record]}`; null: no such list has the record. */
       member: string | null;
       where: string;
     }
@@ -22,8 +21,8 @@ const textOfLine = (line: string): string | null => (line.trim() === '' ? null :
 const never = (_: JsonObject): boolean => false;
 
 /**
- * The records of a file. `isRecord`: true for an object that is a record, on one line or over several lines; any other
- * object contains lists of records. Default: always false. `textOf`: extracts the JSON of a line.
+ * `isRecord`: true for an object that is a record, on one line or over several lines; other objects
+ * contain lists of records. Default: always false. `textOf`: extracts the JSON of a line.
  *
  *     {"t":1} (line) {"t":2}           ->  {"t":1}, {"t":2}            if `isRecord` of them is true
  *     {"points":[{"t":1},{"t":2}]}     ->  {"t":1}, {"t":2}            member `points`

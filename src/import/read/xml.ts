@@ -4,7 +4,7 @@ import type { FileFormat } from '../import-format.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
-/** The start or end of an element. `text`: the element's text after its last child. Names have no prefixes. */
+/** `text`: of the element, after its last child. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
@@ -16,9 +16,9 @@ const maxTextLength = 256; // characters that are kept: numbers, times and names
 const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
 
 /**
- * Reads XML piece by piece and downloads nothing. Throws `SourceBroken` with the line if the file is truncated, is not
- * XML, or uses an entity that it declares itself, since such an entity could expand without limit. Cuts a text off at
- * `maxTextLength`, or in elements with the name `long` at `maxLongTextLength`.
+ * Downloads nothing. Throws `SourceBroken` with the line if the file is truncated, is not XML, or
+ * uses an entity that it declares itself, since such an entity could expand without limit. Cuts
+ * texts off at `maxTextLength`, or at `maxLongTextLength` in elements with the name `long`.
  */
 export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });
@@ -54,7 +54,7 @@ export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<X
     text = '';
   };
   parser.onerror = (error) => {
-    // Only the first line of the message: the other lines quote the text, which may be personal.
+    // Only the first line: the other lines quote the text, which may be personal.
     throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;
@@ -71,7 +71,7 @@ export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<X
   if (error !== null) throw error;
 }
 
-/** Returns the error of `work`, so that the caller can first yield the events before the error. null: no error. */
+/** Returns the error, so that the caller can first yield the events before it. null: no error. */
 function attempt(work: () => unknown): unknown {
   try {
     work();
@@ -87,7 +87,7 @@ function broken(parser: sax.SAXParser, found: string): SourceBroken {
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** The name of the outermost element without its prefix, from the beginning of a file; null if it is not XML. */
+/** The outermost element without its prefix; null: the file is not XML. */
 function rootName(head: Buffer): string | null {
   const text = head.toString('utf8');
   if (!/^\ufeff?\s*</.test(text)) return null;
@@ -96,7 +96,6 @@ function rootName(head: Buffer): string | null {
   return name ?? null;
 }
 
-/** The format of XML files whose outermost element is `root`. */
 export const xmlFormat = (name: string, root: string, read: FileFormat['read']): FileFormat => {
   return { name, recognises: ({ head }) => rootName(head) === root, read };
 };

@@ -1,4 +1,4 @@
-// Reads CSV tables of locations from any program. Recognises the delimiter and the names of the columns.
+// Reads CSV tables of locations from any program.
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { type FileFormat, type FileReading, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
@@ -18,10 +18,10 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
-/** True if the columns for time and coordinates are known. Rows may still be unreadable. */
+/** The columns are known, but no row may be readable. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
 
-/** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
+/** The first line with column names for time and coordinates; null: there is none. */
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
   const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);
   const names = (line: string, delimiter: string): string[] =>
@@ -54,7 +54,6 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
   }
 }
 
-/** The records of a table. If the CSV is invalid, yields the records before the error, then throws. */
 async function* recordsOf(chunks: Bytes, { line, delimiter }: { line: number; delimiter: string }) {
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({

@@ -1,4 +1,4 @@
-// The names that programs use for the parts of a location, and the forms in which they write times and numbers.
+// How programs name the parts of a location, and write times and numbers.
 import { locationEntry, type OtherLocation } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { zoneAt } from '../../model/geo/zone.ts';
@@ -11,11 +11,11 @@ const knot = 1852 / 3600; // m/s
 
 const fieldNames = ['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const;
 
-/** Parts of a location, as names for `--columns`. The last three are speeds in other units than m/s. */
+/** For `--columns`. The last three are speeds in other units than m/s. */
 export const columnNames = [...fieldNames, 'speed_kmh', 'speed_knots', 'speed_mph'];
 type Field = (typeof fieldNames)[number] | 'vaccuracy' | 'person';
 
-/** Units at the end of a name, such as `speed_kmh` or `hAcc (m)`, with the factor that converts their values. */
+/** Units at the end of a name, such as `speed_kmh` or `hAcc (m)`, and their factors. */
 const lengths = { m: 1, meter: 1, meters: 1, metre: 1, metres: 1, mm: 1e-3, ft: 0.3048, feet: 0.3048 };
 const degrees = { deg: 1, degree: 1, degrees: 1, wgs84: 1, e7: 1e-7 };
 const kmh = 1 / 3.6;
@@ -26,7 +26,7 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/** Names of columns in lower-case letters and digits, the most specific first. `units`: possible ends of the names. */
+/** Names in lower-case letters and digits, the most specific first. `units`: ends of the names. */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   ['time', 'fixtime timestamp time datetime timeutc utctime utc'],
   ['time', 'recordedat trackedat capturedat when tst ts t timelong'],
@@ -56,10 +56,7 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/**
- * Tables of known programs. `names`: columns that together occur only in the program's table. `speed`: the factor that
- * converts the program's speeds to m/s. `person`: the column that identifies a person.
- */
+/** `names` occur together only here. `speed`: factor to m/s. `person`: identifies a person. */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },
@@ -67,10 +64,9 @@ const programs: readonly { names: string[]; speed?: number; person?: string }[] 
   { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
 ];
 
-/** The columns for each part of a location, the most specific first. `factor`: converts the numbers of a column. */
 export type Fields = Readonly<Partial<Record<Field, readonly { name: string; factor: number }[]>>>;
 
-/** Finds the columns for each part of a location among `names`. `columns` takes precedence over the table. */
+/** `columns` takes precedence over the table of known names. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
   const forms = names.map(plain);
   const program = programs.find(({ names: some }) => some.every((name) => forms.includes(name)));
@@ -95,7 +91,7 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/** The forms of a name to look up: unchanged, singular, and without a prefix (`double_latitude`, `gps_accuracy`). */
+/** Unchanged, singular, and without a prefix (`double_latitude`, `gps_accuracy`). */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
   return [name, one, name.replace(/^(double|gps|location|coords)/, '')];
@@ -104,7 +100,7 @@ const formsOf = (name: string): string[] => {
 export const hasLocation = ({ time, lat, lon }: Fields): boolean =>
   time !== undefined && lat !== undefined && lon !== undefined;
 
-/** Coordinates and time that are not columns of the record, such as those in the geometry of a feature. */
+/** A position outside the columns, for example in the geometry of a feature. */
 export interface GivenPosition {
   longitude: JsonValue | undefined;
   latitude: JsonValue | undefined;
@@ -112,7 +108,7 @@ export interface GivenPosition {
   time?: JsonValue | undefined;
 }
 
-/** `where`: the position in the file, for messages. `reported`: further values, stored beside the location. */
+/** `where`: for messages. `reported`: further values, stored beside the location. */
 interface LocationContext {
   origin: Origin;
   where: string;
@@ -120,10 +116,10 @@ interface LocationContext {
   reported?: JsonObject;
 }
 
-/** Matches a value with its unit, such as `21.6 km/h` or `240 m`. */
+/** Matches `21.6 km/h` or `240 m`. */
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
-/** The location in a record, or why there is none. `position` takes precedence over columns of the record. */
+/** `position` takes precedence over columns of the record. */
 export function locate(record: JsonObject, fields: Fields, context: LocationContext, position?: GivenPosition): Found {
   const { origin, where, zone, reported } = context;
   const number = (field: Field, min = Number.NEGATIVE_INFINITY): number | undefined => {
@@ -154,20 +150,20 @@ export function locate(record: JsonObject, fields: Fields, context: LocationCont
   return { owner: null, entry: withZoneAt(locationEntry(location, origin, reported), location) };
 }
 
-/** Adds the time zone at the coordinates, since the file names none and zones of other entries may be wrong here. */
+/** Files name no time zone, and zones of other entries may be wrong here. */
 export function withZoneAt(entry: Entry, { latitude, longitude }: OtherLocation): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
 
-/** The time of a record. If date and time of day are in separate columns, combines them. */
+/** Combines date and time of day if they are in separate columns. */
 function timeOf(record: JsonObject, { time = [], date: [date] = [] }: Fields): JsonValue | undefined {
   const value = time.map(({ name }) => record[name]).find((one) => (one ?? '') !== '');
   const isOfDay = typeof value === 'string' && /^\s*\d{1,2}:\d\d/.test(value);
   return isOfDay && date ? `${record[date.name]} ${value.trim()}` : value;
 }
 
-/** Returns a function that throws `SourceBroken` at the first row of a second person. */
+/** The function throws `SourceBroken` at the first row of a second person. */
 export function personChecker(): (row: JsonObject, fields: Fields, where: string) => void {
   let first: JsonValue | undefined;
   return (row, { person: [column] = [] }, where) => {
@@ -180,7 +176,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** A copy of the record that also has the fields of nested objects, because some programs nest the coordinates. */
+/** Some programs nest the coordinates. */
 export function flattened(record: JsonObject, depth = 4): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;
@@ -192,9 +188,9 @@ const yearFirst = /^(?<year>\d{4})[-/.](?<month>\d\d?)[-/.](?<day>\d\d?)/;
 const clock = /^(?:T| +|, *)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? *(z|utc|gmt|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
- * Converts a time as programs write it to seconds since the epoch: ISO 8601 and similar forms, `31.12.2024 08:00`, or a
- * number of seconds, milliseconds, microseconds or nanoseconds. null: any other value. `zone`: of times without an
- * offset; if it is missing, such a time is an error.
+ * Seconds since the epoch of a time in ISO 8601 or a similar form, such as `31.12.2024 08:00`, or a
+ * number of s, ms, µs or ns. null: any other value. `zone`: of times without an offset; if it is
+ * missing, such a time is an error.
  */
 export function instantIn(value: JsonValue | undefined, zone?: string): number | null {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
@@ -224,7 +220,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   return local - shift;
 }
 
-/** The number in a value: a number, or a text such as `12.5`, `12,5` or `12.5° S`. undefined: any other value. */
+/** Reads a number, or a text such as `12.5`, `12,5` or `12.5° S`. undefined: any other value. */
 function numberIn(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;

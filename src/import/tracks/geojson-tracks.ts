@@ -1,4 +1,4 @@
-// Reads GeoJSON of points and lines with times, and JSON with points in nested lists, from any program.
+// Reads GeoJSON of points and lines with times, and JSON with points in nested lists.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
@@ -42,28 +42,27 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
   }
 }
 
-/** The points nested inside `value`, as Arc and Home Assistant write them; without any, `value` if it is a point. */
+/** Arc and Home Assistant nest their points. Without inner points, `value` itself may be one. */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = 6): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];
   const search = (one: JsonValue | undefined): JsonObject[] => pointsIn(one ?? null, isRecord, depth - 1);
   if (Array.isArray(value)) return value.flatMap(search);
-  // An inner object that is a point is not searched: its fields are read together with the fields of the value around
-  // it.
+  // Fields of an inner object that is a point are read together with the fields around it.
   const within = Object.values(value).flatMap((one) => (isJsonObject(one) && isRecord(one) ? [] : search(one)));
   return within.length > 0 ? within : isRecord(value) ? [value] : [];
 }
 
-/** A position of a feature with its properties. `position`: its coordinates and time, if they are in the geometry. */
+/** `position`: coordinates and time, if they are in the geometry. */
 type PlaceRow = { row: JsonObject; position?: GivenPosition };
 
 /**
- * The positions of a feature. Properties that are lists as long as its path have one value for each position:
+ * Properties that are lists as long as the path have one value for each position:
  *
  *     coordinates [[7, 50], [8, 51]], time [t1, t2], speed [3, 4], trip 1  ->  (7, 50, t1, 3, 1), (8, 51, t2, 4, 1)
  *
- * If a path has no time for each point, its first point gets the start time and its last point the end time, if any.
- * Other geometries give an empty list.
+ * If a path has no time for each point, its first point gets the start time and its last point the
+ * end time, if any. Other geometries give an empty list.
  */
 function featureRows(feature: JsonObject, columns: SourceReadOptions['columns']): PlaceRow[] {
   const { geometry, temporalGeometry } = feature;

@@ -1,4 +1,4 @@
-// Reads GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants recorded how they travelled.
+// Reads GeoLife: trajectories (`.plt`), and modes that participants recorded (`labels.txt`).
 import { otherEntry } from '../../intake/apps/other-entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
@@ -22,7 +22,7 @@ const isTrajectory = (head: Buffer): boolean => /^\ufeff?Geolife trajectory\s/i.
 const isLabels = (head: Buffer): boolean =>
   /^\ufeff?Start Time\tEnd Time\tTransportation Mode\s/i.test(head.toString('utf8'));
 
-/** A line has latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT. */
+/** A line: latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT */
 async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number <= headerLines || text.trim() === '') continue;

@@ -1,4 +1,4 @@
-// Reads KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a time range.
+// Reads KML: tracks with a time for each point (`gx:Track`), and placemarks with times.
 import type { Found, SourceReadOptions } from '../import-format.ts';
 import { xmlEvents, xmlFormat } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
@@ -11,7 +11,7 @@ const maxTimes = 500_000; // times of one track, held in memory, because a file 
 interface Placemark {
   begin?: string;
   end?: string;
-  /** The first and the last position of all points and lines, as `longitude,latitude,altitude`. */
+  /** Of all points and lines, as `longitude,latitude,altitude`. */
   first?: string;
   last?: string;
   line: number;
@@ -49,7 +49,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** The point of a placemark at its start and end time, or the ends of its line: KML has no times for other points. */
+/** KML has no times for points of a line between its ends. */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
   if (begin === undefined) {

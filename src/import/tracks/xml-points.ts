@@ -1,4 +1,4 @@
-// Reads the points of recorded tracks from GPX and TCX. Routes and waypoints are skipped, since they are plans.
+// Reads recorded tracks from GPX and TCX. Skips routes and waypoints, since they are plans.
 import type { Origin } from '../../model/entry.ts';
 import type { Found, SourceReadOptions } from '../import-format.ts';
 import type { OnBytes } from '../read/bytes.ts';
@@ -28,16 +28,15 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
 async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { point, where } of pointsIn(file, onBytes, ['Trackpoint'])) {
     const fields = fieldsIn(Object.keys(point));
-    // Indoors and before the first position, a device writes trackpoints that contain only the heart rate.
+    // Indoors and before the first position, a device writes trackpoints with the heart rate only.
     if (fields.lat === undefined && fields.lon === undefined) yield { skipped: 'a trackpoint without a position' };
     else yield locate(point, fields, { origin: { program: 'tcx' }, where, zone: 'UTC' });
   }
 }
 
 /**
- * Yields the elements of a file whose names are in `elements`. `point`: the attributes of the element, and the texts of
- * inner elements that are parts of a location, such as `ele`. If a name occurs twice, the first text counts. `creator`:
- * the name that the file gives to the program that wrote it.
+ * `point`: the attributes of an element, and the texts of inner elements that are parts of a
+ * location, such as `ele`. If a name occurs twice, the first text counts.
  */
 async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly string[]) {
   let point: Record<string, string> | null = null;
@@ -60,7 +59,7 @@ async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly 
   }
 }
 
-/** The program that wrote a file, from its own description: `OsmAnd 4.6.10`, `Garmin Connect`. */
+/** From `OsmAnd 4.6.10` or `Garmin Connect`. */
 function originOf(creator = ''): Origin {
   const [, name = '', version] = /^(.*?)(?:[\s~/-]+v?(\d[\w.]*))?$/s.exec(creator.trim().slice(0, 80)) ?? [];
   const program = name.trim().toLowerCase() || 'gpx';
