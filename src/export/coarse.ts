@@ -3,18 +3,17 @@ import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
-/** The fields of a trip that tables show. */
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
 /**
- * The cells in which a person stays. Only these cells decide which parts of the person's trips are hidden. If exact
- * places decided it, a reader could compute the places from the hidden parts.
+ * The cells in which a person stays. Only they decide which parts of the person's trips are hidden:
+ * if exact places decided it, a reader could compute the places from the hidden parts.
  */
 export interface StayCells {
   size: number; // m
   /**
-   * A stay less than half a cell away from an earlier stay has the cell of that stay. Otherwise stays at one home could
-   * appear in two cells, which would reveal that the home is near the border between them.
+   * A stay less than half a cell away from an earlier stay has its cell. Otherwise stays at one
+   * home could appear in two cells, which would reveal that the home is near their border.
    */
   stays: { at: LatLon; middle: LatLon }[];
 }
@@ -38,14 +37,13 @@ function nearestStay(at: LatLon, { stays, size }: StayCells): StayCells['stays']
   return nearest;
 }
 
-/** True if a position is hidden: within 1.5 cells of the middle of a cell with stays. */
 const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
   stays.some(({ middle }) => !isFarNorth(at, middle, 1.5 * size) && distance(at, middle) < 1.5 * size);
 
 /**
- * The visible part of a trip. Its sections, lengths and times end where the visible line ends; its places are the
- * middles of their cells. A trip without a visible part has no sections; it begins and ends at the full hour
- * before its start, or at `notBefore` if that is later.
+ * The visible part of a trip. Its sections, lengths and times end where the visible line ends.
+ * A trip without a visible part has no sections. It begins and ends at the full hour before its
+ * start, or at `notBefore` if that is later.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
   const line = trip.sections.flatMap(({ coordinates }) => coordinates);
@@ -71,13 +69,13 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
   };
 }
 
-/** Moves a place to the middle of its cell. A person's first place has no `enter_ts`. */
+/** The first place of a person has no `enter_ts`. */
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex: true if it is shown, because it lies between the first and the last turn outside the cells. */
+/** For each vertex: true if it is between the first and the last turn outside the cells. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));
@@ -87,8 +85,9 @@ function visibleVertices(line: readonly Position[], cells: StayCells): boolean[]
 }
 
 /**
- * For each vertex: true if it is outside the cells, and the path has turned since it left the cells. The straight part
- * before the turn is hidden: the straight parts of several trips, extended backwards, would meet at the exact place.
+ * For each vertex: true if it is outside the cells, and the path has turned since it left them. The
+ * straight part before the turn is hidden: the straight parts of several trips, extended backwards,
+ * would meet at the exact place.
  */
 function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
   let hasTurned = (_: LatLon): boolean => false;
@@ -99,7 +98,7 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
   });
 }
 
-/** Returns true as soon as no straight line from `origin` is within `tolerance` m of all vertices so far. */
+/** True as soon as no straight line from `origin` is within `tolerance` m of all vertices. */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);
   let [first, left, right]: [number | null, number, number] = [null, -Math.PI, Math.PI];
@@ -116,10 +115,9 @@ function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolea
   };
 }
 
-/** Adds whole turns to an angle, so that it lies between minus and plus half a `turn`. */
+/** From minus to plus half a `turn`. */
 const wrapped = (angle: number, turn: number): number => angle - turn * Math.round(angle / turn);
 
-/** The section without its hidden vertices. An empty list if all are hidden. */
 function visiblePart(section: Section, isVisible: readonly boolean[]): Section[] {
   const kept = [...section.coordinates.keys()].filter((i) => isVisible[i]);
   const [first, last] = [kept[0], kept.at(-1)];
@@ -138,7 +136,6 @@ function visiblePart(section: Section, isVisible: readonly boolean[]): Section[]
 
 const sumOf = (metres: readonly number[]): number => metres.reduce((sum, one) => sum + one, 0);
 
-/** Metres from the end of the visible section `before` to the start of the section; 0 without `before`. */
 const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefined): number =>
   before === undefined ? 0 : span(before.coordinates.at(-1)!, start!);
 

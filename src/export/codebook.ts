@@ -1,4 +1,4 @@
-// Writes `codebook.html`: all columns of an export, with their values and how often each occurs, to read or print.
+// Writes `codebook.html`: all columns of an export, and how often each value occurs.
 //
 //     mode walking, walking, bus  ->  walking 2 (67 %), bus 1 (33 %)
 import type { Column, Row } from './columns.ts';
@@ -6,6 +6,7 @@ import type { WrittenTable } from './data-package.ts';
 import { instantText } from './instants.ts';
 
 interface Figures {
+  column: Column;
   filled: number;
   sum: number;
   least: number | string | null;
@@ -13,37 +14,26 @@ interface Figures {
   counts: Map<string, number>;
 }
 
-/** Counts, sums and bounds of the values in the columns of one table. */
-export class Frequencies {
-  readonly #columns: readonly Column[];
-  readonly #figures: Map<string, Figures>;
+/** The figures of each column, about the rows that `countRow` gets. */
+export type Frequencies = readonly Figures[];
 
-  constructor(columns: readonly Column[]) {
-    this.#columns = columns;
-    this.#figures = new Map(
-      columns.map(({ name }) => [name, { filled: 0, sum: 0, least: null, greatest: null, counts: new Map() }]),
-    );
-  }
+export const noFrequencies = (columns: readonly Column[]): Frequencies =>
+  columns.map((column) => ({ column, filled: 0, sum: 0, least: null, greatest: null, counts: new Map() }));
 
-  add(row: Row): void {
-    for (const { name, type, values } of this.#columns) {
-      const value = row[name] ?? null;
-      if (value === null || value === '') continue;
-      const figures = this.#figures.get(name)!;
-      figures.filled += 1;
-      if (type === 'boolean' || values !== undefined) {
-        const text = String(value);
-        figures.counts.set(text, (figures.counts.get(text) ?? 0) + 1);
-      } else if (typeof value === 'number' || (type === 'day' && typeof value === 'string')) {
-        if (typeof value === 'number') figures.sum += value;
-        if (figures.least === null || value < figures.least) figures.least = value;
-        if (figures.greatest === null || value > figures.greatest) figures.greatest = value;
-      }
+export function countRow(frequencies: Frequencies, row: Row): void {
+  for (const figures of frequencies) {
+    const { name, type, values } = figures.column;
+    const value = row[name] ?? null;
+    if (value === null || value === '') continue;
+    figures.filled += 1;
+    if (type === 'boolean' || values !== undefined) {
+      const text = String(value);
+      figures.counts.set(text, (figures.counts.get(text) ?? 0) + 1);
+    } else if (typeof value === 'number' || (type === 'day' && typeof value === 'string')) {
+      if (typeof value === 'number') figures.sum += value;
+      if (figures.least === null || value < figures.least) figures.least = value;
+      if (figures.greatest === null || value > figures.greatest) figures.greatest = value;
     }
-  }
-
-  of(name: string): Figures {
-    return this.#figures.get(name)!;
   }
 }
 
@@ -54,15 +44,14 @@ const style = `body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width
 th,td{border:1px solid #bbb;padding:.25em .5em;text-align:left;vertical-align:top}tr{break-inside:avoid}td:nth-child(4){min-width:14em}`;
 
 export function codebook(
-  tables: readonly (Pick<WrittenTable, 'kind' | 'path' | 'columns' | 'rows'> & { frequencies: Frequencies })[],
+  tables: readonly (Pick<WrittenTable, 'kind' | 'path' | 'rows'> & { frequencies: Frequencies })[],
   { created, treatment }: { created: string; treatment: string },
 ): string {
-  const sections = tables.map(({ kind, path, columns, rows, frequencies }) => {
-    const lines = columns.map((column) => {
-      const { name, type, unit, meaning } = column;
-      const figures = frequencies.of(name);
+  const sections = tables.map(({ kind, path, rows, frequencies }) => {
+    const lines = frequencies.map((figures) => {
+      const { name, type, unit, meaning } = figures.column;
       const missing = rows - figures.filled;
-      const cells = [name, unit === undefined ? type : `${type}, ${unit}`, meaning, valuesText(column, figures)];
+      const cells = [name, unit === undefined ? type : `${type}, ${unit}`, meaning, valuesText(figures)];
       return `<tr>${[...cells, missing === 0 ? '' : String(missing)].map((text) => `<td>${escaped(text)}</td>`).join('')}</tr>`;
     });
     return `<h2>${kind}</h2><p>${escaped(path)}, ${rows} rows</p><table><tr><th>column</th><th>type</th><th>meaning</th><th>values</th><th>missing</th></tr>${lines.join('\n')}</table>`;
@@ -71,7 +60,7 @@ export function codebook(
 <h1>Codebook</h1><p>Written ${created}. ${escaped(treatment)}</p>${sections.join('\n')}</html>\n`;
 }
 
-function valuesText({ type, values }: Column, { filled, sum, least, greatest, counts }: Figures): string {
+function valuesText({ column: { type, values }, filled, sum, least, greatest, counts }: Figures): string {
   if (values !== undefined || type === 'boolean') {
     const all = [...new Set([...(values ?? ['true', 'false']), ...counts.keys()])];
     const share = (count: number): string => (filled === 0 ? '' : ` (${Math.round((100 * count) / filled)} %)`);

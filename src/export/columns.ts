@@ -1,4 +1,4 @@
-// The tables of an export. Files of all formats, the data dictionary and the docs follow these lists of columns.
+// The tables of an export. Files of all formats, the data dictionary and the docs follow them.
 import { refusals } from '../analysis/clean/observations.ts';
 import { flagMeanings } from '../diary/flags.ts';
 import { correctionKinds } from '../model/correction.ts';
@@ -6,25 +6,24 @@ import { travelModes } from '../model/modes.ts';
 import type { Position } from '../model/trip.ts';
 import { memberships } from './membership.ts';
 
-/** The reasons why the analysis does not use a location. */
 const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
 const reasonList = Object.entries(fixReasons)
   .map(([reason, meaning]) => `${reason} (${meaning})`)
   .join(', ');
-const correctionNames = Object.keys(correctionKinds);
+const correctionNames = Object.keys(correctionKinds).join(', ');
 
 export type Kind =
   | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
   | ('people' | 'days' | 'labels' | 'answers' | 'entries');
 
-/** `instant`: a UTC time; `local`: without offset; `geometry`: point or line in degrees WGS84; `json`: any value. */
+/** `instant`: UTC. `local`: a time without offset. `geometry`: degrees WGS84. `json`: any value. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 
 export type Geometry =
   | { type: 'Point'; coordinates: Position }
   | { type: 'LineString' | 'MultiPoint'; coordinates: readonly Position[] };
 
-/** A value of a column; null if missing. Instants are seconds since the epoch. */
+/** An instant is a number of seconds since the epoch. */
 export type Value = string | number | boolean | Geometry | object | null;
 
 export interface Column {
@@ -35,7 +34,7 @@ export interface Column {
   meaning: string;
 }
 
-/** The values of a row by column name. A missing column has the value null. */
+/** Values by column name. A missing column has the value null. */
 export type Row = Record<string, Value | undefined>;
 
 export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
@@ -53,7 +52,8 @@ const choice = (name: string, meaning: string, values: readonly string[]): Colum
 
 const modeNames = travelModes.map(({ name }) => name);
 const mode = (name: string, meaning: string): Column => choice(name, meaning, modeNames);
-const weekday: Column = column('weekday', 'integer', 'day of the week, 1 (Monday) to 7 (Sunday)');
+const draft = column('draft', 'boolean', 'true if the trip has not ended: later data may change it');
+const weekday = column('weekday', 'integer', 'day of the week, 1 (Monday) to 7 (Sunday)');
 
 const user: Column[] = [
   column('user_id', 'text', 'UUID of the person, or their pseudonym'),
@@ -76,7 +76,7 @@ const figures: Column[] = [
 ];
 
 const flagList = Object.keys(flagMeanings).join(', ');
-const flags: Column = column('flags', 'text', `flags, separated by blanks: ${flagList}; empty if there are none`);
+const flags = column('flags', 'text', `flags, separated by blanks: ${flagList}; empty if there are none`);
 
 const labelNote = 'a label replaces the mode of the only ride';
 const modes: Column[] = [
@@ -97,7 +97,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column(
       'start_rule',
       'text',
-      'rule that set the departure; `location`: estimated from the distance to the first location',
+      'rule of the departure; `location`: estimated from the distance to the first location',
     ),
     seconds(
       'start_inferred_s',
@@ -117,8 +117,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('start_place_id', 'text', 'place where the trip begins; empty if it follows another trip at once'),
     column('end_place_id', 'text', 'place where the trip ends; empty if another trip follows at once'),
     column('corrected', 'boolean', 'true if a correction made or changed the trip'),
-    column('correction', 'text', `kinds of its corrections, separated by blanks: ${correctionNames.join(', ')}`),
-    column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
+    column('correction', 'text', `kinds of its corrections, separated by blanks: ${correctionNames}`),
+    draft,
     flags,
     column('geometry', 'geometry', 'line of the trip through all its sections'),
   ],
@@ -132,7 +132,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     ...modes,
     column('start_place_id', 'text', 'place where the section begins, if it is the first of its trip; else empty'),
     column('end_place_id', 'text', 'place where the section ends, if it is the last of its trip; else empty'),
-    column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
+    draft,
     flags,
     column('agency', 'text', 'transit agency of the line that was probably used; empty without a feed'),
     column('route', 'text', 'short name of the line, or its long name if it has none'),
@@ -212,11 +212,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     ...user,
     column('joined_at', 'instant', 'when the person joined the study by its link, UTC; else empty'),
     column('left_at', 'instant', 'when the last token of the person was revoked, UTC'),
-    column(
-      'app',
-      'text',
-      'program that sent the first location, such as e-mission; without a location: the kinds of the tokens',
-    ),
+    column('app', 'text', 'program of the first location, such as e-mission; without one: the kinds of the tokens'),
     column('app_version', 'text', 'version of the app of e-mission'),
     column('platform', 'text', 'android or ios'),
     column('first_day', 'day', 'first local day with data'),

@@ -1,4 +1,4 @@
-// Writes `datapackage.json` (Frictionless), the manifest and data dictionary of an export, from the written columns.
+// Writes `datapackage.json` (Frictionless): the manifest and the data dictionary of an export.
 import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/export-formats.ts';
 import { isFeature } from './formats/geojson.ts';
@@ -13,10 +13,10 @@ export interface WrittenTable {
   sha256: string; // SHA-256 of the file, in hex
 }
 
-/** What an export hides, for the manifest. `coarse`: m, size of the cells; null: places are exact. */
+/** What an export hides. `coarse`: m, size of the cells; null: places are exact. */
 export type Treatment = { pseudonyms: boolean; coarse: number | null; names: string | null };
 
-/** What a reader of the export cannot find out, and what a reader can. */
+/** Says what the reader of an export cannot find out, and what the reader can. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, for readers without the key');
@@ -46,7 +46,7 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** The columns that identify a row, and the tables that its ids refer to, by column names of this program. */
+/** The primary key of each table, and the tables that its foreign keys refer to. */
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
@@ -63,10 +63,9 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 };
 
 /**
- * The manifest as text. It omits JSON lines files without rows, because an empty file is not a valid table. `versions`:
- * the versions of the analysis (code and models) that made the trips; several if some people's next run is still due.
- * Primary and foreign keys are included only with column names of this program, and only for all days: an id may refer
- * to a row of another day.
+ * The manifest as text. It omits JSON lines files without rows, because an empty file is not a
+ * valid table. `versions`: of the analyses that made the trips. It has keys only for all days,
+ * since an id may refer to a row of another day, and only with column names of this program.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
@@ -75,7 +74,7 @@ export function dataPackage(
 ): string {
   const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
   const hasKeys = isWhole && treatment.names === null;
-  // The columns of a feature are in `properties`, where keys of a manifest cannot refer to them.
+  // A feature has its columns in `properties`, where keys of a manifest cannot refer to them.
   const flat = tables.filter((table) => !isFeatureFile(table));
   const keysAmong = hasKeys ? new Set(flat.map(({ kind }) => kind)) : null;
   const value = {
@@ -90,7 +89,7 @@ export function dataPackage(
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** The members of each line in a file of features. `columns` describes their `properties`. */
+/** The members of each line. The column `properties` is described by `columns`. */
 const featureFields = [
   { name: 'type', type: 'string', description: '`Feature`' },
   { name: 'geometry', type: 'geojson', description: 'GeoJSON geometry, or null' },
@@ -123,10 +122,10 @@ function describeTable(table: WrittenTable, keysAmong: ReadonlySet<Kind> | null)
     format: ending,
     mediatype: mediaType,
     ...text,
-    // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects the file if they are given.
+    // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects it if they are given.
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,
-    // Data Package has `rows` and `schema` for tables only. Other files describe their columns in `columns` instead.
+    // Data Package has `rows` and `schema` for tables only. Other files have `columns` instead.
     ...describeRows(),
   };
 }

@@ -14,11 +14,11 @@ const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0
 const notObserved = { observed_s: 0, silent_s: 0, off_s: 0, inferred_stay_s: 0, moved_unobserved_m: 0 };
 const notKnown = { ...notObserved, time_zone: null as string | null, draft: false, flags: '' };
 
-/** The seconds, rounded to 15 minutes in a coarse export: exact seconds could show when stays began and ended. */
+/** Coarse exports round to 15 minutes: exact seconds could show when stays began and ended. */
 export const shownSeconds = (seconds: number, coarse: number | undefined): number =>
   coarse === undefined ? seconds : Math.round(seconds / 900) * 900;
 
-/** Collects the days of a person, first their trips, then their observed time. */
+/** Call `addTrip` for all trips, then `addDay` for all days, then `rows`. */
 export async function collectDays({ store, person, coarse }: Source) {
   const left_ts = leftOf(await store.tokens.list(person.uuid));
   const dayIn = (ts: number | null | undefined, zone: string) => (ts == null ? null : localDay(ts, zone));

@@ -1,4 +1,4 @@
-// Exports people as collections of an e-mission database, in files for `mongoimport` with one document per line:
+// Exports people as collections of an e-mission database, one document per line for `mongoimport`:
 //
 //   ada: 2 entries in the timeseries, 1 pending, 1 rejected, 1 trip
 //
@@ -8,8 +8,6 @@
 //   Stage_usercache.json            1
 //   Stage_timeseries_error.json     1
 //   Stage_analysis_timeseries.json  a cleaned, a confirmed and a composite trip, sections, stops, places
-//
-// Ids begin with the time when the service received an entry, as ids of MongoDB do.
 import { derivedKeys } from '../emission/derived-keys.ts';
 import { derivedEntries } from '../emission/read-derived.ts';
 import { present } from '../intake/converters/convert.ts';
@@ -19,9 +17,8 @@ import { entryId, idOf } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import type { UserRecord } from '../model/user.ts';
-import { entryPages } from '../store/paging.ts';
+import { entryPages, everyError } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import { errorRows } from './entry-rows.ts';
 import { type ExportFile, withFiles } from './export-tables.ts';
 
 const emissionCollections = [
@@ -42,7 +39,6 @@ export type EmissionPart = { collection: Collection; documents: number; text: st
 
 const documentsAtOnce = 500;
 
-/** The documents of a person, 500 at a time. */
 export async function* emissionParts(store: Store, user: UserRecord): AsyncGenerator<EmissionPart> {
   for (const collection of emissionCollections) {
     let lines: string[] = [];
@@ -56,7 +52,7 @@ export async function* emissionParts(store: Store, user: UserRecord): AsyncGener
   }
 }
 
-/** Writes one file per collection; returns the documents by file. */
+/** Writes one file per collection. Returns the number of documents in each file. */
 export async function writeEmission(
   file: ExportFile,
   people: AsyncIterable<AsyncIterable<EmissionPart>>,
@@ -87,7 +83,7 @@ const makers: Record<Collection, (store: Store, user: UserRecord) => AsyncGenera
   Stage_timeseries: (store, user) => pushed(store.timeseries, user, present),
   Stage_usercache: (store, user) => pushed(store.usercache, user, (entry) => entry),
   async *Stage_timeseries_error(store, { uuid }) {
-    for await (const { id, entry, received_ts } of errorRows(store, uuid)) {
+    for await (const { id, entry, received_ts } of everyError(store, uuid)) {
       // MongoDB stores only objects.
       if (isJsonObject(entry)) yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
     }
@@ -113,11 +109,11 @@ function documentOf(uuid: string, id: string, { metadata, data }: Entry): JsonOb
   return { _id: oid(id), user_id: binary(uuid), metadata: metadata as JsonObject, data };
 }
 
-/** An id of MongoDB: 24 hex characters, of which the first 8 are seconds since the epoch. */
+/** An id as MongoDB makes it: the first 8 of 24 hex characters are seconds since the epoch. */
 const idWith = (ts: number, id: string): string =>
   `${Math.max(0, Math.trunc(ts)).toString(16).padStart(8, '0').slice(-8)}${id.slice(-16)}`;
 
-/** A UUID as e-mission stores it: a binary value of subtype 3 in the byte order of Python. */
+/** e-mission stores a UUID as a binary value of subtype 3 in the byte order of Python. */
 const binary = (uuid: string): JsonObject => ({
   $binary: { base64: Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64'), subType: '03' },
 });

@@ -4,8 +4,8 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../diary/labels/add-labels.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, justAfter, localDay, maxTime, minTime } from '../model/time.ts';
-import { type EntryPart, type EntrySelection, entryPages, everyEntry, everyError } from '../store/paging.ts';
-import type { ErrorRow, Store } from '../store/store.ts';
+import { type EntryPart, type EntrySelection, entryPages, everyEntry } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
 import { toFlatGeoJson } from './trips-geojson.ts';
 
 /** Local days, both ends included. A missing bound is open. */
@@ -14,18 +14,17 @@ export type Days = { from?: string; to?: string };
 const pageSize = 4000;
 const daysAtOnce = 31;
 
-/** An entry as pushed, and when the service first received it, seconds since the epoch. */
+/** An entry as pushed. `received_ts`: when the service first received it, s since the epoch. */
 export type ExportedEntry = Entry & { received_ts: number };
 
-/** The rows of `entryLists`, one by one. */
 export async function* entryRows(...which: Parameters<typeof entryLists>): AsyncGenerator<ExportedEntry> {
   for await (const rows of entryLists(...which)) yield* rows;
 }
 
 /**
- * Reads entries as pushed, each identity once: first the entries of the timeseries by `write_ts`, then the entries that
- * were pending at the start. If a run moves a pending entry meanwhile, or a phone pushes it again, the newest content
- * is exported. Holds the identities of pending entries in memory.
+ * Reads entries as pushed, each identity once: first the entries of the timeseries by `write_ts`,
+ * then the entries that were pending at the start. If a run moves a pending entry meanwhile, or a
+ * phone pushes it again, the newest content is exported. Holds the identities of pending entries.
  */
 export async function* entryLists(
   store: Store,
@@ -47,7 +46,7 @@ export async function* entryLists(
   const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
   for await (const rows of entriesOf(store.usercache, userId, query))
     yield rows.filter((row) => isDue(row) && isAsked(row));
-  // The entries that remain in `pending` were moved to the timeseries after the first loop had read it.
+  // The entries that remain were moved to the timeseries after the first loop had read it.
   for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();
@@ -57,7 +56,6 @@ export async function* entryLists(
   }
 }
 
-/** The `write_ts` of pending entries, by key. */
 async function pendingIdentities(
   { usercache }: Store,
   userId: string,
@@ -76,22 +74,17 @@ async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection
     yield entries.map(({ metadata, data }, i) => ({ metadata, data, received_ts: received_ts[i]! }));
 }
 
-/** The local day in the phone's time zone, or in UTC if it has none; null: the time is outside the calendar. */
+/** The day in the phone's time zone, else in UTC; null: the time is outside the calendar. */
 function dayOf({ metadata, data }: Entry): string | null {
   const ts = dataTime(data) ?? metadata.write_ts;
   if (!(ts >= minTime && ts <= maxTime)) return null;
   return localDay(ts, isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC');
 }
 
-/** True if `day` is one of the days. */
 export const isAmong = (day: string, { from, to }: Days): boolean =>
   (from === undefined || day >= from) && (to === undefined || day <= to);
 
-/** Reads rejected entries by id, as pushed, with reason and times. */
-export const errorRows = (store: Store, userId: string): AsyncGenerator<ErrorRow> =>
-  everyError(store, userId, { limit: pageSize });
-
-/** The text of a FeatureCollection, one line per feature, read by months. `count` gets the trips of each month. */
+/** The text of a FeatureCollection. `count` gets the number of trips of each month that is read. */
 export async function* tripsGeoJson(
   store: Store,
   userId: string,
@@ -118,7 +111,6 @@ export async function* tripsGeoJson(
   yield '\n]}\n';
 }
 
-/** Ranges of days, a month each, that cover all requested trips. */
 async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
   const { start_ts, end_ts } = await correctedTrips(store).summary(userId);
   if (start_ts === null || end_ts === null) return;

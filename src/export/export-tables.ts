@@ -1,9 +1,9 @@
-// Writes the tables of an export: the rows of each kind for all people, in files of one format, and the manifest.
+// Writes the tables of an export for all people, in files of one format, and the manifest.
 import { createHash, randomUUID } from 'node:crypto';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
-import { codebook, Frequencies } from './codebook.ts';
+import { codebook, countRow, type Frequencies, noFrequencies } from './codebook.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
 import type { Days } from './entry-rows.ts';
@@ -13,29 +13,27 @@ import { type NameSet, renamed } from './name-mappings.ts';
 import { idsUnderPseudonym, keyedPseudonym, type Person } from './privacy.ts';
 import { rowsOf } from './table-rows.ts';
 
-/** What the rows of a person show. These are plain values, so that another process can make the rows. */
+/** Has plain values only, so that another process can make the rows. */
 export interface TableChoice {
   kinds: readonly Kind[];
   keys?: readonly string[] | undefined;
   names?: NameSet | undefined;
   pseudonymKey?: string | undefined; // key of the pseudonyms; without it, names are exported unchanged
   coarse?: number | undefined; // m; see `coarse.ts`
-  /** The key that hides the ids of rows. Default: `pseudonymKey`; in a coarse export, a new key for each person. */
+  /** Hides ids of rows. Default: `pseudonymKey`; in a coarse export, a new key for each person. */
   idKey?: string | undefined;
   now: number; // seconds since the epoch
 }
 
-/** Writes a file of the export, by its name in the folder. */
 export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
-/** Some rows of a table about one person, or the versions of the analysis that made the trips of the person. */
+/** Some rows of a person in a table, or the versions of the analysis that made the trips. */
 export type PersonPart = { versions: string[] } | { kind: Kind; rows: Row[] };
 
 const rowsAtOnce = 500;
 const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 
-/** The names of the files that an export writes. */
 export function tableFiles({ kinds, names }: Pick<TableChoice, 'kinds' | 'names'>, format: FormatName): string[] {
   return [...kinds.map((kind) => fileOf(kind, format, names)), manifestName, codebookName];
 }
@@ -43,15 +41,12 @@ export function tableFiles({ kinds, names }: Pick<TableChoice, 'kinds' | 'names'
 const fileOf = (kind: Kind, format: FormatName, names: NameSet | undefined): string =>
   `${tableOf(kind, names).file}.${formats[format].ending}`;
 
-/** A table with the column names of this program, or with `names`: the column names of another program. */
 const tableOf = (kind: Kind, names: NameSet | undefined): ReturnType<typeof renamed> =>
   names === undefined
     ? { file: kind, columns: [...tables[kind]], where: () => true, row: (row) => row }
     : renamed(kind, tables[kind], names);
 
-/**
- * Opens all files before it calls `work`. It recurses, because `file` closes a file when the given function returns.
- */
+/** Opens all files, then calls `work`. Recurses, since `file` closes when its function returns. */
 export async function withFiles(
   file: ExportFile,
   names: readonly string[],
@@ -66,8 +61,8 @@ export async function withFiles(
 type TableFiles = TableChoice & { format: FormatName; file: ExportFile };
 
 /**
- * Writes tables. `groups`: the kinds that are written at one time. `isWhole`: true for an export of all days.
- * `partsOf`: for each person, the rows for the tables of a group.
+ * Writes tables. `groups`: the kinds that are written at one time. `isWhole`: the export has all
+ * days. `partsOf`: for each person, the rows for the tables of a group.
  */
 export async function writeTables(
   { kinds, names, format: formatName, file, now, pseudonymKey, coarse }: TableFiles,
@@ -105,10 +100,9 @@ export async function writeTables(
   return written;
 }
 
-/** Begins a table. Counts its rows, bytes and values, and hashes its bytes. */
 async function openTable(writer: Writer, columns: readonly Column[], makeWriter: MakeTableWriter) {
   const hash = createHash('sha256');
-  const frequencies = new Frequencies(columns);
+  const frequencies = noFrequencies(columns);
   let [rows, bytes] = [0, 0];
   const counted: Writer = {
     async write(piece) {
@@ -123,7 +117,7 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
   return {
     async add(some: readonly Row[]): Promise<void> {
       rows += some.length;
-      for (const row of some) frequencies.add(row);
+      for (const row of some) countRow(frequencies, row);
       await table.rows(some);
     },
     async end() {
@@ -135,7 +129,7 @@ async function openTable(writer: Writer, columns: readonly Column[], makeWriter:
 
 type StreamedTables = TableFiles & { store: Store; people: () => AsyncIterable<UserRecord>; days: Days };
 
-/** Writes tables one after another to a stream. Keeps no rows, so it reads each person again for each table. */
+/** Writes one table after another. Keeps no rows, so it reads each person again for each table. */
 export function exportTables({ store, people, days, ...files }: StreamedTables): Promise<WrittenTable[]> {
   const choice = { ...files, idKey: keyOfIds(files) };
   const groups = choice.kinds.map((kind) => [kind]);
@@ -146,8 +140,8 @@ export function exportTables({ store, people, days, ...files }: StreamedTables):
 }
 
 /**
- * Yields the people, sorted by pseudonym if the export has pseudonyms. The store lists people by UUID. In that order,
- * a reader who has the UUIDs, or an export under another key, could identify people by their positions in the list.
+ * Sorts the people by pseudonym if the export has pseudonyms. The store lists people by UUID: in
+ * that order, a reader who has the UUIDs could identify people by their positions in the list.
  */
 export async function* inShownOrder({ users }: Store, people: AsyncIterable<UserRecord>, pseudonymKey?: string) {
   if (pseudonymKey === undefined) return yield* people;
@@ -160,13 +154,13 @@ export async function* inShownOrder({ users }: Store, people: AsyncIterable<User
 }
 
 /**
- * The key that ids are hashed with; undefined: ids are exported unchanged. Coarse times need a key: an id is a hash of
- * the exact time, so an attacker could try all times near the coarse one.
+ * undefined: ids stay unchanged. Coarse times need a key: an id is a hash of the exact time, so an
+ * attacker could try all times near the coarse one.
  */
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 
-/** Yields the parts of a person, see `PersonPart`. The data of the person are read once for all `kinds`. */
+/** Reads the data of the person once for all `kinds`. */
 export async function* personParts(
   store: Store,
   user: UserRecord,
@@ -201,7 +195,7 @@ function personOf({ uuid, user_email, subgroup, joined_ts }: UserRecord, key: st
   return { uuid, id: pseudonym ?? uuid, name: pseudonym ?? user_email, subgroup: subgroup ?? null, joined_ts };
 }
 
-/** Decimals of numbers by unit. Numbers with other units have four. */
+/** Decimals by unit. Numbers with other units have four. */
 const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
 
 function inPrecision(row: Row, columns: readonly Column[]): Row {

@@ -15,13 +15,13 @@ export interface Source {
   person: Person;
   days: Days;
   keys?: readonly string[] | undefined; // keys of the entries to export, for the kind `entries`
-  /** m; stays are moved to the middle of cells of this size, and paths around them are left out */
+  /** m, size of the cells to whose middle stays are moved; absent: exact places */
   coarse?: number | undefined;
   homes?: boolean; // true: the guessed home may be exported, as tours that begin there
   now: number; // seconds since the epoch
 }
 
-/** `follows`: no stay lies between the previous trip and this trip. `isFollowed`: none lies before the next trip. */
+/** `follows`: no stay lies before the trip. `isFollowed`: no stay lies after it. */
 export type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;
   follows: boolean;
@@ -30,20 +30,20 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   startRule: string | null;
 };
 
-export const labelsAtOnce = 50; // trips whose labels and flags are read at one time; in the table of labels: labels
-export const besideStay = 300; // s; locations this long before and after a stay count for its flags
+export const labelsAtOnce = 50; // trips whose labels and flags are read at one time; labels in the table of labels
+export const besideStay = 300; // s before and after a stay, whose locations count for the flags of the stay
 
-/** Some trips in order. `labels`: of the trips on the requested days. */
+/** `labels`: of the trips on the requested days. */
 export interface TripBatch {
   records: readonly KeptTrip[];
   labels: Labels;
-  /** Returns the inputs of flags for a range within the trips; null in a coarse export, which hides flags. */
+  /** The inputs of flags for a range within the trips; null in a coarse export. */
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 
 /**
- * Trips in batches. `hasFlags`: true if flags are needed. `isWhole`: all trips; false: only the trips of the requested
- * days, and the trips before and after them.
+ * `hasFlags`: flags are needed. `isWhole`: all trips; false: only the trips of the requested days,
+ * and the trips before and after them.
  */
 export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: boolean): AsyncGenerator<TripBatch> {
   let before: KeptTrip | undefined;
@@ -57,7 +57,7 @@ export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: b
   if (records.length > 0) yield await readBatch(source, records, hasFlags, before);
 }
 
-/** `before`: the trip before `records`. The stay between `before` and `records` may be exported, too. */
+/** `before`: the trip before `records`, since the stay between them may be exported, too. */
 async function readBatch(source: Source, records: readonly KeptTrip[], hasFlags: boolean, before?: KeptTrip) {
   const { store, days, coarse } = source;
   const { uuid } = source.person;
@@ -74,7 +74,7 @@ async function readBatch(source: Source, records: readonly KeptTrip[], hasFlags:
   return { records, labels, flagInputs: await flagInputsWithin(store, uuid, range) };
 }
 
-/** The `chain_ts` of the trips of the requested days, of the trip before them, and of the trip after them. */
+/** The `chain_ts` of the requested trips, of the trip before them, and of the trip after them. */
 async function rangeOf({ store, person: { uuid }, days }: Source): Promise<{ from?: number; to?: number }> {
   const { from = '0000-01-01', to = '9999-12-31' } = days;
   const trips = correctedTrips(store);
@@ -91,7 +91,8 @@ export async function* everyTrip(source: Source, range = {}): AsyncGenerator<Kep
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
     const trip = coarseTrip(record.trip, cells, end);
-    // Untracked time begins where the coarse trip before ends. Its true start would reveal the hidden path.
+    // Untracked time begins at the end of the trip before: its true start would show the hidden
+    // path.
     yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
     end = trip.end_ts;
   }
@@ -101,7 +102,7 @@ const leastStay = 1; // s; if less time is between two trips, there is no place 
 
 type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 
-/** Each trip with the gaps since the trip before it. */
+/** The `silences` of a trip are the gaps since the trip before. */
 async function* everyExactTrip({ store, person }: Source, range = {}): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;

@@ -2,18 +2,18 @@
 import type { Position } from '../model/trip.ts';
 import type { Geometry } from './columns.ts';
 
-/** Rounds degrees to seven decimals (1 cm). */
+/** Seven decimals of a degree are about 1 cm. */
 export const round = (x: number): number => Math.round(x * 1e7) / 1e7;
 const pair = ([longitude, latitude]: Position): string => `${round(longitude)} ${round(latitude)}`;
 
-/** Positions of a geometry; a line has at least two (a single position is repeated). */
+/** A line needs at least two positions, so a single position is repeated. */
 export function positionsOf(geometry: Geometry): readonly Position[] {
   if (geometry.type === 'Point') return [geometry.coordinates];
   const { coordinates } = geometry;
   return coordinates.length === 1 ? [coordinates[0]!, coordinates[0]!] : coordinates;
 }
 
-/** Well-known text, such as `POINT (18.06 59.33)`. */
+/** `POINT (18.06 59.33)` */
 export const wkt = (geometry: Geometry): string =>
   `${geometry.type.toUpperCase()} (${positionsOf(geometry).map(pair).join(', ')})`;
 

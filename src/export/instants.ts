@@ -2,11 +2,11 @@
 import { formatTime, maxTime, minTime } from '../model/time.ts';
 import type { Row } from './columns.ts';
 
-/** The instant; null outside the years 1 to 9999, which no format can write. Phones may send any number as a time. */
+/** null outside the years 1 to 9999, which no format can write. Phones may send any number. */
 export const instantOf = (ts: number): Date | null =>
   ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
 
-/** `2024-03-08T06:40:12.500Z`; null as for `instantOf`. */
+/** `2024-03-08T06:40:12.500Z` */
 export const instantText = (ts: number): string | null => instantOf(ts)?.toISOString() ?? null;
 
 /** `2024-03-08T07:40:12.500` in `zone`; null outside the calendar. */

@@ -1,5 +1,5 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
-import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
+import { inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { spansAround } from '../diary/labels/load-labels.ts';
 import { findSpan } from '../diary/labels/match-inputs.ts';
 import { interpretEntry } from '../intake/converters/convert.ts';
@@ -27,7 +27,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
   }
 }
 
-/** Labels, each with the trip that it was matched to. `tripIds`: known ids of trips by `chain_ts`; others are added. */
+/** `tripIds`: known ids of trips by `chain_ts`, to which others are added. */
 export async function* labelRows({ store, person, days }: Source, tripIds: TripIds): AsyncGenerator<Row> {
   let batch: Entry[] = [];
   for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
@@ -40,7 +40,7 @@ export async function* labelRows({ store, person, days }: Source, tripIds: TripI
 }
 
 async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[], ids: TripIds): Promise<Row[]> {
-  const inputs = entries.map((entry) => aboutTrip(inputOf(entry)));
+  const inputs = entries.map(inputOf).map((input) => (input?.of.about === 'trip' ? input : null));
   const ofTrips = inputs.filter((input) => input !== null);
   if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
   const spans = await spansAround(store, userId, ofTrips);
@@ -58,8 +58,6 @@ async function rowsOfLabels(store: Store, userId: string, entries: readonly Entr
   }
   return rows;
 }
-
-const aboutTrip = (input: Input | null): Input | null => (input?.of.about === 'trip' ? input : null);
 
 function labelRow({ metadata, data }: Entry, tripId: string | null): Row {
   const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';

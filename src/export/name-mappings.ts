@@ -5,15 +5,15 @@ import { instantText } from './instants.ts';
 
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** A column that only the other library has. Its value is computed from a row of this program. */
+/** A column that only the other library has, computed from a row of this program. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
-/** By the name of a column in the other library: the name of this program's column, or a computed column. */
+/** By the other library's name of a column: this program's name, or a computed column. */
 type Renaming = Readonly<Record<string, string | Made>>;
 
 const same = (...names: string[]): Renaming => Object.fromEntries(names.map((name) => [name, name]));
 
-const activitySeconds = 15 * 60; // the shortest activity, as in trackintel's `create_activity_flag`
+const activitySeconds = 15 * 60; // as in trackintel's `create_activity_flag`
 
 const made = (type: ColumnType, meaning: string, of: Made['of']): Made => ({ type, meaning, of });
 
@@ -25,7 +25,7 @@ const inKmh = ({ speed_ms }: Row): Value => (typeof speed_ms === 'number' ? spee
 const kmh: Made = { ...made('number', 'speed', inKmh), unit: 'km/h' };
 const utc = (meaning: string, part: (iso: string) => string): Made =>
   made('text', meaning, ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''));
-/** The first 52 bits of an id: trackintel needs numbers. Of a million trips, two are equal in 1 of 10,000 exports. */
+/** trackintel needs numbers: the first 52 bits of an id, which are rarely equal for two trips. */
 const numbered = (name: string, meaning: string): Made =>
   made('integer', meaning, ({ [name]: id }) => (typeof id === 'string' ? Number.parseInt(id.slice(0, 13), 16) : null));
 
@@ -36,10 +36,10 @@ const ends = made('geometry', 'start and end of the trip', ({ geometry }) => {
 const isLong = ({ duration_s }: Row): boolean => typeof duration_s !== 'number' || duration_s >= activitySeconds;
 const isActivity = made('boolean', 'true for a stay of at least 15 minutes, or of unknown length', isLong);
 
-/** A table with other names. `where`: the rows to keep; default: all. */
+/** `where`: the rows to keep; default: all. */
 type NamedTable = { file: string; columns: Renaming; where?: (row: Row) => boolean };
 
-/** A table for programs that read points: the locations of one person that the analysis can use. */
+/** For programs that read points: the locations that the analysis can use. */
 const usedFixes = (columns: Renaming, file = 'locations'): NamedTable => {
   return { file, columns, where: ({ used }) => used === true };
 };
@@ -149,7 +149,6 @@ export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Ki
 
 export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.file;
 
-/** A kind with the columns and names of `set`. `where`: true for the rows to keep. */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet) {
   const { file, columns: names, where = () => true } = sets[set][kind]!;
   const pairs = Object.entries(names);

@@ -1,7 +1,7 @@
-// Keeps the rows of each person in a file until all tables are written. An interrupted export continues from these
-// files, and several processes can make them.
+// Keeps the rows of each person in a file until all tables are written. An interrupted export
+// continues from these files, and several processes can make them.
 //
-//   OUT/.parts/5d41402abc4b2a76…   one person: length, packed part, length, packed part, …, CRC-32 of all before
+//   OUT/.parts/5d41402abc4b2a76…   one person: length, packed part, length, packed part, …, CRC-32
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export const partsFolder = (out: string): string => join(out, '.parts');
 
 const keptFor = 86_400; // s; older files are made again, so that the rows of people are at most a day apart
 
-/** The path of a person's file. Its name is a hash of everything that the rows depend on, except the data. */
+/** The name of the file is a hash of everything that the rows depend on, except the data. */
 export async function partsPath(store: Store, folder: string, user: UserRecord, choice: object): Promise<string> {
   const { uuid, user_email, study, subgroup, joined_ts } = user;
   const { retained } = await store.pipeline.get(uuid);
@@ -33,24 +33,21 @@ export async function partsPath(store: Store, folder: string, user: UserRecord, 
 export const hasParts = (folder: string): boolean =>
   existsSync(folder) && readdirSync(folder).some((name) => /^[0-9a-f]{32}$/.test(name));
 
-/** True if the file was finished in the last day, and is not damaged. `now`: seconds since the epoch. */
+/** True if the file was finished in the last day, and is not damaged. `now`: s since the epoch. */
 export async function isFinished(path: string, now: number): Promise<boolean> {
   const file = statSync(path, { throwIfNoEntry: false });
   if (file === undefined || now - file.mtimeMs / 1000 >= keptFor) return false;
-  const packed = await packedIn(path).catch(() => null);
-  return packed !== null;
+  return (await packedIn(path).catch(() => null)) !== null;
 }
 
-/** Reads a file and removes its checksum. Throws if the checksum is wrong. */
 async function packedIn(path: string): Promise<Buffer> {
   const bytes = await readFile(path);
   const packed = bytes.subarray(0, -4);
-  // Every person has a part, so an empty list of parts is an error, although its CRC-32, 0, may be right.
+  // An empty list of parts is an error, although its CRC-32, 0, may be right: everyone has a part.
   if (packed.length > 0 && crc32(packed) === bytes.readUInt32LE(packed.length)) return packed;
   throw new Error('it is incomplete or damaged');
 }
 
-/** Writes the file of a person, completely or not at all. */
 export async function writeParts(path: string, parts: AsyncIterable<object>): Promise<void> {
   await rm(path, { force: true });
   await allOrNone(({ write }) =>
@@ -75,7 +72,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** Reads the file of a person. Throws `MOBILITY_OUTPUT` if it is damaged. */
+/** Throws `MOBILITY_OUTPUT` if the file is damaged. */
 export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
   try {
     const bytes = await packedIn(path);
@@ -92,7 +89,7 @@ export async function* readParts<Part>(path: string): AsyncGenerator<Part> {
 
 const itemsAhead = 8; // items per worker that `mapInOrder` begins before the caller takes the first result
 
-/** Calls `change` for `workers` items at a time, also while the caller handles a result. Keeps the order. */
+/** Works on `workers` items at a time, also while the caller handles a result. Keeps the order. */
 export async function* mapInOrder<T, R>(
   items: AsyncIterable<T>,
   workers: number,

@@ -8,7 +8,7 @@ import { isAmong } from './entry-rows.ts';
 import { besideStay, everyTrip, type KeptTrip, type Source, type TripBatch } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
 
-/** Groups the stays of the export into places. A coarse export has one place for each cell. */
+/** A coarse export has one place for each cell. */
 export async function placesIn(source: Source): Promise<Places> {
   const stays = new Stays(source);
   for await (const record of everyTrip(source)) stays.add(record, null);
@@ -17,7 +17,7 @@ export async function placesIn(source: Source): Promise<Places> {
 
 const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
 
-/** Collects the places of a person, each once, with the trips before and after it. */
+/** Call `add` for each trip in order, then `end`. */
 export class Stays {
   readonly #source: Source;
   readonly #ends: Ends[] = [];
@@ -28,7 +28,7 @@ export class Stays {
     this.#source = source;
   }
 
-  /** Adds the next trip. Untracked time ends a place and begins another. */
+  /** Untracked time ends a place and begins another. */
   add(next: KeptTrip, flagInputs: TripBatch['flagInputs']): void {
     const before = this.#before;
     this.#before = next;
@@ -45,7 +45,6 @@ export class Stays {
     return groupPlaces(person.uuid, staysBetweenTrips(this.#ends), names);
   }
 
-  /** Ends the last stay. Returns the rows of both tables. */
   async end(): Promise<{ places: Row[]; locations: Row[] }> {
     if (this.#before !== null) this.#addRow(this.#before, null, null, null);
     const { all, of } = await this.places();

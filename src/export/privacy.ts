@@ -1,8 +1,8 @@
-// Replaces names and ids in an export by pseudonyms. They are hashes with a secret key.
+// Replaces names and ids in an export by pseudonyms: hashes with a secret key.
 import { createHmac } from 'node:crypto';
 import type { Row } from './columns.ts';
 
-/** A person as the tables of an export show them. `uuid`: identifies the person in the store. */
+/** A person in the tables of an export. Only `uuid` identifies the person in the store. */
 export interface Person {
   uuid: string;
   id: string; // value of the column `user_id`; `name` is the value of `user_name`
@@ -14,13 +14,12 @@ export interface Person {
 const keyedHash = (key: string, text: string, digits: number): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 
-/** The pseudonym of a person, derived from their UUID with the key. */
 export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(key, uuid, 16);
 
 /**
- * Replaces the ids in rows, so that tables can still be joined, and leaves out names of places. The ids of the store
- * are hashes of the UUID and a time, and the id of a first place is a hash of the UUID alone: an attacker with a list
- * of UUIDs could compute them.
+ * Replaces ids so that tables can still be joined, and leaves out names of places. Without a key,
+ * an attacker with a list of UUIDs could compute the ids: they are hashes of a UUID and a time, or
+ * of a UUID.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const last = new Map<string, { id: string; replaced: string }>(); // a cache: consecutive rows often have the same ids

@@ -7,14 +7,13 @@ export const publishedRows = ({ all, cells, rest }: MonthReport): DisclosedCell[
 
 const rates = ['observed_days', 'trips_per_day', 'km_per_day', 'minutes_per_day'];
 
-/** The publishable figures as CSV. */
 export function publishedCsv(months: readonly MonthReport[]): string {
   const rows = months.flatMap((one) => publishedRows(one).map((row) => ({ ...one, ...row })));
   const columns = ['month', 'by', 'cell', 'people_at_least', 'trips', 'km', 'minutes', ...rates];
   return stringify(rows, { header: true, columns, escape_formulas: true });
 }
 
-/** The exact figures as CSV. They must not be passed on. */
+/** The exact figures must not be passed on. */
 export function exactCsv(month: string, cells: readonly ExactCell[]): string {
   const all = cells.at(-1)!;
   const rows = cells.map(({ metres, seconds, km_range, ...cell }) => ({

@@ -1,4 +1,4 @@
-// Makes rows of tables for researchers: raw locations, people, answers to surveys, and waits within trips.
+// Rows for researchers: raw locations, people, answers to surveys, and waits within trips.
 import { locationFields, whyUnusable } from '../analysis/clean/observations.ts';
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
@@ -22,7 +22,7 @@ import { localText, timesRow } from './instants.ts';
 import { leftOf } from './membership.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
 
-/** null for -1, which iPhones send for an unknown number. */
+/** iPhones send -1 for an unknown number. */
 const known = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
 
 const fixFields = [...locationFields, 'bearing', 'reported'];
@@ -58,7 +58,7 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
 
 const completeDay = 20 * 3600; // seconds of observed time
 
-/** Collects the days of a person, then makes the row of the person: joining, app, observed time, trips and so on. */
+/** Call `addDay` for all days, then `row`. */
 export function collectPerson({ store, person: { uuid, joined_ts }, coarse }: Source) {
   const sums = { observed_s: 0, observed_days: 0, complete_days: 0, trips: 0 };
   let [first, last]: (string | null)[] = [null, null];

@@ -5,7 +5,7 @@ import type { Kind } from './columns.ts';
 import { exportTables } from './export-tables.ts';
 import { zipStream } from './zip-stream.ts';
 
-/** What an archive contains. A process can send it to another one as JSON. */
+/** Can be sent to another process as JSON. */
 export interface ArchiveRequest {
   people: readonly string[];
   from: string; // local days, both included
@@ -18,7 +18,6 @@ export interface ArchiveRequest {
 /** The tables of an archive: without texts that people wrote, and without guessed homes. */
 const kinds: readonly Kind[] = ['days', 'trips', 'sections', 'places', 'points'];
 
-/** The bytes of the archive, as they become ready. */
 export function studyArchive(store: Store, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
   const { people, from, to, ...treatment } = request;
   async function* users(): AsyncGenerator<UserRecord> {

@@ -1,4 +1,4 @@
-// Makes the rows of tables for one person. Reads the trips and the days of the person once for all tables, in parts.
+// Makes the rows of tables for one person. Reads the trips and days once for all tables, in parts.
 import { flagTrip } from '../diary/flags.ts';
 import { inputTexts } from '../diary/labels/label-text.ts';
 import { everyDay } from '../diary/read-days.ts';
@@ -14,7 +14,7 @@ import { type LabelledTrip, pointRows, sectionRows, type TripRows, tripRows } fr
 
 type TableRow = [kind: Kind, row: Row];
 
-/** The rows of some tables for one person. The rows of each table are in order of time. */
+/** The rows of each table are in order of time. */
 export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
   const { id, name, subgroup } = source.person;
   const who = { user_id: id, user_name: name, subgroup };
@@ -26,7 +26,7 @@ export async function* rowsOf(kinds: readonly Kind[], source: Source): AsyncGene
 }
 
 const exactNames = ['flags', 'from_stop', 'to_stop', 'start_rule', 'start_inferred_s', 'access_m', 'egress_m'];
-/** A coarse export shows only the grid cell of a position. It leaves out these columns, which would reveal more. */
+/** A coarse export leaves out these columns: they reveal more than the grid cell of a position. */
 const exactColumns: Row = Object.fromEntries(exactNames.map((name) => [name, null]));
 
 async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerator<TableRow> {
@@ -69,7 +69,7 @@ async function* plainRows(kinds: readonly Kind[], source: Source): AsyncGenerato
   for (const kind of kinds) for await (const row of entryTables[kind]?.(source, tripIds) ?? []) yield [kind, row];
 }
 
-/** The tables that are made from entries. `tripIds`: for each known trip, its id by its `chain_ts`. */
+/** `tripIds`: for each known trip, its id by its `chain_ts`. */
 const entryTables: Partial<Record<Kind, (source: Source, tripIds: Map<number, string>) => AsyncGenerator<Row>>> = {
   fixes: fixRows,
   entries: entryTableRows,

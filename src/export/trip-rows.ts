@@ -14,12 +14,12 @@ import { placesIn } from './place-rows.ts';
 export interface LabelledTrip {
   record: KeptTrip;
   stated: ShownTrip;
-  confirmed: Partial<Record<string, string>>; // the mode and the purpose that the participant confirmed
+  confirmed: Partial<Record<string, string>>; // mode and purpose by the participant
   flagged: readonly Flagged[];
-  located: number | null; // time of the trip's first location; null: not known, as after a removal of raw data
+  located: number | null; // time of the first location; null: raw data were removed
 }
 
-/** Makes the rows of one table from a trip. It is called in the order of trips. */
+/** Makes the rows of one table from a trip. Must be called in the order of trips. */
 export type TripRows = (one: LabelledTrip) => Row[];
 
 export async function tripRows(source: Source): Promise<TripRows> {
@@ -56,7 +56,7 @@ export async function tripRows(source: Source): Promise<TripRows> {
 
 const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
 
-/** Makes a function that is true at the probable home; null if no place is the home with a probability over 0.5. */
+/** Returns null if no place is the home with a probability over 0.5. */
 async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
   const { all, of } = await placesIn(source);
   const home = all.find((place) => (place.home ?? 0) > 0.5);
@@ -85,7 +85,7 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   };
 }
 
-/** The mode with the greatest length; if two modes have the same length, the first. */
+/** If two modes have the same length, the first counts. */
 function longestMode({ sections }: ShownTrip): string | null {
   const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
   return metres.sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
@@ -94,7 +94,7 @@ function longestMode({ sections }: ShownTrip): string | null {
 /** Classes and names of modes, the highest rank first. */
 const hierarchy: (ModeClass | ModeName)[] = ['rail', 'bus', 'ferry', 'air', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
-/** The mode of the section with the highest rank in `hierarchy`; of equal ranks, the longest section counts. */
+/** Of sections with equal rank, the longest counts. */
 function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   const rank = ({ sensed_mode }: Section): number => {
     const at = hierarchy.findIndex((one) => one === plainMode(sensed_mode) || one === modeClass(sensed_mode));
@@ -104,10 +104,8 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   return first === undefined ? null : plainMode(first.sensed_mode);
 }
 
-/** True for bus and rail. */
 export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
 
-/** Metres before the first section by public transport, and after the last one. */
 function accessAndEgress(sections: readonly Section[]): Row {
   const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
   if (first < 0) return {};

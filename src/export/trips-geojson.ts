@@ -6,9 +6,9 @@ import type { SectionCollection, TripFeatureCollection } from '../diary/trip-fea
 import { round } from './geometry.ts';
 
 /**
- * The features of all trips: places (each once, also if two trips share it), stops and sections. A section that crosses
- * the antimeridian is cut there. Coordinates have 7 decimals (about a centimetre), properties are as in the trip
- * documents, ids are plain texts.
+ * The features of all trips: places (each once, also if two trips share it), stops and sections. A
+ * section is cut at the antimeridian. Coordinates have 7 decimals (about a centimetre), properties
+ * are as in the trip documents, ids are plain texts.
  */
 export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureCollection {
   const features: Feature[] = [];
@@ -17,12 +17,10 @@ export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureC
     for (const feature of trip.features) {
       if (isSection(feature)) features.push(flatSection(feature.features[0], trip));
       else if (isPlace(feature)) places.set(String(feature.id), mergePlace(places.get(String(feature.id)), feature));
-      else
-        features.push({
-          ...feature,
-          geometry: rounded(feature.geometry),
-          properties: plain({ ...feature.properties, trip_id: trip.id }),
-        });
+      else {
+        const properties = plain({ ...feature.properties, trip_id: trip.id });
+        features.push({ ...feature, geometry: rounded(feature.geometry), properties });
+      }
     }
   }
   return { type: 'FeatureCollection', features: [...places.values(), ...features] };
@@ -32,7 +30,7 @@ const isSection = (f: Feature<Point | LineString> | SectionCollection): f is Sec
   f.type === 'FeatureCollection';
 const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).endsWith('_place');
 
-/** Merges the fields of a place that ends one trip and starts the next. Equal fields come from `feature`. */
+/** Merges a place that ends one trip and starts the next. Equal fields come from `feature`. */
 function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
   const { user_input, additions, ...own } = feature.properties ?? {};
   const inputs = flatInputs({ user_input, additions });
@@ -46,17 +44,13 @@ function flatSection(section: Feature<LineString>, trip: TripFeatureCollection):
     lines.length === 1
       ? { type: 'LineString' as const, coordinates: lines[0]! }
       : { type: 'MultiLineString' as const, coordinates: lines };
-  return {
-    ...section,
-    geometry: rounded(geometry),
-    properties: plain({ ...section.properties, trip_id: trip.id, ...flatInputs(trip.properties) }),
-  };
+  const properties = plain({ ...section.properties, trip_id: trip.id, ...flatInputs(trip.properties) });
+  return { ...section, geometry: rounded(geometry), properties };
 }
 
-/** User input as plain texts (`mode_confirm`, `notes`, …), because programs for maps do not read nested properties. */
-function flatInputs({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
-  return inputTexts({ user_input, additions } as UserInput);
-}
+/** Plain texts (`mode_confirm`, …), because programs for maps do not read nested properties. */
+const flatInputs = ({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> =>
+  inputTexts({ user_input, additions } as UserInput);
 
 /** Cuts a line at the 180th meridian (RFC 7946, 3.1.9). */
 function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[][] {
@@ -66,7 +60,7 @@ function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[]
     if (before && Math.abs(here[0]! - before[0]!) > 180) {
       const east = before[0]! > 0;
       const span = 360 - Math.abs(here[0]! - before[0]!);
-      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian, which is both 180 and -180
+      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian
       const latitude = before[1]! + share * (here[1]! - before[1]!);
       lines.at(-1)!.push([east ? 180 : -180, latitude]);
       lines.push([[east ? -180 : 180, latitude]]);

@@ -1,13 +1,14 @@
-// Writes archives of users: folders that `mobility import` reads.
+// Writes archives of users, which `mobility import` reads.
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
+import { everyError } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type Files, makeFolder, type TextWriter } from '../util/file-access.ts';
-import { type Days, entryRows, errorRows, tripsGeoJson } from './entry-rows.ts';
+import { type Days, entryRows, tripsGeoJson } from './entry-rows.ts';
 
 export interface Archive {
   user: UserRecord;
@@ -15,7 +16,7 @@ export interface Archive {
   counts: Record<string, number>;
 }
 
-/** A user whom an export leaves out because of damaged rows. */
+/** A user who is left out because of damaged rows. */
 export interface LeftOut {
   user_id: string;
   user_email: string;
@@ -35,8 +36,8 @@ export interface ArchiveSource {
 }
 
 /**
- * Writes a folder in `out` for each user, and leaves out users with damaged rows. If all users have damaged rows,
- * throws the error of the first user.
+ * Writes a folder in `out` for each user, without users who have damaged rows. If all users have
+ * damaged rows, throws the error of the first user.
  */
 export async function writeArchives(
   source: ArchiveSource,
@@ -64,7 +65,6 @@ export async function writeArchives(
   return { archives, leftOut };
 }
 
-/** Writes everything of a user into a folder. */
 export async function writeArchive(
   { store, days, keys, signal, progress }: ArchiveSource,
   user: UserRecord,
@@ -86,7 +86,7 @@ export async function writeArchive(
   };
   makeFolder(out);
   await file('entries.jsonl', (writer) => writeLines(writer, entryRows(store, uuid, own, keys)));
-  await file('errors.jsonl', (writer) => writeLines(writer, errorRows(store, uuid)));
+  await file('errors.jsonl', (writer) => writeLines(writer, everyError(store, uuid)));
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
@@ -97,7 +97,6 @@ export async function writeArchive(
   return { user, out, counts };
 }
 
-/** Writes rows as JSON lines; returns their number. */
 export async function writeLines(writer: TextWriter, rows: AsyncIterable<object> | Iterable<object>): Promise<number> {
   let count = 0;
   for await (const row of rows) {
@@ -107,7 +106,6 @@ export async function writeLines(writer: TextWriter, rows: AsyncIterable<object>
   return count;
 }
 
-/** Writes the trips of a user as GeoJSON; returns their number. */
 export async function writeTrips(writer: TextWriter, store: Store, userId: string, days: Days): Promise<number> {
   const counts: number[] = [];
   for await (const text of tripsGeoJson(store, userId, days, (trips) => counts.push(trips))) await writer.write(text);

@@ -1,14 +1,14 @@
-// Makes a ZIP archive while it is sent: sizes and checksums follow each file, as in APPNOTE 6.3.10, 4.3.9.
+// Makes a ZIP archive while it is sent: sizes and checksums follow each file (APPNOTE 6.3.10).
 //
 //   header, packed bytes, crc and sizes  |  header, packed bytes, crc and sizes  |  directory of both
 import { PassThrough, type Writable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import type { Writer } from './formats/export-format.ts';
 
-/** Adds a file to the archive; `fill` writes its content. The next file may begin when this one has ended. */
+/** `fill` writes the content of a file. The next file may begin when this file has ended. */
 export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
-/** The bytes of an archive of the files that `make` writes. Writing stops when the reader stops. */
+/** Writing stops when the reader stops. */
 export const zipStream = (make: (file: MakeFile) => Promise<unknown>): AsyncGenerator<Uint8Array> =>
   streamOf(async (writer) => {
     const archive = new Archive(writer);
@@ -36,7 +36,7 @@ const send = (stream: Writable, piece: Uint8Array): Promise<void> =>
     stream.write(piece, (error) => (error ? reject(error) : resolve()));
   });
 
-/** Flags: sizes follow the file, and its name is UTF-8. Method: deflate. Date: 1980-01-01, the first that ZIP has. */
+/** Flags: sizes follow the file, and names are UTF-8. Method: deflate. Date: 1980-01-01. */
 const fixed = { version: 20, flags: 0x0808, method: 8, time: 0, date: 0x21 };
 const mostBytes = 0xffff_ffff;
 

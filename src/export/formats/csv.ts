@@ -1,4 +1,4 @@
-// CSV (RFC 4180, UTF-8). A text that a spreadsheet would run as a formula gets an apostrophe before it.
+// CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe before it.
 import { stringify } from 'csv-stringify/sync';
 import { mapInSlices } from '../../util/slices.ts';
 import type { Column, Geometry, Row } from '../columns.ts';

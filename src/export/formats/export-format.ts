@@ -1,7 +1,7 @@
-// The interface of a format: writes one table in parts, so that its memory is bounded.
+// A format writes a table in parts, so that its memory is bounded.
 import type { Column, Row } from '../columns.ts';
 
-/** Receives bytes or text. `write` resolves when there is room for more. */
+/** `write` resolves when there is room for more. */
 export type Writer = { write(piece: string | Uint8Array): Promise<void> };
 
 export interface TableWriter {

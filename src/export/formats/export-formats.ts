@@ -1,4 +1,3 @@
-// The table of formats, with their writers, file endings, and possible kinds.
 import { type Kind, kinds } from '../columns.ts';
 import { csvWriter } from './csv.ts';
 import type { MakeTableWriter } from './export-format.ts';
@@ -9,9 +8,8 @@ export interface Format {
   ending: string;
   mediaType: string;
   kinds: readonly Kind[];
-  /** The type of a geometry in the manifest; null: the manifest does not describe the files as tables. */
+  /** In the manifest; null: the manifest does not describe the files as tables. */
   geometry: 'string' | 'geojson' | 'any' | null;
-  /** The encoding and the CSV dialect in the manifest. */
   text?: { encoding: string; dialect: object };
   open: () => Promise<MakeTableWriter>; // imports a writer's module when an export needs it
 }

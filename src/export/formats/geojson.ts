@@ -1,6 +1,6 @@
-// JSON lines, one object per row, with instants as text, and GeoJSON. In JSON lines, a row with a geometry is a GeoJSON
-// feature with `properties` (GeoJSONSeq): outside `properties`, programs for maps read all numbers of a column with the
-// type of its first number.
+// JSON lines, one object per row, with instants as text, and GeoJSON. In JSON lines, a row with a
+// geometry is a GeoJSON feature with `properties` (GeoJSONSeq): outside `properties`, programs for
+// maps read all numbers of a column with the type of its first number.
 import type { Column, Geometry, Row } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
@@ -17,7 +17,6 @@ export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWr
 
 export const isFeature = (columns: readonly Column[]): boolean => columns.some(({ type }) => type === 'geometry');
 
-/** Makes the function that turns a row of a table with a geometry into a GeoJSON feature. */
 function featureWriter(columns: readonly Column[]): (row: Row) => object {
   const properties = columns.filter(({ type }) => type !== 'geometry');
   const shape = columns.find(({ type }) => type === 'geometry')?.name ?? 'geometry';
@@ -38,7 +37,7 @@ function plainRow(columns: readonly Column[], row: Row): Record<string, unknown>
   );
 }
 
-/** GeoJSON (RFC 7946): one FeatureCollection per table, one feature per line, one type of geometry per file. */
+/** GeoJSON (RFC 7946): one FeatureCollection per table, one feature per line. */
 export function geojsonWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   const feature = featureWriter(columns);
   let separator = '\n';

@@ -7,7 +7,6 @@ const head = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="mobility" xmlns="http://www.topografix.com/GPX/1/1">
 `;
 
-/** Writes rows of `points` as tracks. Consecutive points of one section become one track. */
 export function gpxWriter(writer: Writer): TableWriter {
   let section: unknown = null;
   const close = (): string => (section === null ? '' : '    </trkseg>\n  </trk>\n');
@@ -39,7 +38,7 @@ function point({ latitude, longitude, altitude_m, tracked_at }: Row): string {
   return `      <trkpt lat="${latitude}" lon="${longitude}">${height}${time ? `<time>${time}</time>` : ''}</trkpt>\n`;
 }
 
-/** Escapes text for XML 1.0. Characters that XML does not allow become U+FFFD. */
+/** Characters that XML 1.0 does not allow become U+FFFD. */
 function xmlText(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')

@@ -34,7 +34,7 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
   const extent = new Extent();
   let held: Row[] = [];
 
-  /** Writes the bytes that the library has collected. The library still counts offsets from the start of the file. */
+  /** Empties the buffer of the library, which still counts offsets from the start of the file. */
   async function handOn(): Promise<void> {
     const piece = new Uint8Array(bytes.buffer.slice(0, bytes.index));
     bytes.index = 0;
