@@ -1,5 +1,6 @@
 // Reads Google's location history: exports of phones since 2024, and earlier exports of Takeout.
-import { locationEntry, motionEntry, numberFrom, type OtherLocation } from '../intake/apps/other-entry.ts';
+import { numberFrom } from '../intake/apps/message-fields.ts';
+import { locationEntry, motionEntry, type OtherLocation } from '../intake/apps/other-entry.ts';
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
 import { type FileFormat, type Found, readsHead, type SourceReadOptions } from './import-format.ts';

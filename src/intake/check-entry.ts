@@ -1,10 +1,10 @@
-// Checks pushed values: returns valid entries with times in seconds, and invalid values with the reason.
+// Checks pushed values.
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** Reasons why a pushed value cannot be an entry: code and explanation. Codes never change. */
+/** Reasons why a pushed value cannot be an entry. Codes never change. */
 export const unusableReasons = {
   not_an_object: 'The pushed value is not a JSON object.',
   metadata_missing: 'The entry has no metadata.',
@@ -24,36 +24,34 @@ export const unusableReasons = {
 
 export type UnusableReason = keyof typeof unusableReasons;
 
-/** Reason of a valid entry that is rejected because its caller uses too many keys. The entry can be recovered. */
+/** The caller of a valid entry uses too many keys. The entry can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/** Reason of a valid entry that exceeds the number of statements in a day. An operator can recover the entry. */
+/** A valid entry exceeds the statements of a day. An operator can recover it. */
 export const tooManyStatements = 'too_many_statements';
 
 const maxKeyLength = 255; // characters
 
 type Flaw = Pick<UnusableEntry, 'reason' | 'message'>;
 
-/** The result of the check of a pushed value: a valid entry, or an invalid value with the reason. */
 export type CheckedEntry = Entry | UnusableEntry;
 
-/** True for a valid entry; false for a pushed value that cannot become one. */
 export function isEntry(checked: CheckedEntry): checked is Entry {
   return 'metadata' in checked;
 }
 
 /**
- * Checks one pushed value. A valid entry is returned with only `metadata` and `data`: an `_id` or `user_id` is dropped,
- * since an entry belongs to its caller. Milliseconds in `metadata.write_ts` and `data.ts` become seconds. An invalid
- * value is returned exactly as it was pushed, with the reason. Unusual but usable values pass, since converters and
- * analysis judge them. Never changes its input.
+ * A valid entry is returned with only `metadata` and `data`: it belongs to its caller, whatever its
+ * `_id` or `user_id`. Milliseconds in `metadata.write_ts` and `data.ts` become seconds. An invalid
+ * value is returned as it was pushed, with the reason. Unusual but usable values pass, since
+ * converters and analysis judge them. Never changes its input.
  */
 export function checkEntry(pushed: JsonValue): CheckedEntry {
   const flaw = flawOf(pushed);
   return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
 }
 
-/** Parses a JSON text and checks its value. A text that is not JSON is rejected unchanged. */
+/** A text that is not JSON is rejected unchanged. */
 export function checkEntryText(text: string): CheckedEntry {
   try {
     return checkEntry(JSON.parse(text) as JsonValue);
@@ -98,8 +96,5 @@ function inSeconds({ metadata, data }: Entry): Entry {
   };
 }
 
-/**
- * Converts milliseconds to seconds. A value whose result would still count as milliseconds stays unchanged: otherwise
- * it would be divided again when the entry is pushed again.
- */
+/** Stays the same if the result counted as milliseconds, and so would be divided again later. */
 const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);

@@ -1,5 +1,4 @@
 // Stores pushed entries of a user, from phones, other apps, imports and simulations.
-
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
@@ -13,16 +12,13 @@ import { type CheckedEntry, checkEntry, checkEntryText, isEntry } from './check-
 import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
-/**
- * Entries per transaction: no phone sends more at a time. A larger batch is stored in parts, so that other writers do
- * not wait for all of it.
- */
+/** No phone sends more at a time. Larger batches are split, so that other writers wait less. */
 export const maxTransactionEntries = 10_000;
 
 /** A value to put: an entry, any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** The error of a put whose earlier parts were stored. Putting everything again completes the put. */
+/** Earlier parts of the put were stored. Putting everything again completes the put. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
@@ -34,17 +30,17 @@ export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Gets a line for each entry (DEBUG), each rejected value (WARNING) and each put (INFO). Default: no log. */
+  /** Gets a line for each entry (DEBUG), rejected value (WARNING) and put (INFO). */
   log?: Log;
-  /** At most this many entries and rejected values get a line. Default: all. */
-  mostLines?: number;
+  mostLines?: number; // of entries and rejected values; default: all
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
-  /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
+  /** When another service first received an entry. Default: the time of the put. */
   receipts?: ReadonlyMap<Entry, number>;
   /**
-   * For entries from a phone: the id of the token, which is stored with the entries; null: the token has no id. An
-   * `author` in a correction from a phone is dropped, since the author is the user. Missing: no phone sent the entries.
+   * The id of the phone's token, stored with the entries; null: the token has no id. An `author` in
+   * a correction from a phone is dropped, since the author is the user. Missing: no phone sent
+   * them.
    */
   sentWith?: string | null;
 }
@@ -52,15 +48,15 @@ export interface PutOptions {
 /**
  * Stores the pushed entries of a user.
  *
- * `pushed` may be a list, a generator or an asynchronous generator. It is read and stored in parts of
- * `maxTransactionEntries`, so it may be longer than memory allows. An element may be an object or a JSON text. Its
- * times are seconds or milliseconds since the epoch, and `metadata.platform` may be missing. An invalid entry is stored
- * in the error timeseries with the reason and counted as `rejected`; it does not fail the put. An entry replaces the
- * one with the same identity: user, `metadata.key` and `metadata.write_ts`. So an interrupted caller can push the same
- * entries again.
+ * `pushed` is read and stored in parts of `maxTransactionEntries`, so it may be longer than memory
+ * allows. An element may be an object or a JSON text. Its times are seconds or milliseconds since
+ * the epoch, and `metadata.platform` may be missing. An invalid entry is stored in the error
+ * timeseries with the reason and counted as `rejected`; it does not fail the put. An entry replaces
+ * the entry with the same identity: user, `metadata.key` and `metadata.write_ts`. So an interrupted
+ * caller can push the same entries again.
  *
- * Resolves when all entries are durable and the profile records the put. If the store fails (`MOBILITY_STORE_FULL`, …),
- * it rejects with that error. Then parts before the failure are stored.
+ * Resolves when all entries are durable and the profile records the put. If the store fails
+ * (`MOBILITY_STORE_FULL`, …), it rejects with that error. Then parts before the failure are stored.
  *
  *     const counts = await putBatch(user.uuid, entries, { store, log, now });
  *     // { inserted: 1912, updated: 0, rejected: 3 }
@@ -70,7 +66,7 @@ export async function putBatch(
   pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  // A list in memory is read without `await`: one `await` for each element would take an eighth of the time of a put.
+  // One `await` for each element would take an eighth of the time of a put.
   return putChecked(userId, Symbol.asyncIterator in pushed ? checkAll(pushed) : checkEach(pushed), options);
 }
 
@@ -85,9 +81,6 @@ async function* checkAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<CheckedE
 export const checkPushed = (pushed: Pushed): CheckedEntry =>
   typeof pushed === 'string' ? checkEntryText(pushed) : checkEntry(pushed as JsonValue);
 
-/**
- * Adds the id of the phone's token to an entry, see `PutOptions.sentWith`. Removes fields that only the server sets.
- */
 function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;
@@ -100,10 +93,8 @@ function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
-/** `onStored` is called after each part that is stored. */
 export type PutCheckedOptions = PutOptions & { onStored?: ((counts: PutCounts) => void) | undefined };
 
-/** Like `putBatch`, for values that were checked already. */
 export async function putChecked(
   userId: string,
   checked: Iterable<CheckedEntry> | AsyncIterable<CheckedEntry>,
@@ -125,7 +116,7 @@ export async function putChecked(
     newest.add(entries, at);
     const content: PutContent = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) content.received_ts = entries.map((entry) => receipts.get(entry));
-    // The store writes the note together with the last part, so a failed put leaves no note.
+    // The store writes the note with the last part, so a failed put leaves no note.
     if (isLast && inProfile) content.note = newest.noteAt(at);
     const { results, noteError } = await store.usercache.put(userId, content, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
@@ -175,9 +166,7 @@ async function* listsOfOne(checked: AsyncIterable<CheckedEntry>): AsyncGenerator
 
 const linesAtOnce = 500;
 
-/**
- * Log lines per part about values without a key. More lines about tiny values would push other lines out of the log.
- */
+/** Log lines per part about values without a key. More lines would push others out of the log. */
 const mostNameless = 100;
 
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {
@@ -197,14 +186,13 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
-/** The log lines of a put, made after the put is answered. Until then only keys and times are held, not the entries. */
+/** Lines are made after the answer. Until then only keys and times are held, not the entries. */
 function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
   const keysOf = entries.map(({ metadata }) => metadata.key);
   const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
   return { length: entries.length, at: (i) => line.entryStored(userId, keysOf[i]!, times[i]!, results[i]!) };
 }
 
-/** The key and `write_ts` that an invalid entry has; null: it has none. */
 function claimedIdentity(entry: JsonValue): { key: string | null; writeTs: number | null } {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   const { key, write_ts: writeTs } = metadata;
@@ -229,13 +217,13 @@ class NewestTimes {
     }
   }
 
-  /** What a put at time `at` writes into the profile, see `PersonFigures`. */
+  /** What the put writes into the profile, see `PersonFigures`. */
   noteAt(at: number): ProfileNote {
     const set: JsonObject = { last_put_ts: at };
     if (!Number.isFinite(this.data)) return { set };
     set.last_phone_data_ts = this.data;
     set.last_stored_ts = at;
-    // Replaces the stored time only if a run has ended since: that run moved the entries that had been pending.
+    // Replaces the stored time only after a run, which moved the entries that were pending.
     const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
     if (this.locations.length === 0) return note;
     set.last_located_ts = at;

@@ -1,19 +1,20 @@
-// Bounds of the times in corrections: from 1990 to a day after the receipt, and ranges of up to 7 days.
+// Bounds of the times in corrections: from 1990 to a day after the receipt, and ranges of up to 7
+// days.
 import { type Correction, correctionKinds } from '../model/correction.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { day, maxTime } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** s; 1990-01-01. No phone recorded data earlier. */
+/** 1990-01-01. No phone recorded data earlier. */
 const earliest = 631_152_000;
 /** s. A correction about the current day may end this long after its receipt. */
 const ahead = day;
-/** s. A longer trip or stay is a mistake, and would slow down every page and export with one of its days. */
+/** s. A longer trip or stay is a mistake, and would slow down every page with its days. */
 export const longestStated = 7 * day;
 
 /**
- * The correction with its times moved into the bounds. Excluded time (`set_aside`) may have any length and end in the
+ * Moves times into the bounds. Excluded time (`set_aside`) may have any length and end in the
  * future. A trip or stay that is too long keeps its end.
  */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
@@ -28,7 +29,7 @@ export function withinBounds<T extends Correction>(one: T, received_ts: number):
   return { ...one, start_ts, end_ts };
 }
 
-/** The rejected value for a correction with a time that `withinBounds` would move; null for any other entry. */
+/** Rejects a correction that `withinBounds` would change. null: not rejected. */
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];

@@ -1,12 +1,12 @@
-// Makes the `write_ts` of entries that the service itself puts. A `write_ts` must be unique for a user and a key.
+// The `write_ts` of entries that the service itself puts: unique for a user and a key.
 
 const step = 1e-6; // s; large enough that adding it changes a time: doubles near today's times are 0.24e-6 s apart
 
 let last = 0;
 
 /**
- * Returns a random time within the millisecond after `now` (s). If that is not after the last returned time, returns
- * the last time plus `step`. The randomness keeps the times of two processes different.
+ * A random time within the millisecond after `now` (s), or `step` after the last returned time if
+ * that is later. The randomness keeps the times of two processes different.
  */
 export function writeTime(now: number): number {
   const chosen = now + Math.random() / 1000;

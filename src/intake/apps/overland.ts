@@ -2,34 +2,18 @@
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
-import {
-  badTime,
-  batteryEntry,
-  isPossibleTime,
-  keyPart,
-  locationEntry,
-  type Mapped,
-  motionEntry,
-  newMapped,
-  numberFrom,
-  otherEntry,
-  percentFrom,
-  pickFields,
-  timeFrom,
-  unusable,
-} from './other-entry.ts';
+import { isPossibleTime, keyPart, numberFrom, percentFrom, pickFields, timeFrom } from './message-fields.ts';
+import type { Mapped } from './other-entry.ts';
+import { badTime, batteryEntry, locationEntry, motionEntry, newMapped, otherEntry, unusable } from './other-entry.ts';
 import { oneMotion } from './owntracks.ts';
 
 const origin: Origin = { program: 'overland' };
 
-/** Fields that are stored beside the location. */
-const reportedNames = new Set(
-  (
-    'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred significant_change ' +
-    'tracking_mode'
-  ).split(' '),
-);
-/** The fields of Overland's events and trips that the server stores. It drops all other fields. */
+const reportedNames = new Set([
+  ...'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred'.split(' '),
+  ...'significant_change tracking_mode'.split(' '),
+]);
+/** The fields of events and trips that the server stores. */
 const keptNames = new Set([
   ...reportedNames,
   ...'action type mode start end start_location end_location duration distance steps stopped_automatically'.split(' '),
@@ -56,10 +40,10 @@ const batteryStates = new Map<string, BatteryStatus>([
 ]);
 
 /**
- * Converts the features of a batch. A feature with a position becomes a location entry, and a motion and a battery
- * reading if it has such fields. A feature with only a battery state becomes a battery reading. Events and trips are
- * stored as they are, under `overland/<name>`. The fields `current` and `trip` of a body are not used: the app sends
- * the same features again in a batch. Never throws.
+ * A feature with a position becomes a location, with a motion and a battery reading if it has such
+ * fields. A feature with only a battery state becomes a battery reading. Events and trips are
+ * stored under `overland/<name>`. The fields `current` and `trip` of a body are not used: the app
+ * sends the same features again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
   const mapped = newMapped();
@@ -95,14 +79,14 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
   return mapped;
 }
 
-/** A feature without fields that may name networks or people. */
+/** Leaves out fields that may name networks or people. */
 const shown = ({ type = null, geometry = null, properties }: JsonObject): JsonObject => ({
   type,
   geometry,
   properties: isJsonObject(properties) ? pickFields(properties, shownNames) : null,
 });
 
-/** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
+/** Negative numbers mean "unknown" in all fields except the altitude. */
 function entriesOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {
   const geometry = isJsonObject(feature.geometry) ? feature.geometry : {};
   const [longitude, latitude] = Array.isArray(geometry.coordinates) ? geometry.coordinates : [];

@@ -1,36 +1,24 @@
-// Converts one message of OwnTracks to entries. It comes from HTTP mode or from the files of OwnTracks Recorder.
+// Converts a message of OwnTracks, from HTTP mode or from files of OwnTracks Recorder.
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../../model/payloads.ts';
-import {
-  batteryEntry,
-  type FormatReason,
-  isPossibleTime,
-  keyPart,
-  locationEntry,
-  type Mapped,
-  motionEntry,
-  newMapped,
-  numberFrom,
-  otherEntry,
-  pickFields,
-  timeFrom,
-  unusable,
-} from './other-entry.ts';
+import { isPossibleTime, keyPart, numberFrom, pickFields, timeFrom } from './message-fields.ts';
+import type { FormatReason, Mapped } from './other-entry.ts';
+import { batteryEntry, locationEntry, motionEntry, newMapped, otherEntry, unusable } from './other-entry.ts';
 
 const origin: Origin = { program: 'owntracks' };
 
-/** Fields of a location message that the entry keeps under their names in OwnTracks. */
+/** Fields of a location that the entry keeps under their names in OwnTracks. */
 const reportedNames = new Set('t tid m conn p poi tag created_at inregions inrids'.split(' '));
 /** Fields that are stored of messages of other types, such as `transition`. */
 const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
-/** If a message cannot become an entry, the error timeseries stores only these fields of it. */
+/** Of a message that cannot become an entry, only these fields are stored. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
-/** Types of messages about the app, its regions or friends. None says where the user is; some contain passwords. */
+/** These types never say where the user is, and some of their messages contain passwords. */
 const skippedTypes = new Set('card cmd configuration dump lwt request response status waypoints'.split(' '));
 
 const statuses = new Map<JsonValue | undefined, BatteryStatus>([
@@ -42,9 +30,8 @@ const statuses = new Map<JsonValue | undefined, BatteryStatus>([
 ]);
 
 /**
- * Converts one message. A location becomes a location entry, with a motion and a battery reading if it has them. Other
- * messages with a time are stored as they are, under `owntracks/<type>`. A location without a time gets the time
- * `arrived`, if that is known. Never throws.
+ * A location may have a motion and a battery reading, too. Other messages with a time are stored
+ * under `owntracks/<type>`. `arrived`: the time of a location that has none. Never throws.
  */
 export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   if (!isJsonObject(message)) {
@@ -82,11 +69,12 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
 }
 
 /**
- * Converts a location. An accuracy of 0 means "unknown". The app leaves a speed of 0 out, so a missing speed may be 0
- * or unknown, and stays missing.
+ * An accuracy of 0 means "unknown". The app leaves out a speed of 0, so a missing speed may be 0 or
+ * unknown, and stays missing.
  */
 function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
-  // OwnTracks sends speeds in km/h; Colota, GPSLogger and PhoneTrack send m/s. The last two send numbers as texts.
+  // OwnTracks sends speeds in km/h; Colota, GPSLogger and PhoneTrack send m/s. The last two send
+  // numbers as texts.
   const isOther =
     message._type === undefined ||
     message.bear !== undefined ||
@@ -102,7 +90,7 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
     sensed_speed: speed === undefined || isOther ? speed : speed / 3.6,
     bearing: numberFrom(message.cog ?? message.bear, 0),
   };
-  // A ping (`t` is `p`) repeats the last location and its time. It still shows that the phone was on at `created_at`.
+  // A ping (`t` is `p`) repeats the last location, and shows that the phone was on at `created_at`.
   const created = message.t === 'p' ? (numberFrom(message.created_at) ?? ts) : ts;
   const sent = created > ts && isPossibleTime(created) ? created : ts;
   const entries = [locationEntry(location, origin, pickFields(message, reportedNames), sent)];
@@ -120,8 +108,8 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
 const positive = (value: JsonValue | undefined): number | undefined => numberFrom(value, 0) || undefined;
 
 /**
- * The motion that a list of words describes. `names`: the motion of each word. null: no motion, or several that
- * contradict each other. Two motions agree only if they are "still" and "in a vehicle".
+ * `names`: the motion of each word. null: no motion, or several that contradict each other. Only
+ * "still" and "in a vehicle" do not.
  */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const found = new Set(

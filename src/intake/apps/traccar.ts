@@ -1,27 +1,15 @@
-// Converts messages of Traccar Client to entries: its JSON since version 9, and OsmAnd's protocol, which many small
-// trackers use too.
+// Converts JSON of Traccar Client (since version 9), and the OsmAnd protocol of many small
+// trackers.
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
-import {
-  badTime,
-  batteryEntry,
-  isPossibleTime,
-  locationEntry,
-  type Mapped,
-  motionEntry,
-  newMapped,
-  numberFrom,
-  type OtherLocation,
-  percentFrom,
-  pickFields,
-  timeFrom,
-  unusable,
-} from './other-entry.ts';
+import { isPossibleTime, numberFrom, percentFrom, pickFields, timeFrom } from './message-fields.ts';
+import type { Mapped, OtherLocation } from './other-entry.ts';
+import { badTime, batteryEntry, locationEntry, motionEntry, newMapped, unusable } from './other-entry.ts';
 
 const origin: Origin = { program: 'traccar' };
 
-/** Fields of Traccar Client's JSON that are stored with a location, in `data.reported`. */
+/** Fields of the JSON that `data.reported` keeps. */
 const reportedNames = new Set(['is_moving', 'odometer', 'event', 'mock', 'manual', 'age']);
 const shownNames = new Set([...reportedNames, 'timestamp', 'coords', 'activity', 'battery']);
 
@@ -36,9 +24,8 @@ const motions: Readonly<Record<string, MotionType>> = {
 };
 
 /**
- * Converts the locations of a message, each with its motion and battery reading if it has them. A location without a
- * time gets the time `arrived`, if that is known. A location without a position becomes only a battery reading. Never
- * throws.
+ * Each location may have a motion and a battery reading. Without a position, it becomes only a
+ * battery reading. `arrived`: the time of a location that has none. Never throws.
  */
 export function fromTraccar(locations: readonly JsonValue[], arrived?: number): Mapped {
   const mapped = newMapped();
@@ -64,21 +51,21 @@ export function fromTraccar(locations: readonly JsonValue[], arrived?: number): 
   return mapped;
 }
 
-/** Parameters of OsmAnd's protocol that are stored with a location, in `data.reported`. */
+/** Parameters of OsmAnd's protocol that `data.reported` keeps. */
 const reportedParameters = new Set(
   'valid hdop pdop vdop sat alarm event motion is_moving odometer steps mock power source'.split(' '),
 );
 
 const knot = 1852 / 3600; // m/s
 
-/** Texts that templates of Home Assistant and others give in place of a value that is not known. */
+/** Home Assistant and others send these texts for an unknown value. */
 const noValue = /^(none|null|nan|unknown|unavailable)?$/i;
 
 /**
- * Converts one message in OsmAnd's protocol: the parameters of a query or form, with the speed in knots. PhoneTrack and
- * similar apps use the names `acc`, `alt` and `bat`, and send speeds in m/s. A message without a time gets the time
- * `arrived`, seconds since the epoch; if the app sends the message again, it becomes another location. A message
- * without a position becomes only a battery reading. Never throws.
+ * `parameters`: of a query or form, with the speed in knots. PhoneTrack and similar apps use the
+ * names `acc`, `alt` and `bat`, and send m/s. A message without a time gets the time `arrived`, so
+ * if the app sends it again, it becomes another location. Without a position, it becomes only a
+ * battery reading. Never throws.
  */
 export function fromOsmAnd(parameters: Readonly<Record<string, string>>, arrived: number): Mapped {
   const query = Object.fromEntries(Object.entries(parameters).filter(([, value]) => !noValue.test(value)));
@@ -110,10 +97,10 @@ function locationOf({ lat, lon, ...query }: Readonly<Record<string, string | und
   };
 }
 
-/** A location that cannot become an entry, without the field in which the app repeats the token. */
+/** Leaves out the field in which the app repeats the token. */
 const shown = (location: JsonObject): JsonObject => pickFields(location, shownNames);
 
-/** Converts a location. A negative accuracy, speed or heading means "unknown". */
+/** A negative accuracy, speed or heading means "unknown". */
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
   const fields = {
     ts,

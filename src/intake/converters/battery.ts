@@ -1,7 +1,8 @@
 // Converts battery readings: Android, iPhones and other apps use different codes and units.
 import type { Entry } from '../../model/entry.ts';
 import { batteryStatuses } from '../../model/payloads.ts';
-import { type Conversion, codeOf, isConverted, numberOf, timeOf, withTime } from './common.ts';
+import { codeOf, numberOf, timeOf } from './checks.ts';
+import { type Conversion, isConverted, withTime } from './conversion.ts';
 
 const androidStatuses = new Map<number, number>([
   [1, batteryStatuses.UNKNOWN],
@@ -20,10 +21,7 @@ const iosStatuses = new Map<number, number>([
 
 const convertedStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
-/**
- * Converts the status; other fields stay as pushed. The time is `write_ts`. A negative level means that the phone did
- * not know it.
- */
+/** The time is `write_ts`. A negative level means that the phone did not know it. */
 export function convertAndroidBattery(entry: Entry): Conversion {
   const level = numberOf(entry.data.battery_level_pct, 'data.battery_level_pct', { max: 100 });
   const status = statusOf(entry, isConverted(entry) ? convertedStatuses : androidStatuses);
@@ -32,8 +30,8 @@ export function convertAndroidBattery(entry: Entry): Conversion {
 }
 
 /**
- * Converts the status, and the ratio to percent. The time is `write_ts`. A ratio of -1 (-100 %) means that
- * the phone did not know the level. An entry that was converted before and is pushed again has percent already.
+ * The time is `write_ts`. A ratio of -1 (-100 %) means that the phone did not know the level. An
+ * entry that was converted before and is pushed again has percent already.
  */
 export function convertIosBattery(entry: Entry): Conversion {
   const { battery_level_ratio: ratio, battery_level_pct: percent } = entry.data;
@@ -44,7 +42,7 @@ export function convertIosBattery(entry: Entry): Conversion {
   return withTime(entry, ts, { battery_level_pct: level, battery_status: status }, ['battery_level_ratio']);
 }
 
-/** Converts readings of other apps and imports, which send percent and the codes of `batteryStatuses`. */
+/** Other apps and imports send percent and the codes of `batteryStatuses`. */
 export function convertOtherBattery(entry: Entry): Conversion {
   const level = percentOf(entry);
   const status = statusOf(entry, convertedStatuses);

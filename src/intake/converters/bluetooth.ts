@@ -1,7 +1,8 @@
 // Converts readings of Bluetooth beacons, which are the same on both platforms.
 import type { Entry } from '../../model/entry.ts';
 import { beaconEvents } from '../../model/payloads.ts';
-import { type Conversion, checkNumber, checkText, nameOrCode, timeOf, withTime } from './common.ts';
+import { checkNumber, checkText, nameOrCode, timeOf } from './checks.ts';
+import { type Conversion, withTime } from './conversion.ts';
 
 const events = new Map<string, number>(Object.entries(beaconEvents));
 

@@ -1,24 +1,25 @@
-// Looks up the converter of an entry, to check a pushed entry or to convert a stored entry for readers.
+// Converts pushed entries to check them, and stored entries for readers.
 import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
 import { type JsonObject, kindOf } from '../../model/json.ts';
 import { keyRow } from '../../model/keys.ts';
 import { formatTime, isTimeZone, localDateTime } from '../../model/time.ts';
-import { type Conversion, ConversionError, type Converter, copyWithout, shortText } from './common.ts';
+import { ConversionError, shortText } from './checks.ts';
+import { type Conversion, type Converter, copyWithout } from './conversion.ts';
 import { converterFor, type LocalTimes, localTimesOf, platforms } from './registry.ts';
 
-export { ConversionError, type ConversionReason, conversionReasons } from './common.ts';
+export { ConversionError, type ConversionReason, conversionReasons } from './checks.ts';
 
 /**
- * The converted entry: metadata as pushed, payload the same for all platforms, without local times. An entry under an
- * unknown key is returned unchanged, since studies and newer apps have their own keys. Never changes its input but may
- * share parts with it. Throws a `ConversionError` if the entry must be rejected.
+ * Converts an entry: its payload becomes the same for all platforms, without local times. An entry
+ * under an unknown key is returned unchanged, since studies and newer apps have their own keys.
+ * Never changes its input but may share parts with it. Throws a `ConversionError`.
  */
 export function convert(entry: Entry): Entry {
   const found = conversionOf(entry);
   return found === null ? entry : { metadata: entry.metadata, data: found.data() };
 }
 
-/** The `dataTime` of `convert(entry)`, without making the converted entry. Throws as `convert` does. */
+/** The `dataTime` of `convert(entry)`, without making the converted entry. */
 export function convertedTime(entry: Entry): number | null {
   const found = conversionOf(entry);
   return found === null ? dataTime(entry.data) : found.ts;
@@ -36,9 +37,8 @@ function conversionOf(entry: Entry): Conversion | null {
 }
 
 /**
- * Converts a stored entry for a reader. If its converter rejects it, for example because an earlier version of the
- * converter accepted it, returns the entry as stored. `wanted`: the fields of the payload that the reader needs; other
- * fields may stay as pushed.
+ * Returns the entry as stored if its converter rejects it: an earlier version may have accepted it.
+ * `wanted`: fields of the payload that the reader needs. Other fields may stay as pushed.
  */
 export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry {
   try {
@@ -50,8 +50,8 @@ export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry 
 }
 
 /**
- * Converts a stored entry for readers, and adds local times if the entry names a known zone. Returns an entry under an
- * unknown key unchanged. Never throws.
+ * Converts a stored entry for readers, and adds local times if the entry names a known zone. Returns
+ * an entry under an unknown key unchanged. Never throws.
  */
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;
@@ -71,9 +71,9 @@ const payloadTimes: Readonly<Record<LocalTimes, readonly LocalFields[]>> = {
 };
 
 /**
- * Adds local times in the entry's own zone: `write_local_dt` and `write_fmt_time` in the metadata, and fields of the
- * payload for the times that `times` names. An entry without a known zone gets none: guessing the zone here would be
- * wrong, since the best guess depends on entries that may arrive later.
+ * Adds local times in the zone that the entry names: `write_local_dt` and `write_fmt_time` in the
+ * metadata, and fields for `times` in the payload. Without a known zone it adds none: the best
+ * guess depends on entries that may arrive later.
  */
 function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
   const zone = metadata.time_zone;

@@ -1,19 +1,10 @@
-// Converts statements of users about a day, which are the same on all platforms.
+// Checks corrections, which are the same on all platforms.
 import { correctionKinds, longestDistance } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { type JsonValue, kindOf } from '../../model/json.ts';
 import { statedModes } from '../../model/modes.ts';
-import {
-  type Conversion,
-  ConversionError,
-  checkNumber,
-  checkStatement,
-  checkText,
-  codeOf,
-  timeOf,
-  typed,
-  unchanged,
-} from './common.ts';
+import { ConversionError, checkNumber, checkStatement, checkText, codeOf, timeOf, typed } from './checks.ts';
+import { type Conversion, unchanged } from './conversion.ts';
 import { checkPosition } from './location.ts';
 
 const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
@@ -24,7 +15,6 @@ const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 1
 /** s. A correction about the current day may end this long after its `write_ts`. */
 const ahead = 86_400;
 
-/** Checks the fields that `data.kind` requires, and the optional fields, such as `reason` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data, metadata } = entry;
   codeOf(kinds, data.kind, 'data.kind');
@@ -43,7 +33,7 @@ export function convertCorrection(entry: Entry): Conversion {
   if (data.kind === 'at_place') codeOf(sides, data.at ?? 'before', 'data.at');
   if (fields.includes('name')) typed(data.name, 'string', 'data.name', 'a text');
   for (const [field, most] of Object.entries(longest)) checkText(data[field], `data.${field}`, most);
-  // An empty text is rejected, since an empty source would exclude the data of every source.
+  // An empty source would exclude the data of every source.
   const empty = ['name', 'source', 'token_id'].find((field) => data[field] === '');
   if (empty !== undefined) throw outOfRange(`data.${empty}: expected a text, found an empty one`);
   checkNumber(data.distance, 'data.distance', { min: 0, max: longestDistance });

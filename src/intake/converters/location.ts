@@ -1,16 +1,14 @@
-// Converts raw and filtered locations. Both platforms send the same fields, except for a few of one platform.
+// Converts raw and filtered locations. Both platforms send nearly the same fields.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { type Conversion, type Converter, checkNumber, checkText, numberOf, timeOf, withTime } from './common.ts';
+import { checkNumber, checkText, numberOf, timeOf } from './checks.ts';
+import { type Conversion, type Converter, withTime } from './conversion.ts';
 
 const notNegative = { min: 0 };
 const latitudes = { min: -90, max: 90 };
 const longitudes = { min: -180, max: 180 };
 
-/**
- * Adds the GeoJSON point, renames `bearing` to `heading`, and reads `filter` from the metadata
- * of entries from 2015.
- */
+/** Entries from 2015 have `filter` in their metadata. */
 export const convertLocation: Converter = Object.assign(convert, { asPushed });
 
 function convert(entry: Entry): Conversion {
@@ -18,7 +16,8 @@ function convert(entry: Entry): Conversion {
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', notNegative); // m; 68 % of true positions are within this radius
-  // Phones send -1 for "unknown" in each field below. A loop over the names takes several times longer.
+  // Phones send -1 for "unknown" in each field below. A loop over the names takes several times
+  // longer.
   checkNumber(data.altitude, 'data.altitude'); // m above sea level; Android: 0 if unknown
   checkNumber(data.sensed_speed, 'data.sensed_speed'); // m/s; 0 on Android and -1 on iOS if unknown
   checkNumber(data.bearing, 'data.bearing');
@@ -45,7 +44,6 @@ function filterOf({ metadata, data }: Entry): JsonValue | undefined {
   return filter;
 }
 
-/** Checks a position in degrees WGS84. */
 export function checkPosition(
   longitude: JsonValue | undefined,
   latitude: JsonValue | undefined,

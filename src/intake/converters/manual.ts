@@ -1,21 +1,17 @@
-// Converts user inputs, which are the same on both platforms: labels and surveys about a time range, surveys at one
-// time, incidents.
+// Converts user inputs, which are the same on both platforms.
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
-  type Conversion,
   ConversionError,
   checkLength,
   checkLocalTime,
   checkNumber,
   checkStatement,
   checkText,
-  converted,
-  copyWithout,
   numberOf,
   timeOf,
-  withTime,
-} from './common.ts';
+} from './checks.ts';
+import { type Conversion, converted, copyWithout, withTime } from './conversion.ts';
 import { checkPosition } from './location.ts';
 
 const longestText = 1024; // characters of a label or of the name of a survey
@@ -27,7 +23,6 @@ function checkLengths(entry: Entry): void {
   checkStatement(entry);
 }
 
-/** Labels for the time range of a trip. */
 export function convertUserInput(entry: Entry): Conversion {
   timeOf(entry.data.start_ts, 'data.start_ts');
   timeOf(entry.data.end_ts, 'data.end_ts');
@@ -35,8 +30,8 @@ export function convertUserInput(entry: Entry): Conversion {
 }
 
 /**
- * Surveys and notes about a trip or a place. `start_ts` or `end_ts` may be missing, since the first place has no start
- * and the current place has no end.
+ * Surveys and notes about a trip or a place. The first place has no `start_ts`, the current place
+ * no `end_ts`.
  */
 export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
@@ -52,14 +47,14 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   );
 }
 
-/** A survey that belongs to no trip and no place. Its only time is `data.ts`. */
+/** A survey that belongs to no trip and no place. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkLengths(entry);
   return withTime(entry, ts);
 }
 
-/** A place that the user marked. `ts`: when they were there. `stress`: 0 (happy) to 100 (stressed). */
+/** A place that the user marked. `stress`: 0 (happy) to 100 (stressed). */
 export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);

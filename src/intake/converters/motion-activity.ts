@@ -1,19 +1,10 @@
-// Converts motion readings. Android phones send a type and a confidence in percent, iPhones six flags and a level.
+// Converts motion readings. Android phones send a type and a confidence in percent, iPhones six
+// flags and a level.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';
-import {
-  type Conversion,
-  ConversionError,
-  type Converter,
-  checkNumber,
-  codeOf,
-  numberOf,
-  shortText,
-  timeOf,
-  typed,
-  withTime,
-} from './common.ts';
+import { ConversionError, checkNumber, codeOf, numberOf, shortText, timeOf, typed } from './checks.ts';
+import { type Conversion, type Converter, withTime } from './conversion.ts';
 
 const percent = { min: 0, max: 100 };
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
@@ -22,7 +13,7 @@ type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];
 
-/** The names of both fields in entries of 2015 and 2016. Each release of an obfuscated library used another pair. */
+/** Names of 2015 and 2016. Each release of an obfuscated library used another pair. */
 const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
@@ -34,8 +25,8 @@ const legacyNames: readonly Names[] = [
 
 // ---------------------------------------------------------------- Android
 
-/** Keeps codes and percent under their current names. The time is `data.ts`, or `write_ts` if that is missing. */
-export const convertAndroidMotionActivity: Converter = Object.assign(convertAndroid, { asPushed });
+/** The time is `data.ts`, or `write_ts` if that is missing. */
+export const convertAndroidMotion: Converter = Object.assign(convertAndroid, { asPushed });
 
 function convertAndroid(entry: Entry): Conversion {
   const { data } = entry;
@@ -43,7 +34,8 @@ function convertAndroid(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // If `data` has legacy names and no time, it is an object of the obfuscated library: remove all its fields.
+  // If `data` has legacy names and no time, it is an object of the obfuscated library: remove all
+  // its fields.
   const removed = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, removed);
 }
@@ -75,14 +67,10 @@ function namesIn(data: JsonObject): Names {
 
 const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
 
-/** Percent for the level that an iPhone sends. */
 const confidences = new Map(Object.entries({ high: 100, medium: 75, low: 50 }));
 
-/**
- * Adds a `type` for the six flags of an iPhone, which stay in the payload. The time is `write_ts`, when the activity
- * began.
- */
-export function convertIosMotionActivity(entry: Entry): Conversion {
+/** Adds `type` to the flags. The time is `write_ts`, when the activity began. */
+export function convertIosMotion(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   const added: JsonObject = { type: typeOf(entry.data) };
   addConfidence(added, entry.data);
@@ -104,7 +92,7 @@ function typeOf(data: JsonObject): number {
   return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
 }
 
-/** Replaces the word in `confidence` by percent and keeps it as `confidence_level`. Leaves converted entries as is. */
+/** Replaces the word by percent, and keeps it as `confidence_level`. */
 function addConfidence(added: JsonObject, { confidence, confidence_level: level }: JsonObject): void {
   if (typeof level === 'string' && typeof confidence !== 'string') {
     checkNumber(confidence, 'data.confidence', percent);
@@ -120,11 +108,11 @@ function addConfidence(added: JsonObject, { confidence, confidence_level: level 
 
 // ---------------------------------------------------------------- other apps
 
-/** Percent for readings without a confidence: the same as `medium` of an iPhone. */
+/** Percent, as `medium` of an iPhone, for readings without a confidence. */
 const usualConfidence = 75;
 
-/** Converts readings of other apps and imports, which send the codes of `motionTypes`. */
-export function convertOtherMotionActivity(entry: Entry): Conversion {
+/** Other apps and imports send the codes of `motionTypes`. */
+export function convertOtherMotion(entry: Entry): Conversion {
   const { data } = entry;
   const type = codeOf(codes, data.type, 'data.type');
   const confidence = numberOf(data.confidence ?? usualConfidence, 'data.confidence', percent);

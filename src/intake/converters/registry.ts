@@ -1,25 +1,20 @@
-// The table of converters: one row per key, one column per platform.
+// The converters of each key.
 import { keys } from '../../model/keys.ts';
 import { convertAndroidBattery, convertIosBattery, convertOtherBattery } from './battery.ts';
 import { convertBluetooth } from './bluetooth.ts';
-import { type Converter, convertStats, unchanged } from './common.ts';
+import { type Converter, convertStats, unchanged } from './conversion.ts';
 import { convertCorrection } from './correction-entry.ts';
 import { convertLocation } from './location.ts';
 import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './manual.ts';
-import {
-  convertAndroidMotionActivity,
-  convertIosMotionActivity,
-  convertOtherMotionActivity,
-} from './motion-activity.ts';
+import { convertAndroidMotion, convertIosMotion, convertOtherMotion } from './motion-activity.ts';
 import { convertAndroidTransition, convertIosTransition, convertOtherTransition } from './transition.ts';
 
-/** The platforms in `metadata.platform`, which may have any case. `other`: other apps, trackers, imports. */
+/** `metadata.platform` may have any case. `other`: other apps, trackers, imports. */
 export const platforms = ['android', 'ios', 'other'] as const;
 
-/** The times of a payload that get local fields: a range, one time, or none. */
 export type LocalTimes = 'range' | 'one' | 'none';
 
-/** A key and its converters. `generic` is used for platforms without their own converter. */
+/** `generic` is used for platforms without their own converter. */
 export interface ConverterRow {
   key: string;
   android?: Converter;
@@ -30,21 +25,16 @@ export interface ConverterRow {
 }
 
 /**
- * Every key that phones push, sorted. Keys are compared as a whole. `common-trips` and `diary/trips-<day>` are
- * documents that the server writes for phones, so they have no converter.
+ * Every key that phones push, sorted. `common-trips` and `diary/trips-<day>` are documents that the
+ * server writes for phones, so they have no converter.
  */
 export const converterTable: readonly ConverterRow[] = [
-  { key: keys.activity, android: convertAndroidMotionActivity },
+  { key: keys.activity, android: convertAndroidMotion },
   { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },
   { key: 'background/bluetooth_ble', generic: convertBluetooth },
   { key: keys.filteredLocation, generic: convertLocation },
   { key: keys.location, generic: convertLocation },
-  {
-    key: keys.motionActivity,
-    android: convertAndroidMotionActivity,
-    ios: convertIosMotionActivity,
-    other: convertOtherMotionActivity,
-  },
+  { key: keys.motionActivity, android: convertAndroidMotion, ios: convertIosMotion, other: convertOtherMotion },
   { key: 'config/app_ui_config', generic: unchanged, localTimes: 'none' },
   { key: keys.consent, generic: unchanged, localTimes: 'none' },
   { key: keys.sensorConfig, generic: unchanged, localTimes: 'none' },
@@ -78,7 +68,6 @@ export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
 
-/** The converter for entries of a platform and key. null: the table has none. */
 export function converterFor(platform: string, key: string): Converter | null {
   const row = rows.get(key);
   const known = platforms.find((name) => name === platform || name === platform.toLowerCase());

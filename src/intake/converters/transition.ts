@@ -1,6 +1,7 @@
 // Converts states and transitions of the phone's state machine.
 import { states, transitions } from '../../model/payloads.ts';
-import { type Converter, nameOrCode, timeOf, withTime } from './common.ts';
+import { nameOrCode, timeOf } from './checks.ts';
+import { type Converter, withTime } from './conversion.ts';
 
 export const convertAndroidTransition = transitionConverter({
   states: {
@@ -58,8 +59,8 @@ export const convertIosTransition = transitionConverter({
 export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });
 
 /**
- * Makes a converter that replaces a platform's texts for states and transitions by codes. Codes stay. The time of the
- * event is `write_ts`. The state is in `currState`, or in `curr_state` after a "force sync" of the app.
+ * Replaces the texts of a platform by codes, which stay. The time of the event is `write_ts`. The
+ * state is in `currState`, or in `curr_state` after a "force sync" of the app.
  */
 function transitionConverter(texts: {
   states: Record<string, number>;

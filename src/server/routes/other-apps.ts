@@ -1,6 +1,7 @@
 // Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answer
 // to a failed call makes the app keep its data and send them again.
-import { type Mapped, newMapped, omitFields, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
+import { omitFields } from '../../intake/apps/message-fields.ts';
+import { type Mapped, newMapped, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';

@@ -1,0 +1,57 @@
+// Reads fields in messages of other apps.
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { firstMilliseconds } from '../../model/time.ts';
+
+/** Seconds since the epoch. No phone recorded data for this service before 2010. */
+const firstTime = Date.UTC(2010, 0) / 1000;
+
+export const isPossibleTime = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
+
+/** A level over 1 is percent already, as from Home Assistant. */
+export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
+
+/**
+ * Reads a number, also from a text such as `"12,5"` or `"-4.5E-4"`. undefined: another value, or a
+ * number below `min`. Callers pass 0 for fields in which a negative number means "unknown".
+ */
+export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
+  const value =
+    typeof sent === 'string' && /^\s*[-+]?\d+([.,]\d+)?(e[-+]?\d+)?\s*$/i.test(sent)
+      ? Number(sent.replace(',', '.'))
+      : sent;
+  return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
+}
+
+/**
+ * Seconds since the epoch, from seconds, milliseconds or ISO 8601, which is UTC if it has no
+ * offset. null: any other value.
+ */
+export function timeFrom(value: JsonValue | undefined): number | null {
+  const number = numberFrom(value);
+  if (number !== undefined) return number >= firstMilliseconds ? number / 1000 : number;
+  if (typeof value !== 'string') return null;
+  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-]\d\d):?(\d\d))?$/i.exec(value.trim());
+  if (parts === null) return null;
+  const [, day, time, hours, minutes] = parts;
+  const ms = Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
+  return Number.isFinite(ms) ? ms / 1000 : null;
+}
+
+/** Other fields than `names` may name networks, people or tokens. */
+export function pickFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
+}
+
+export function omitFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(message).filter(([name, value]) => !names.has(name) && !isEmpty(value)));
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** null: the name cannot be a part of a key. */
+export function keyPart(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && /^[\w-]{1,40}$/.test(value) ? value : null;
+}
