@@ -1,9 +1,7 @@
-/** True for a store in MongoDB; all others are folders. */
 export const isMongoAddress = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
 
 export const folderIn = (address: string): string => address.replace(/^sqlite:/, '');
 
-/** The database in a MongoDB address; null if it has none. */
 export function databaseNameIn(address: string): string | null {
   const [, path] = /^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/i.exec(address) ?? [];
   return path ? decodeURIComponent(path) : null;
@@ -11,12 +9,11 @@ export function databaseNameIn(address: string): string | null {
 
 const secretParameter = /^(proxyUsername$|authMechanismProperties$|[^=]*(password|token|secret))/i;
 
-/** The address without user, password and secret parameters. The path of a folder is returned unchanged. */
+/** Returns the path of a folder unchanged. */
 export function withoutCredentials(address: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(address) ?? [];
   if (scheme === undefined || rest === undefined) return address;
-  // A password that is not percent-encoded may contain `/`, `?` or `@`, so remove everything up to the last `@` before
-  // a parameter.
+  // A password that is not percent-encoded may contain `/`, `?` or `@`.
   const question = rest.indexOf('?', rest.lastIndexOf('@') + 1);
   const place = question < 0 ? rest : rest.slice(0, question);
   const parameters = question < 0 ? [] : rest.slice(question + 1).split('&');

@@ -1,10 +1,8 @@
-// The phone apps, besides e-mission's, that push to this server. CONTRIBUTING.md says how to add one.
+// Phone apps besides e-mission's that push to this server. CONTRIBUTING.md says how to add an app.
 
 interface PhoneApp {
-  /** The name in the app store. */
   name: string;
   path: `/${string}`;
-  /** One sentence about the app's route, for the documentation. */
   summary: string;
   /** Where the app sends its token; see `Dialect` of the routes. */
   token: { tokenField: string | null; tokenPlace: string; tokenParameters?: readonly string[] };
@@ -13,8 +11,8 @@ interface PhoneApp {
   /** True: people scan the QR code within the app, not with the camera. */
   isScannedInApp?: true;
   /**
-   * Sets the app up for one user. `address`: of the server, without a slash at the end. `settings`: the values to type
-   * into the app, by the names of its fields. `link`: opens the app and sets it up; the QR code contains it.
+   * `address`: of the server, without a slash at the end. `settings`: what to type into the app.
+   * `link` opens the app and sets it up; the QR code contains it.
    */
   setUp(address: string, userName: string, token: string): { settings: Readonly<Record<string, string>>; link: string };
 }
@@ -95,6 +93,5 @@ export const phoneApps: Readonly<Record<AppId, PhoneApp>> = rows;
 
 export const appIds = Object.keys(rows) as AppId[];
 
-/** The app that a token was made for; undefined for other kinds of tokens. */
 export const appOfToken = (kind: string | undefined): PhoneApp | undefined =>
   kind !== undefined && Object.hasOwn(rows, kind) ? phoneApps[kind as AppId] : undefined;

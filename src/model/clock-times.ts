@@ -1,9 +1,8 @@
-// Finds clock times in a range of time, at a cost that does not grow with the range.
 import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts';
 
 const daysTried = 3; // enough, because every day has each clock time, except a day on which clocks skip the time
 
-/** The first time in `[from, to)` when clocks of the zone show `HH:mm`; null: they never do. */
+/** The first time in `[from, to)` when clocks show `HH:mm`; null: they never do. */
 export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: string): number | null {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(clock) ?? [];
   if (hours === undefined) return null;
@@ -20,7 +19,7 @@ export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: s
   return found.length === 0 ? null : Math.min(...found);
 }
 
-/** The number of local days for which the time `afterMidnight` s after their start is in `[from, to)`. */
+/** The number of local days with the time `afterMidnight` s after their start in `[from, to)`. */
 export function daysWithTime(afterMidnight: number, { from, to }: TimeRange, zone: string): number {
   if (from >= to) return 0;
   const timeOn = (one: string): number => startOfDay(one, zone) + afterMidnight;

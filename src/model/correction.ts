@@ -1,9 +1,9 @@
 // Corrections: statements about a day, stored as entries. The stored analysis stays unchanged.
 import type { Position } from './trip.ts';
 
-/** What a correction states. `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
+/** `ts`: a time within the trip, section or stay. All times are seconds since the epoch. */
 export type Correction =
-  /** The analysis ignores the entries of the range. `source`, `token_id`: only entries of this source or token. */
+  /** The analysis ignores entries of the range; with `source` or `token_id`, only some of them. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }
@@ -13,10 +13,10 @@ export type Correction =
   | { kind: 'join'; ts: number }
   /** The trip at `ts` did not happen. */
   | { kind: 'drop'; ts: number }
-  /** The phone missed a trip. `distance`: m; default: straight line. `end_loc`: default: start of the next trip. */
+  /** The phone missed a trip. Defaults: a straight line (m), and the start of the next trip. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
-  /** The user stayed where the trip before had ended, or, with `at: 'next'`, where the next trip begins. */
+  /** The user stayed where the trip before ended, or with `next`, where the next trip begins. */
   | ({ kind: 'at_place'; at?: 'before' | 'next' } & Stretch)
   /** The place of the stay at `ts` has this name. */
   | { kind: 'place_name'; ts: number; name: string }
@@ -28,7 +28,6 @@ interface Stretch {
   end_ts: number;
 }
 
-/** The required fields of each kind. */
 export const correctionKinds: Readonly<Record<Correction['kind'], readonly string[]>> = {
   set_aside: ['start_ts', 'end_ts'],
   mode: ['ts', 'mode'],
@@ -42,27 +41,25 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
   at_place: ['start_ts', 'end_ts'],
 };
 
-/** m; the longest `distance` of an added trip: about the circumference of the Earth */
+/** m; about the circumference of the Earth. */
 export const longestDistance = 40_000_000;
 
-/** A correction with the other fields of its entry. */
 export type Stated = Correction & {
-  /** Identifies the correction within a user. */
   write_ts: number;
   received_ts: number;
-  /** The operator who made the correction with a command. Absent: the user made it. */
+  /** The operator who made the correction. Absent: the user made it. */
   author?: string;
   reason?: string;
   /** Start and end of the concerned trips, as the author saw them. */
   seen?: readonly (readonly [start_ts: number, end_ts: number])[];
 };
 
-/** The effect of a correction. `contradicted`: the correction is applied, but data that arrived later contradict it. */
+/** `contradicted`: the correction is applied, but data that arrived later contradict it. */
 export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 
 export interface CorrectionStanding {
   correction: Stated;
   effect: Effect;
-  /** The local day that the correction concerns; null: no trip is near, or the correction concerns no day. */
+  /** The concerned local day; null: no trip is near, or the correction concerns no day. */
   day: string | null;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The program that made an entry of the platform `other`: `owntracks`, `gpx`. */
+/** The program that made an entry of the platform `other`, such as `owntracks` or `gpx`. */
 export interface Origin {
   program: string;
   version?: string;
@@ -8,19 +8,17 @@ export interface Origin {
 
 /** The metadata of an entry. Unknown fields are kept. */
 export interface Metadata {
-  /** Kind of entry, such as `background/location`. */
   key: string;
-  /** When the phone wrote the entry, decimal seconds since the epoch. */
+  /** Decimal seconds since the epoch. */
   write_ts: number;
   /** `message`, `sensor-data` or `rw-document`. Not part of the identity. */
   type?: string;
   /** `android`, `ios`, or `other`: other apps, trackers and imports. */
   platform?: string;
-  /** An `Origin`, for the platform `other`. */
   origin?: JsonValue;
   /** IANA zone of the phone when it wrote the entry. */
   time_zone?: string;
-  /** Id of the token with which the entry was pushed. The server sets it; missing: the call had no token. */
+  /** Id of the token of the put. The server sets it; missing: the call had no token. */
   token_id?: string;
   read_ts?: number;
   plugin?: string | null;
@@ -46,8 +44,8 @@ export const identityOf = ({ metadata: { key, write_ts } }: Entry): Identity => 
 export const identityText = ({ key, write_ts }: Identity): string => `${write_ts} ${key}`;
 
 /**
- * The data time of an entry, by which stores index it, in seconds since the epoch: `data.ts`, else `data.start_ts`, as
- * in labels, else `data.end_ts`. null: it has none of them.
+ * The time by which stores index an entry, seconds since the epoch: `data.ts`, else
+ * `data.start_ts`, as in labels, else `data.end_ts`. null: it has none of them.
  */
 export function dataTime(data: JsonObject): number | null {
   for (const value of [data.ts, data.start_ts, data.end_ts]) {

@@ -2,8 +2,8 @@
 import type { JsonValue } from './json.ts';
 
 /**
- * JSON text from which `JSON.parse` makes the same value. Unlike `JSON.stringify`, it keeps -0 and numbers beyond the
- * range of doubles (`1e999`), and accepts any depth. Throws a `TypeError` for NaN and other values outside JSON.
+ * Unlike `JSON.stringify`, keeps -0 and numbers beyond the range of doubles (`1e999`), and accepts
+ * any depth. Throws a `TypeError` for NaN and other values outside JSON.
  */
 export function jsonText(value: JsonValue): string {
   return isPlain(value) ? JSON.stringify(value) : writeExactly(value);
@@ -45,15 +45,12 @@ export function isPlain(value: unknown, depth = 0): boolean {
 }
 
 interface Frame {
-  /** Names of the members that have a value; null for an array. */
   names: string[] | null;
   of: object;
   next: number;
 }
 
-/**
- * Writes a value that `JSON.stringify` cannot write exactly. Does not recurse: deep nesting would overflow the stack.
- */
+/** Does not recurse, since deep nesting would overflow the stack. */
 function writeExactly(root: unknown): string {
   const parts: string[] = [];
   const open: Frame[] = [];
@@ -98,9 +95,7 @@ function scalarText(value: unknown): string {
 
 const needsEscape = /[\0\\\p{Surrogate}]/u;
 
-/**
- * Escapes NUL, lone surrogates and backslashes, so that all engines can keep the text. Different texts stay different.
- */
+/** Escapes characters that some engine cannot keep. Different texts stay different. */
 export function escapeText(text: string): string {
   if (!needsEscape.test(text)) return text;
   return text.replace(/[\0\\\p{Surrogate}]/gu, (found) =>
@@ -108,7 +103,6 @@ export function escapeText(text: string): string {
   );
 }
 
-/** Reverses `escapeText`. */
 export function unescapeText(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>

@@ -6,15 +6,13 @@ export interface JsonObject {
   [name: string]: JsonValue | undefined;
 }
 
-/** True for a JSON object; false for null, arrays and plain values. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is a JSON object, else an empty one. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Parses a JSON object; null for another value or invalid JSON. */
+/** Returns null for another value, or invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -24,7 +22,7 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
-/** The type of a value in a few words, for error messages. Never the value itself, which may be a position. */
+/** For error messages, which must not contain the value: it may be a position. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

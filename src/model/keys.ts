@@ -1,13 +1,13 @@
 /**
- * What a change of an entry affects. `documents`: documents and the stored figures of months, but no trips. `figures`:
- * only stored figures.
+ * What a change of an entry affects. `documents`: documents and stored figures of months, but no
+ * trips. `figures`: only stored figures.
  */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
 /** What the program knows about a key, such as who writes its entries. */
 export interface KeyRow {
   key: string;
-  /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */
+  /** `document`: written by the server, pulled by phones. `derived`: made of trips on request. */
   kind: 'pushed' | 'document' | 'derived';
   affects: Affects;
 }
@@ -81,14 +81,13 @@ export const keyTable: readonly KeyRow[] = [
 
 const rows = new Map(keyTable.map((row) => [row.key, row]));
 
-/** The row of a key; null for an unknown key, whose entries are stored and served unchanged. */
+/** null: an unknown key, whose entries are stored and served unchanged. */
 export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }
 
 export const affectsOf = (key: string): Affects => rows.get(key)?.affects ?? 'nothing';
 
-/** The keys of entries that change figures of a month without changing the analysed trips. */
 export const figureKeys: readonly string[] = keyTable.flatMap(({ key, affects }) =>
   affects === 'documents' || affects === 'figures' ? [key] : [],
 );

@@ -1,4 +1,4 @@
-/** The logarithm of the sum of numbers that are given by their logarithms, without overflow. */
+/** The logarithm of a sum of numbers, given by their logarithms. Does not overflow. */
 export function logSum(values: readonly number[]): number {
   const most = Math.max(...values);
   if (most === Number.NEGATIVE_INFINITY) return most;

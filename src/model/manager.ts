@@ -2,21 +2,18 @@
 export interface ManagerRecord {
   /** Lower case letters, digits, hyphens and dots. */
   name: string;
-  /** Names of the studies that the manager may see. */
   studies: string[];
-  /** True: may also see the page of the operator. */
   operator: boolean;
-  /** True: may download the tables of their studies. */
   may_export?: true;
   /** See `passwordHash` in `web/password-hash.ts`. */
   password: string;
   created_ts: number;
-  /** Number of wrong passwords since the last right one, and until when the account is locked. */
+  /** Wrong passwords since the last right one, and until when the account is locked. */
   failures: number;
   locked_ts: number;
-  /** Browsers that are signed in: the hash of the cookie, and when the session ends. */
+  /** Browsers that are signed in. `hash`: of the cookie. */
   sessions: { hash: string; created_ts: number; expires_ts: number }[];
-  /** Browsers that have signed in at any time. Wrong passwords from other browsers do not lock these out. */
+  /** Browsers that ever signed in. Wrong passwords from other browsers do not lock these out. */
   browsers?: { hash: string; expires_ts: number }[];
 }
 

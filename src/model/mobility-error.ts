@@ -1,4 +1,4 @@
-/** All codes of a `MobilityError`. Codes never change; messages may. docs/errors.md explains each. */
+/** All codes. Codes never change; messages may. docs/errors.md explains each code. */
 export const errorCodes = [
   'MOBILITY_BAD_REQUEST',
   'MOBILITY_BODY_TOO_LARGE',
@@ -40,7 +40,6 @@ export class MobilityError extends Error {
   }
 }
 
-/** An error in a command line. The message says what was expected and what was found. */
 export const usageError = (message: string, options?: { cause?: unknown }): MobilityError =>
   new MobilityError('MOBILITY_USAGE', message, options);
 
@@ -49,16 +48,15 @@ export function isMobilityError(error: unknown, ...codes: ErrorCode[]): error is
   return error instanceof MobilityError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** The message of any thrown value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The message of an error, for a `MobilityError` with its code: `MOBILITY_STORE_FULL: expected space …`. */
+/** Writes `MOBILITY_STORE_FULL: expected space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);
 
-/** The stack of an error and of its causes, for operators. */
+/** Includes the causes of the error. */
 export function stackText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own = error.stack ?? error.message;

@@ -1,54 +1,51 @@
 // The travel modes. CONTRIBUTING.md says how to add one.
 import { motionTypes } from './payloads.ts';
 
-/** The class of a mode. Evaluations and flags do not distinguish modes of one class. */
+/** Evaluations and flags do not distinguish modes of one class. */
 export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
 
-/** The look of a mode on pages and in a terminal. Two looks never differ by colour alone. */
+/** Two looks never differ by colour alone. `light` and `dark`: colours on such pages. */
 export interface ModeLook {
-  /** Colours, on a light and on a dark page. */
   light: string;
   dark: string;
   /** Width and `stroke-dasharray` of lines. An empty dash: solid. */
   width: number;
   dash: string;
-  /** Width and dash of a second line within the first, in the colour of the page. */
+  /** A second line within the first, in the colour of the page. */
   core?: readonly [width: number, dash: string];
-  /** SVG path that is repeated in bars, and the size of its tile. An empty path: a plain fill. */
+  /** An SVG path that fills bars, and the size of its tile. An empty path: a plain fill. */
   pattern: string;
   tile: readonly [width: number, height: number];
-  /** Fills bars in a terminal. */
   character: string;
-  /** Colour in a terminal with 256 colours. Its contrast against black and white is 3 to 1 or more. */
+  /** One of 256 colours. Its contrast against black and white is 3 to 1 or more. */
   terminal: number;
 }
 
 interface ModeRow {
-  /** The name in exports and pages, and the key of texts. */
   name: string;
-  /** Names in a `sensed_mode`, after `PredictedModeTypes.` or `MotionTypes.`. The first is the usual one. */
+  /** After `PredictedModeTypes.` or `MotionTypes.`. The first is the usual name. */
   wire: readonly string[];
-  /** Other names in the usual sets of labels. */
   labels?: readonly string[];
   class: ModeClass;
-  /** m/s, default 90: the greatest average over 500 m or more in this mode (physical limit, by hand). */
+  /** m/s, the greatest average over 500 m (physical limit, by hand). Default: 90. */
   fastest?: number;
-  /** False if a correction cannot state the mode. A mode without a name in `wire` cannot be stated either. */
+  /** False: a correction cannot state the mode. Without a name in `wire` it cannot either. */
   isStated?: false;
   /**
-   * The names of this mode for which e-mission's phone app has an icon, each with the app's number for the mode; 0: the
+   * Names for which e-mission's phone app has an icon, with the app's number for the mode; 0: the
    * app has no number. Default: UNKNOWN.
    */
   app?: Readonly<Record<string, number>>;
-  /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
+  /** The motion that a phone reports. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
-  /** The look of this mode, or the name of another mode whose look and drawing are used. Default: `other`. */
+  /** The look, or the name of another mode with the same look and drawing. Default: `other`. */
   look?: ModeLook | string;
 }
 
 /**
- * All modes, in the order of legends and forms. Any two colours of a theme differ by 20 or more in CIE Lab, also for
- * people who see no red, no green or no blue (Machado 2009). The contrast of each to its page is 4.5 to 1 or more.
+ * Legends and forms have this order. Any two colours of a theme differ by 20 or more in CIE Lab,
+ * also for people who see no red, no green or no blue (Machado 2009). Their contrast to the page is
+ * 4.5 to 1 or more.
  */
 export const travelModes = [
   {
@@ -100,17 +97,7 @@ export const travelModes = [
   {
     name: 'car',
     wire: ['CAR'],
-    labels: [
-      'TAXI',
-      'DROVE_ALONE',
-      'SHARED_RIDE',
-      'CARPOOL',
-      'DRIVING',
-      'DRIVE',
-      'E_CAR_DROVE_ALONE',
-      'E_CAR_SHARED_RIDE',
-      'E_CAR',
-    ],
+    labels: 'TAXI DROVE_ALONE SHARED_RIDE CARPOOL DRIVING DRIVE E_CAR_DROVE_ALONE E_CAR_SHARED_RIDE E_CAR'.split(' '),
     class: 'car',
     fastest: 60,
     app: { CAR: 5 },
@@ -268,7 +255,7 @@ const byAnyName = new Map(rows.flatMap((mode) => [...mode.wire, ...(mode.labels 
 
 const wireName = (sensedMode: string): string => sensedMode.slice(sensedMode.lastIndexOf('.') + 1).toUpperCase();
 
-/** Finds the mode of a `sensed_mode`, or of a label such as `light rail`. */
+/** Accepts a `sensed_mode`, or a label such as `light rail`. */
 const findMode = (text: string): ModeRow | undefined =>
   byAnyName.get(
     wireName(text)
@@ -276,28 +263,27 @@ const findMode = (text: string): ModeRow | undefined =>
       .replace(/[\s-]+/g, '_'),
   );
 
-/** The name of a mode without its type: `PredictedModeTypes.LIGHT_RAIL` gives `light_rail`. */
+/** `PredictedModeTypes.LIGHT_RAIL` -> `light_rail` */
 export function plainMode(sensedMode: string): string {
   const name = wireName(sensedMode);
   return byWireName.get(name)?.name ?? name.toLowerCase();
 }
 
-/** The class of a mode by any of its names: `PredictedModeTypes.LIGHT_RAIL` and `light rail` give `rail`. */
+/** `PredictedModeTypes.LIGHT_RAIL` and `light rail` give `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
-/** The mode of a label such as `drove_alone`; null: the label is not a means of travel. */
+/** null: the label is not a means of travel. */
 export function modeOfLabel(label: string): ModeName | null {
   const name = findMode(label)?.name as ModeName | undefined;
   return name === undefined || name === 'unknown' || name === 'still' ? null : name;
 }
 
-/** Converts a stated mode to a `sensed_mode`: `bus` -> `PredictedModeTypes.BUS`. */
+/** `bus` -> `PredictedModeTypes.BUS` */
 export function sensedModeOf(mode: string): string {
   if (mode === 'unknown') return 'MotionTypes.UNKNOWN';
   return `PredictedModeTypes.${byName.get(mode)?.wire[0] ?? mode.toUpperCase()}`;
 }
 
-/** m/s, the highest average speed over 500 m or more in this `sensed_mode` */
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
 
 type DistanceColumn = 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m' | 'other_m';
@@ -310,22 +296,21 @@ const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
   rail: 'public_transport_m',
 };
 
-/** The column of the table `days` that sums the distance of a mode with this plain name. */
+/** The column of the table `days` that sums the distance of the mode. */
 export const distanceColumn = (mode: string): DistanceColumn =>
   distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 
-/** The look of a mode. `name`: the mode that defines the look, which is another mode if several have the same look. */
+/** `name`: the mode that defines the look, which several modes may share. */
 export function modeLook(mode: string): ModeLook & { name: string } {
   const look = byName.get(mode)?.look ?? 'other';
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };
 }
 
-/** The modes that a correction can state, in lower case, such as `air_or_hsr`. */
+/** The modes that a correction can state, such as `air_or_hsr`. */
 export const statedModes = rows
   .filter(({ wire, isStated = true }) => isStated && wire.length > 0)
   .map(({ wire }) => wire[0]!.toLowerCase());
 
-/** The name and code that e-mission's phone app has for a `sensed_mode`. */
 export function inferredMode(sensedMode: string): { name: string; code: number } {
   const name = wireName(sensedMode);
   const codes = byWireName.get(name)?.app ?? { UNKNOWN: 0 };
@@ -333,7 +318,7 @@ export function inferredMode(sensedMode: string): { name: string; code: number }
   return { name: known, code: codes[known]! };
 }
 
-/** The motion type of phones that corresponds to a `sensed_mode`. Phones have one type for all vehicles. */
+/** Phones have one type for all vehicles. */
 export function motionMode(sensedMode: string): { name: string; code: number } {
   const name = byWireName.get(wireName(sensedMode))?.motion ?? 'UNKNOWN';
   return { name, code: motionTypes[name] };

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Parses a text such as `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */
+/** Parses `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */
 export function networksOf(text: string): BlockList {
   const networks = new BlockList();
   for (const part of text.split(',').map((one) => one.trim())) {
@@ -14,12 +14,11 @@ export function networksOf(text: string): BlockList {
   return networks;
 }
 
-/** This machine and private networks. Callers from outside do not have such addresses, but a proxy may. */
+/** This machine and private networks, whose addresses callers from outside cannot have. */
 export const privateNetworks = networksOf(
   '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10',
 );
 
-/** True for names and addresses that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/i.test(host);
 }

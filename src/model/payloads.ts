@@ -1,6 +1,6 @@
 // The codes in converted entries.
 
-/** Names and codes of motion. 6 is not used. */
+/** The code 6 is not used. */
 export const motionTypes = {
   IN_VEHICLE: 0,
   BICYCLING: 1,
@@ -32,7 +32,7 @@ export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuse
 
 export const states = { START: 0, WAITING_FOR_TRIP_START: 1, ONGOING_TRIP: 2, TRACKING_STOPPED: 3 } as const;
 
-/** Transitions of the phone's state machine. e-mission uses 18 for two of them, so `TRACKING_ERROR` has 20 here. */
+/** e-mission uses 18 for two transitions, so `TRACKING_ERROR` has 20 here. */
 export const transitions = {
   INITIALIZE: 0,
   EXITED_GEOFENCE: 1,

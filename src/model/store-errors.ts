@@ -1,7 +1,6 @@
 import { MobilityError } from './mobility-error.ts';
 import type { Lease } from './pipeline-state.ts';
 
-/** The caller does not hold the user's lease. `found`: the present lease. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
   const holder = found === null ? 'none' : `the lease of ${found.owner} (fence ${found.fence}), who does the work`;
   return new MobilityError(
@@ -10,7 +9,6 @@ export function leaseLost(userId: string, lease: Lease, found: { owner: string; 
   );
 }
 
-/** `found` names the user who already has the name or the UUID. */
 export function userExists(found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
@@ -18,7 +16,7 @@ export function userExists(found: string): MobilityError {
   );
 }
 
-/** The user is not registered, or their erasure has begun, so no row about them may be written. */
+/** No row may be written about a user who is not registered, or is being erased. */
 export function notAdmitted(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_UNKNOWN',
@@ -27,7 +25,7 @@ export function notAdmitted(): MobilityError {
   );
 }
 
-/** An erasure, or a copy from another store, has begun but not ended. */
+/** An erasure, or a copy from another store, was interrupted. */
 export function notFinished(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
@@ -35,7 +33,6 @@ export function notFinished(): MobilityError {
   );
 }
 
-/** There is no store at the address. */
 export class NoStore extends MobilityError {
   constructor(place: string) {
     super(

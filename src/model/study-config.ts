@@ -1,4 +1,3 @@
-// The configuration of a study for today's app: completes it from a few settings, and checks it.
 import { asObject, isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
@@ -7,15 +6,16 @@ export const configFileName = (study: string): string => `${study}.nrel-op.json`
 export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
- * Completes the configuration of a study. Each field comes from `given`, else from the stored configuration, else from
- * the defaults. The address of this server, the study's name and its subgroups are always set. `now`: seconds since the
+ * Completes the configuration of a study. A field comes from `given`, else from the stored
+ * configuration, else from the defaults. Always set are the address of this server, the study's
+ * name and its subgroups. `version` grows by one if anything changed. `now`: seconds since the
  * epoch.
  *
- * - `version` grows by one if anything changed.
- * - A configuration with a `version` was published before. If it has no `opcode`, none is added: the members have
- *   tokens of three parts, which the app accepts only without `opcode`.
- * - If `label_options` is an object with lists of labels, it becomes `label_lists`. Then this server returns the lists,
- *   and `label_options` is their address.
+ * A configuration with a `version` was published before. If it has no `opcode`, none is added: the
+ * members have tokens of three parts, which the app accepts only without `opcode`.
+ *
+ * Lists of labels in `label_options` become `label_lists`. Then this server returns the lists, and
+ * `label_options` is their address.
  */
 export function studyConfig(
   study: StudySettings,
@@ -36,7 +36,7 @@ export function studyConfig(
       opcode: {
         ...opcode,
         autogen: study.joining === 'open',
-        // Leave out an empty list: the app would search it for the token's subgroup and let no person in.
+        // With an empty list the app would search it for the subgroup and let no person in.
         ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
       },
     }),
@@ -48,10 +48,9 @@ export function studyConfig(
   return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
 }
 
-/** The default texts of a study by language, as fields of the configuration, and the name of its contact. */
+/** Default texts by language, as fields of the configuration, and the name of the contact. */
 type DefaultTexts = Readonly<Record<string, { newStudy: Record<string, string> & { contact: string } }>>;
 
-/** The default configuration of a study: texts in English, and in the language of the study. */
 function usual({ name, language = 'en' }: StudySettings, texts: DefaultTexts): JsonObject {
   const names = { deployment_partner_name: name, deployment_name: name };
   const textsIn = (one: string): JsonObject => {
@@ -73,7 +72,6 @@ function usual({ name, language = 'en' }: StudySettings, texts: DefaultTexts): J
   };
 }
 
-/** Merges objects member by member. Any other value replaces the earlier one. */
 function merged(base: JsonObject, over: JsonObject): JsonObject {
   const pairs = Object.entries(over).map(([name, value]) => {
     const there = Object.hasOwn(base, name) ? base[name] : undefined;
@@ -96,7 +94,6 @@ const optional =
 
 const isList: Check = (value) => Array.isArray(value) && value.every((row) => isJsonObject(row) && text(row.value));
 
-/** The fields that the app reads, and how to check their values. */
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
   ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   ['server', 'an object', isJsonObject],
@@ -133,7 +130,6 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ],
 ];
 
-/** The errors in a configuration, one sentence each; empty if it is valid. */
 export function configFlaws(config: JsonObject): string[] {
   return rules.flatMap(([path, expected, check]) => {
     const value = path
@@ -143,7 +139,7 @@ export function configFlaws(config: JsonObject): string[] {
   });
 }
 
-/** True if the configuration is newer than the phone's `version`, and the phone's app is new enough for it. */
+/** Also false if the app of the phone is too old for the configuration. */
 export function isNewerConfig(
   config: JsonObject,
   version: JsonValue | undefined,

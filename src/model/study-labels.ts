@@ -1,10 +1,10 @@
-// The labels of a study: the lists that its app reads (`label_options`), with the mode of each.
+// The labels of a study: the lists that its app reads (`label_options`).
 import { asObject, type JsonObject, type JsonValue } from './json.ts';
 import { type ModeName, modeOfLabel } from './modes.ts';
 
 export interface LabelOption {
   value: string;
-  /** The text of the label in the requested language, or else in English, or else `value`. */
+  /** In the requested language, else in English, else `value`. */
   words: string;
 }
 
@@ -26,7 +26,7 @@ export function studyLabels(config: JsonObject | null | undefined, language: str
   return labels.modes.length === 0 ? null : labels;
 }
 
-/** Returns a function that finds the mode of a label in the study's lists, or else by its name; null: no mode. */
+/** Looks a label up in the lists of the study, then by its name. null: the label is no mode. */
 export function labelModes(config: JsonObject | null | undefined): (label: string) => ModeName | null {
   const rows = rowsOf(asObject(config?.label_lists).MODE);
   const listed = new Map(rows.map(({ value, baseMode }) => [value, modeOfLabel(baseMode)]));

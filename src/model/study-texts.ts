@@ -4,8 +4,8 @@ import type { StudySettings } from './study.ts';
 export type StudyTexts = ReturnType<typeof studyTexts>;
 
 /**
- * The texts of a study, without HTML, in the first of the preferred languages that it offers, else in its own first
- * language. English texts are used where a language lacks one. A text is empty if the study has none.
+ * Texts without HTML, in the first of the preferred languages that the study offers, else in its
+ * own. English texts are used where a language lacks a text.
  */
 export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]) {
   const intro = asObject(config?.intro);
@@ -30,6 +30,5 @@ export function studyTexts({ name, config, language: first }: StudySettings, pre
   };
 }
 
-/** Removes HTML, which the app accepts in these texts. */
 const plain = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? value.replaceAll(/<[^>]*>/g, '').trim() : '';

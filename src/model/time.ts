@@ -1,4 +1,4 @@
-// Times, local days and their texts. Only this file knows calendars and time zones.
+// Only this file knows calendars and time zones.
 import dayjs from 'dayjs';
 import utc from 'dayjs/plugin/utc.js';
 import type { Entry } from './entry.ts';
@@ -16,19 +16,16 @@ export interface TimeRange {
 
 export const allTime: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
-/** s since the epoch, the first second of the year 1 in UTC: earlier times cannot be written as dates */
+/** The years 1 to 9999 in UTC: other times cannot be written as dates. */
 export const minTime = -62_135_596_800;
-/** s since the epoch, the last second of the year 9999 in UTC */
 export const maxTime = 253_402_300_799;
-/** Times from devices that are at least this large are in ms. In s, this number means a day in 5138. */
+/** A time of a device that is larger is in ms. In s, it would be a day in 5138. */
 export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
-
-/** s */
 export const day = secondsOfDay;
 
-/** s; a time further after its receipt counts as wrong. Clocks of phones are often wrong by minutes or hours. */
+/** s; a later time counts as wrong. Clocks of phones are often wrong by minutes or hours. */
 export const believedAhead = day;
 
 // ---------------------------------------------------------------- zones
@@ -39,7 +36,7 @@ const maxCachedZones = 700; // there are about 600
 
 interface Zone {
   formatter: Intl.DateTimeFormat;
-  /** Offset by quarter of an hour; null: it changes within that quarter. */
+  /** The offset by quarter of an hour; null: it changes within the quarter. */
   offsets: Map<number, number | null>;
 }
 
@@ -84,12 +81,11 @@ export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && findZone(zone) !== null;
 }
 
-/** The time zone that an entry names; null: the entry names no valid time zone. */
 export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
-/** Seconds by which local time in `zone` is ahead of UTC. Throws a `RangeError` for an unknown zone or invalid time. */
+/** s by which a zone is ahead of UTC. Throws a `RangeError` for an unknown zone or invalid time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = findZone(zone);
@@ -109,7 +105,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** The offset of a zone during a bucket of 15 minutes; null: the offset changes within the bucket, such as at 00:01. */
+/** null: the offset changes within the bucket, such as at 00:01. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
@@ -126,10 +122,7 @@ function exactOffset({ formatter }: Zone, second: number): number {
 
 // ---------------------------------------------------------------- calendar
 
-/**
- * Days from 1970-01-01 to a date of the proleptic Gregorian calendar. Months beyond 12 are in the next year, days
- * beyond the end of the month in the next month: 32 April is 2 May.
- */
+/** Days since 1970-01-01. Months and days may be too large: 32 April is 2 May. */
 function daysFromCivil(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -138,7 +131,7 @@ function daysFromCivil(year: number, month: number, day: number): number {
 
 const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7; // 0: Monday
 
-/** Throws a `RangeError` for times outside of the years 1 to 9999, whose ISO texts have more than four year digits. */
+/** Throws outside the years 1 to 9999, whose ISO texts have more than four digits. */
 function checkedDate(ts: number): Date {
   if (ts >= minTime && ts < maxTime + 1) return new Date(ts * 1000);
   throw new RangeError(`expected a time of the years 1 to 9999, found ${ts} s since 1970`);
@@ -154,11 +147,11 @@ export function isDay(text: unknown): text is string {
 
 const daysOf = (text: string): number => daysFromCivil(...(text.split('-').map(Number) as [number, number, number]));
 
-/** The day `count` days after `day` (before, if negative). Throws a `RangeError` beyond the years 1 to 9999. */
+/** The day `count` days after `day`. Throws a `RangeError` beyond the years 1 to 9999. */
 export const addDays = (day: string, count: number): string =>
   dayText(checkedDate((daysOf(day) + count) * secondsOfDay));
 
-/** The previous month (`days` -1) or the next month (`days` 31), as `YYYY-MM`. */
+/** The previous month (`days` -1) or the next month (`days` 31). */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
 export const daysOfMonth = (month: string): { from: string; to: string } => ({
@@ -166,7 +159,6 @@ export const daysOfMonth = (month: string): { from: string; to: string } => ({
   to: addDays(`${monthBeside(month, 31)}-01`, -1),
 });
 
-/** The week of a day: its Monday and its Sunday. */
 export function daysOfWeek(day: string): { from: string; to: string } {
   const weekday = weekdayOf(daysOf(day));
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
@@ -174,7 +166,7 @@ export function daysOfWeek(day: string): { from: string; to: string } {
 
 // ---------------------------------------------------------------- instants
 
-/** `local`: the local time in whole seconds, as if it were UTC. `offset`: seconds by which it is ahead of UTC. */
+/** `local`: local time in whole seconds, as if it were UTC. `offset`: s ahead of UTC. */
 function localTime(ts: number, zone: string): { local: Date; offset: number } {
   const whole = Math.floor(ts);
   checkedDate(whole);
@@ -183,8 +175,8 @@ function localTime(ts: number, zone: string): { local: Date; offset: number } {
 }
 
 /**
- * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and for a year beyond 1
- * to 9999 in UTC or in the zone.
+ * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and
+ * for a year beyond 1 to 9999 in UTC or in the zone.
  */
 export function localDateTime(ts: number, zone: string) {
   const { local } = localTime(ts, zone);
@@ -217,8 +209,8 @@ export function formatTime(ts: number, zone: string): string {
 export const localDay = (ts: number, zone: string): string => dayText(localTime(ts, zone).local);
 
 /**
- * The time when clocks in `zone` show `local`, a local time counted as if it were UTC. If clocks show it twice, the
- * first time; if they skip it, the time that it would be without the skip. Throws a `RangeError` for an unknown zone.
+ * The time when clocks show `local`, which is counted as if it were UTC. If they show it twice, the
+ * first time; if they skip it, the time without the skip. Throws for an unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {
   const before = local - zoneOffset(zone, local - secondsOfDay);
@@ -227,8 +219,8 @@ export function timeOnClocks(local: number, zone: string): number {
 }
 
 /**
- * The first instant of the local day, seconds since the epoch. If the zone has no midnight on that day, the first
- * second after it; if it skips the day, the start of the next. Throws a `RangeError` for an unknown zone.
+ * The first instant of the local day. If the zone has no midnight on that day, the first second
+ * after it; if it skips the day, the start of the next. Throws a `RangeError` for an unknown zone.
  */
 export const startOfDay = (day: string, zone: string): number => startOfLocalDay(daysOf(day), zone);
 
@@ -245,7 +237,7 @@ function startOfLocalDay(days: number, zone: string): number {
   const first = midnight - Math.max(...offsets);
   const last = midnight - Math.min(...offsets);
   for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
-  // The day has no midnight, because clocks went forward over it. Find that time, between `before` and `start`.
+  // Clocks went forward over midnight. Find that time, between `before` and `start`.
   let before = first - secondsOfDay;
   let start = last + secondsOfDay;
   while (start - before > 1) {
@@ -256,7 +248,7 @@ function startOfLocalDay(days: number, zone: string): number {
   return start;
 }
 
-/** Formats a time in `zone` by a `pattern` of dayjs, such as `HH:mm`. For people, not for programs. */
+/** For people, not for programs. `pattern`: of dayjs, such as `HH:mm`. */
 export function formatForPeople(ts: number, zone: string, pattern: string): string {
   return dayjs.utc((ts + zoneOffset(zone, ts)) * 1000).format(pattern);
 }
@@ -267,7 +259,7 @@ const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
-/** Moves `ts` by `count` units of the UTC calendar. One month after 31 January is the last day of February. */
+/** One month after 31 January is the last day of February. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
   const days = dayOf(ts);
@@ -278,7 +270,7 @@ export function addUtc(ts: number, count: number, unit: Unit): number {
   return (first + Math.min(date.getUTCDate(), length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
-/** The start of the UTC period around `ts`, and the start of its last day. Weeks begin on Monday. */
+/** Weeks begin on Monday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
   const days = dayOf(ts);
   const date = new Date(days * secondsOfDay * 1000);
@@ -294,7 +286,7 @@ export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: num
 
 // ---------------------------------------------------------------- numbers
 
-/** The smallest number above `x`: the exclusive end of a range that includes `x`. */
+/** The smallest number above `x`: the end of a half-open range that includes `x`. */
 export function justAfter(x: number): number {
   if (!Number.isFinite(x)) return x;
   if (x === 0) return Number.MIN_VALUE;
@@ -304,5 +296,4 @@ export function justAfter(x: number): number {
   return view.getFloat64(0);
 }
 
-/** The largest number below `x`. */
 export const justBefore = (x: number): number => -justAfter(-x);

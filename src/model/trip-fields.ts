@@ -9,7 +9,6 @@ export type TripLink = TripRecord & { trip: Trip };
 
 export const isTripLink = (link: TripRecord | null | undefined): link is TripLink => (link?.trip ?? null) !== null;
 
-/** The range from the first start to the last end of `trips`, which may be in any order. */
 export function rangeOfTrips(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]): TimeRange {
   const span = { from: allTime.to, to: allTime.from };
   for (const { start_ts, end_ts } of trips) {
@@ -19,7 +18,7 @@ export function rangeOfTrips(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]
   return span;
 }
 
-/** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */
+/** Takes the zone of the start before the middle of the trip, else the zone of the end. */
 export function zoneWithin(
   { start_ts, end_ts, start_zone, end_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone'>,
   ts: number,
@@ -27,7 +26,6 @@ export function zoneWithin(
   return ts < (start_ts + end_ts) / 2 ? start_zone : end_zone;
 }
 
-/** The fields of a stop in documents and derived entries. */
 export function stopFields(stop: Stop, trip: Trip): JsonObject {
   return {
     trip_id: oid(trip.id),
@@ -43,7 +41,7 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
   };
 }
 
-/** The fields of a stay in documents and derived entries. `zone`: the time zone at the end of the stay. */
+/** `zone`: the time zone at the end of the stay */
 export function stayFields(
   { source, name, raw_places, enter_zone, ending_trip }: Place,
   { enter_ts, exit_ts, starting_trip }: StayTimes,
@@ -61,21 +59,18 @@ export function stayFields(
   };
 }
 
-/** The times of a stay, and the trip that begins there; null: not known. */
 export interface StayTimes {
   enter_ts: number | null;
   exit_ts: number | null;
   starting_trip: string | null;
 }
 
-/** m; the estimated part of a trip's distance, where locations are missing. */
+/** m; the part of the distance where locations are missing */
 export const estimatedOf = ({ sections }: Pick<BriefTrip, 'sections'>): number =>
   Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
 
-/** The field `estimated` of a document; absent if the whole `distance` was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
 
-/** Metres of sections, summed by `keyOf`, in order of first occurrence */
 export function metresBy<K, S extends { distance: number }>(
   sections: readonly S[],
   keyOf: (section: S) => K,
@@ -85,7 +80,6 @@ export function metresBy<K, S extends { distance: number }>(
   return metres;
 }
 
-/** A link in brief, from a whole link. */
 export function briefOf({ kind, chain_ts, start_ts, end_ts, day, silences, trip, untracked }: TripRecord): BriefRecord {
   const left = untracked && { start_ts: untracked.start_ts };
   const brief = { kind, chain_ts, start_ts, end_ts, day, trip: trip && briefTrip(trip), untracked: left };

@@ -1,4 +1,5 @@
-// Trips and their parts. Times without a comment are seconds since the epoch, lengths m, durations s.
+// Trips and their parts. Without a comment, times are seconds since the epoch, lengths m, durations
+// s.
 
 /** `[longitude, latitude]`, degrees WGS84. */
 export type Position = [longitude: number, latitude: number];
@@ -7,16 +8,15 @@ export type Position = [longitude: number, latitude: number];
 export interface Place {
   id: string;
   location: Position;
-  /** Ids of the raw places that this place combines: more than one if the analysis dropped trips between them. */
+  /** More than one raw place if the analysis dropped trips between them. */
   raw_places: string[];
   /** When the user arrived, and the time zone then; null for the first place. */
   enter_ts: number | null;
   enter_zone: string | null;
   /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
-  /** Segmentation method, such as `DwellSegmentationTimeFilter`. Sections, stops and trips have it, too. */
+  /** Method, such as `DwellSegmentationTimeFilter`, here and below. */
   source: string;
-  /** The name that a person gave the place; absent: none. */
   name?: string;
 }
 
@@ -25,15 +25,15 @@ export interface Section {
   id: string;
   start_ts: number;
   end_ts: number;
-  /** `PredictedModeTypes.BUS`: inferred by the service. `MotionTypes.IN_VEHICLE`: as the phone reported. */
+  /** `PredictedModeTypes.BUS`: by the service. `MotionTypes.IN_VEHICLE`: by the phone. */
   sensed_mode: string;
-  /** 0 to 1; the probability of `sensed_mode`. Trips of version 1 have neither this field nor `mode_probabilities`. */
+  /** 0 to 1, of `sensed_mode`. Trips of version 1 have no probabilities. */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
   /** m, along the line. */
   distance: number;
-  /** The part of `distance` that is estimated, because locations are missing; absent: none. */
+  /** Part of `distance` where locations are missing; absent: none. */
   estimated?: number;
   coordinates: Position[];
   /** m above sea level; null: the phone sent none */
@@ -44,7 +44,7 @@ export interface Section {
   /** m since the previous vertex; 0 for the first */
   distances: number[];
   source: string;
-  /** The transit line that was probably used; absent without a feed, and if no line matches. */
+  /** The line that was probably used; absent without a feed, and if no line matches. */
   transit?: TransitLine;
 }
 
@@ -57,11 +57,11 @@ export interface TransitLine {
   route_type: 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
   from_stop: string;
   to_stop: string;
-  /** 0 to 1; the probability that the user took this line. */
+  /** 0 to 1 */
   probability: number;
-  /** Names of other lines that are nearly as probable. */
+  /** Other lines that are nearly as probable. */
   alternatives: string[];
-  /** Days between the ride and the validity of the feed; absent: the feed was valid on that day. */
+  /** Days between ride and validity of the feed; absent: the feed was valid. */
   feed_age_days?: number;
 }
 
@@ -75,7 +75,6 @@ export interface Stop {
   /** m, in a straight line. */
   distance: number;
   duration: number;
-  /** Ids of the section before and the section after. */
   ending_section: string;
   starting_section: string;
   source: string;
@@ -110,22 +109,20 @@ export interface Trip {
   draft?: true;
 }
 
-/** How the analysis derived a trip. */
 export interface TripEvidence {
-  /** Name of the model that estimated the states. */
   model: string;
   /** Rules that set the start and the end. */
   start: string;
   end: string;
-  /** The rule that ended the candidate, see `Candidate.endedBy`. `end` is the rule that set the end time. */
+  /** The rule that ended the candidate, see `Candidate.endedBy`. `end` set the end time. */
   ended_by: string;
-  /** Why the trip was not joined with the next one; absent: no trip followed soon. */
+  /** Why the next trip was not joined; absent: no trip followed soon. */
   parted_by?: string;
   /** Stops that were waits within the journey, and the reasons. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
-  /** True if the user did not move: errors of the receiver looked like movement. */
+  /** The user did not move: errors of the receiver looked like movement. */
   phantom?: true;
-  /** Numbers of removed locations of the candidate group, by reason. */
+  /** Removed locations of the candidate group, by reason. */
   left_out: { repeats?: number; spikes?: number; strays?: number };
 }
 
@@ -140,8 +137,8 @@ export interface Resume {
 }
 
 /**
- * The reason of a gap. `silent`: the phone gave no reason. `no location`: the phone reported movement without
- * locations. `moved`: the next location is far away.
+ * The reason of a gap. `silent`: the phone gave no reason. `no location`: the phone reported
+ * movement without locations. `moved`: the next location is far away.
  */
 export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location' | 'moved';
 
@@ -159,9 +156,8 @@ export interface Silence {
 /** The last known state of the phone. */
 export interface LastSeen {
   ts: number;
-  /** `waits`: does not measure until the user leaves. `error`: cannot measure, for example without the permission. */
+  /** `waits`: until the user leaves. `error`: cannot measure, for example without permission. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
-  /** The last position of the phone; null: there is none. */
   at: Position | null;
   /** The time of `at`; absent in states of older versions. */
   at_ts?: number;
@@ -170,13 +166,13 @@ export interface LastSeen {
   reports: number;
   /** A gap that counts as a stay unless the phone's next event shows otherwise. */
   stay: { from: number; to: number } | null;
-  /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
+  /** First and last reading of the latest movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Time of the last entry of the trip that was under way at `at`; absent: none was under way, or a gap followed. */
+  /** Last entry of the trip under way at `at`; absent: no trip was, or a gap followed. */
   led?: number;
-  /** True if the phone ever reported a state; absent: it has no state machine. */
+  /** The phone has reported a state; absent: it has no state machine. */
   machine?: true;
-  /** True if the user moved in a gap and no event followed, so the last event was sent from another place. */
+  /** The user moved in a gap, so the last event was sent from another place. */
   unreported?: true;
   /** Start of reported movement without a location, until the next location; absent: none. */
   unlocated?: number;
@@ -186,9 +182,9 @@ export interface LastSeen {
 export interface Carry extends Resume {
   /** The last known state of the phone at `resume_ts`. */
   seen?: LastSeen;
-  /** Gaps since the previous link that no link contains yet. Never stored: a run passes them to its next stretch. */
+  /** Gaps that no link contains yet. Never stored: a run passes them to its next stretch. */
   silences?: Silence[];
-  /** Start of the data that the next links are derived from. Links of older versions lack it and use `resume_ts`. */
+  /** The next links are derived from data since then. Older links have only `resume_ts`. */
   needs_from?: number;
   /** Where the last trip, also a dropped one, ended; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
@@ -198,7 +194,7 @@ export interface Carry extends Resume {
   away_since?: number;
 }
 
-/** The time between a place and the next location, if the user moved in this time and no location shows the move. */
+/** The time between a place and the next location, if the user moved without being recorded. */
 export interface Untracked {
   start_ts: number;
   end_ts: number;
@@ -207,8 +203,9 @@ export interface Untracked {
 }
 
 /**
- * A link of a user's trip chain: a trip, or a `dropped` trip. Links are sorted by `chain_ts`. Each depends on the link
- * before it and on the data since. A `draft` is a trip after the chain that has not ended.
+ * A link of a user's trip chain: a trip, or a `dropped` trip. Links are sorted by `chain_ts`. Each
+ * depends on the link before it and on the data since. A `draft` is a trip after the chain that has
+ * not ended.
  */
 export interface TripRecord {
   id: string;
@@ -219,25 +216,24 @@ export interface TripRecord {
   end_ts: number;
   /** Local day of the start, `YYYY-MM-DD`. */
   day: string;
-  /** The link depends only on data up to this time; null: it also depends on the absence of later data. */
+  /** The link depends on data up to this time; null: on the absence of later data, too. */
   settled_ts: number | null;
-  /** Why the trip was dropped: `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */
+  /** `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */
   dropped?: string;
-  /** The trip; null if dropped. */
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */
   untracked: Untracked | null;
-  /** Gaps that end after the `resume_ts` of the previous link, up to the `resume_ts` of this link; absent: none. */
+  /** Gaps that end after the previous `resume_ts`, up to the `resume_ts` of this link. */
   silences?: Silence[];
   carry: Carry;
 }
 
 export interface TripSpan extends Pick<TripRecord, 'chain_ts' | 'start_ts' | 'end_ts'> {
-  /** When the link was written, by the clock of the store. A run does not write an unchanged link. */
+  /** When the store last wrote the link. A run does not write an unchanged link. */
   written_ts: number;
 }
 
-/** Stored lists have this order, here and below, so never change it. Fields that may be absent come last. */
+/** Stored lists have this order, so never change it. Fields that may be absent come last. */
 export const briefTripFields = [
   ...(['id', 'source', 'start_ts', 'end_ts', 'start_zone', 'end_zone', 'start_loc', 'end_loc'] as const),
   ...(['duration', 'distance', 'start_place', 'end_place', 'sections', 'evidence', 'draft'] as const),

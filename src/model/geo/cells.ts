@@ -5,7 +5,6 @@ import { type LatLon, metresPerDegree } from './distance.ts';
 export const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>
   Math.abs(a.latitude - b.latitude) * metresPerDegree > metres;
 
-/** The middle of the cell of about `size` m that contains a position. */
 export function cellMiddle({ latitude, longitude }: LatLon, size: number): LatLon {
   const tall = size / metresPerDegree;
   const middle = (Math.floor(latitude / tall) + 0.5) * tall;

@@ -8,5 +8,4 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[below]! + (position - below) * (sorted[above]! - sorted[below]!);
 }
 
-/** The median; NaN for no values. */
 export const median = (values: readonly number[]): number => quantile(values, 0.5);

@@ -1,8 +1,7 @@
-// Finds the time zone of a location, approximate near borders. Used only if no entry of a user names a zone.
+// Zones are approximate near borders. They are used if entries name no zone.
 import tzLookup from '@photostructure/tz-lookup';
 import type { LatLon } from './distance.ts';
 
-/** The IANA time zone at a location; `UTC` if the table has no zone there. */
 export function zoneAt(location: LatLon): string {
   try {
     return tzLookup(location.latitude, location.longitude) || 'UTC';
