@@ -1,5 +1,5 @@
-// Simulates the day of an Android phone: it records a location every 30 seconds of a trip, and ends the trip five
-// minutes after arrival.
+// An Android phone records a location every 30 seconds of a trip, and ends the trip five minutes
+// after arrival.
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { formatForPeople } from '../model/time.ts';
@@ -15,7 +15,6 @@ const fence = 100; // m around the last stop
 const quiet = 300; // s; a trip ends after the phone was within the fence for this long
 const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
-/** The entries that the phone pushes, ascending by `write_ts`. */
 export const senseAndroid = (plan: DayPlan, seed: string | number): Entry[] => new AndroidPhone(plan, seed).sense();
 
 class AndroidPhone {
@@ -24,9 +23,9 @@ class AndroidPhone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** Locations of the current trip; null: the phone waits for a trip. */
+  /** null: the phone waits for a trip. */
   #trip: Reading[] | null = null;
-  /** The activity code for walking on this phone. Older phones know only ON_FOOT. */
+  /** The code for walking. Older phones know only ON_FOOT. */
   readonly #afoot: number;
   #battery = 96;
   #nextSync: number;
@@ -43,7 +42,7 @@ class AndroidPhone {
     this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
-  /** Returns the entries up to the end of the last trip. Later ones stay on the phone until the next trip ends. */
+  /** Entries after the last trip stay on the phone until the next trip ends. */
   sense(): Entry[] {
     const { from, to } = this.#plan;
     this.#start(from + 2);
@@ -160,7 +159,9 @@ class AndroidPhone {
   }
 }
 
-/** The phone's own test of arrival: the last ten locations, and all of the last five minutes, lie near the newest. */
+/**
+ * The phone tests if the last ten locations, and all of the last five minutes, are near the newest.
+ */
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;

@@ -1,5 +1,5 @@
-// Simulates the day of an iPhone: it records a location every 50 metres of a trip, ends the trip late, and then appends
-// the log of the motion coprocessor.
+// An iPhone records a location every 50 metres of a trip, ends the trip late, and then appends the
+// log of the motion coprocessor.
 import type { Entry } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
@@ -15,10 +15,7 @@ const filterDistance = 50; // m between locations
 const fence = 100; // m around the last stop
 const quiet = 600; // s without a location, after which a trip can end
 
-/**
- * The entries that an iPhone pushes during `plan`, ascending by `write_ts`, up to the end of the last trip. Then the
- * motion activities, whose `write_ts` is the start of each activity.
- */
+/** Ascending by `write_ts`, then the motion activities, whose `write_ts` is their start. */
 export const senseIos = (plan: DayPlan, seed: string | number): Entry[] =>
   new Iphone(plan, seededRandom('ios', seed, plan.day)).sense();
 
@@ -28,7 +25,7 @@ class Iphone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** The newest location of the current trip; null: the phone waits for a trip. */
+  /** null: the phone waits for a trip. */
   #last: Reading | null = null;
   #patience = quiet; // s after the last location until the phone notices the end of this trip
   #battery = 0.97;
@@ -120,7 +117,7 @@ class Iphone {
     });
   }
 
-  /** The accuracy, m, that an iPhone reports: one of only six values. */
+  /** An iPhone reports one of only six values, m. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }

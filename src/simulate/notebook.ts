@@ -12,7 +12,7 @@ export function openNotebook(platform: 'android' | 'ios', zone: string) {
   const lastOf = new Map<string, number>();
   const digits = platform === 'android' ? 3 : 5;
   return {
-    /** Writes a row. Rows of one key always get different `write_ts`. */
+    /** Rows of one key always get different `write_ts`. */
     write: (type: RowType, key: string, writeTs: number, data: JsonObject): void => {
       const write_ts = rounded(Math.max(writeTs, (lastOf.get(key) ?? 0) + 0.001), digits);
       lastOf.set(key, write_ts);
@@ -24,7 +24,7 @@ export function openNotebook(platform: 'android' | 'ios', zone: string) {
   };
 }
 
-/** Writes the settings that a phone sends with every push. `sensing`: settings of the platform. */
+/** A phone sends its settings with every push. `sensing`: settings of the platform. */
 export function writeSettings(notes: Notebook, at: number, sensing: JsonObject): void {
   notes.write('rw-document', keys.consent, at, {
     category: 'emSensorDataCollectionProtocol',

@@ -1,4 +1,4 @@
-// Plans what a simulated person really does on a day: stays and legs. Simulated phones then sense them.
+// Plans what a simulated person really does on a day. Simulated phones then sense it.
 import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import { type Random, seededRandom } from './random.ts';
@@ -67,7 +67,7 @@ export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
   return plan.steps[low]!;
 }
 
-/** The position and movement of the person at `ts`; speed 0 during a stay. */
+/** The speed is 0 during a stay. */
 export function whereAt(plan: DayPlan, ts: number): Instant & { mode: TravelMode | null } {
   const step = stepAt(plan, ts);
   if (step.kind === 'stay') return { ...step.at, speed: 0, bearing: 0, mode: null };

@@ -15,7 +15,7 @@ export function seededRandom(...seed: readonly (string | number)[]) {
   };
 }
 
-/** The FNV-1a hash over UTF-16 units. */
+/** FNV-1a over UTF-16 units */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

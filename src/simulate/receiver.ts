@@ -17,10 +17,7 @@ export interface Reading {
 
 const rememberedFor = 45; // s; errors of readings that are close in time are similar
 
-/**
- * Makes the position receiver of a phone, which returns true positions with an error and an accuracy. Successive calls
- * must not go back in time.
- */
+/** Returns true positions with an error. Successive calls must not go back in time. */
 export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading {
   const height = random.between(20, 400);
   let error: Point = { x: 0, y: 0 };
@@ -48,7 +45,7 @@ export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading
   };
 }
 
-/** Accuracy is high while moving outdoors and lower indoors. Rarely, it is hundreds of metres (network position). */
+/** Accuracy is lower indoors. Rarely, it is hundreds of metres (network position). */
 function statedAccuracy(mode: TravelMode | null, random: Random): number {
   if (random.chance(0.008)) return rounded(random.between(210, 900), 1);
   if (mode === null) return rounded(random.between(14, 42), 1);

@@ -10,9 +10,9 @@ export interface SimulateOptions extends DayOptions {
 }
 
 /**
- * The entries of one day that a phone pushes, in the order of the pushes. They are invented, but have the form, rhythm
- * and errors of real entries. The same options give the same entries. A working day has about five trips in three or
- * four modes.
+ * The entries of one day that a phone pushes, in the order of the pushes. They are invented, but
+ * have the form, rhythm and errors of real entries. The same options give the same entries. A
+ * working day has about five trips in three or four modes.
  */
 export function simulateDay(options: SimulateOptions): Entry[] {
   const plan = planDay(options);

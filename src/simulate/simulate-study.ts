@@ -1,4 +1,4 @@
-// Simulates the people of a study, to try the program. Most people use the app as intended; four have one problem each.
+// Simulates the people of a study. Most people use the app as intended; four have one problem each.
 //
 //   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
 //   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label, answer and name places; 1 switches tracking off once
@@ -22,13 +22,13 @@ import type { TravelMode } from './ride.ts';
 import { simulateDay } from './simulate-day.ts';
 import { towns } from './town.ts';
 
-/** The last person of the study has the first problem, the person before has the second, and so on. */
+/** The last person has the first problem, the person before has the second, and so on. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6; // days of a problem: twice the time after which a person counts as silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
 const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip
-/** Hours in which the first person has tracking off, on the third last day of a simulation of 10 days or more. */
+/** The first person has tracking off on the third last day of 10 days or more. */
 const offHours = [11, 15] as const;
 
 interface Member {
@@ -39,7 +39,7 @@ interface Member {
   seed: string;
 }
 
-/** Enrols a person and pushes their days one by one. Yields the result of each push. */
+/** Yields the result of each push. */
 export async function* simulateMember(
   store: Store,
   study: StudyRecord,
@@ -94,8 +94,9 @@ function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Memb
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
 
 /**
- * Members who send data join by the link, if the study admits them. An operator enrols all others, because an account
- * that joined by a link and sends nothing expires. `hash`: of the new token; null: the member was enrolled before.
+ * Members who send data join by the link, if the study admits them. An operator enrols all others:
+ * an account that joined by a link and sends nothing expires. `hash`: of the token; null: enrolled
+ * before.
  */
 async function enrol(
   { users, studies }: Store,
@@ -125,7 +126,7 @@ const purposeOf: Readonly<Record<string, string>> = {
 };
 const ageGroups = ['18-29', '30-44', '45-64', '65 and older'];
 
-/** Answers on the first day, labels and answers for some trips, names of places, and sometimes a corrected mode. */
+/** Answers on the first day, some labels, names of places, and rarely a corrected mode. */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);
@@ -156,7 +157,7 @@ function statements(plan: DayPlan, { number, seed }: Member, index: number): Ent
   return made;
 }
 
-/** Answers as the app of e-mission sends them: the form as XML, and as JSON with the attributes of the XML. */
+/** The app of e-mission sends a form as XML, and as JSON with the attributes of the XML. */
 function answered(name: string, answers: Readonly<Record<string, string>>): JsonObject {
   const tags = Object.entries(answers).map(([question, answer]) => `<${question}>${answer}</${question}>`);
   const xmlResponse = `<data id="${name}" version="1">${tags.join('')}</data>`;

@@ -1,10 +1,11 @@
-// The buses and trains of simulated people as a GTFS feed: for each person, a line between two stops every 10 minutes.
+// The buses and trains of simulated people as a GTFS feed: a line for each person, every 10
+// minutes.
 import { zipStream } from '../export/zip-stream.ts';
 import { addDays } from '../model/time.ts';
 import { planDay } from './plan-day.ts';
 import { positionAround, towns } from './town.ts';
 
-/** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year from the day `from`. */
+/** The ZIP archive of a feed that is valid for a year from the day `from`. */
 export function townFeed(seeds: readonly string[], from: string): AsyncGenerator<Uint8Array> {
   const town = towns[0]!;
   const days = 'monday,tuesday,wednesday,thursday,friday,saturday,sunday';

@@ -1,4 +1,4 @@
-// The plane that simulated people move on: metres around a real coordinate, with invented streets.
+// Simulated people move on a plane around a real coordinate, with invented streets.
 import { metresPerDegree } from '../model/geo/distance.ts';
 import type { Position } from '../model/trip.ts';
 import type { Random } from './random.ts';
@@ -8,14 +8,13 @@ export interface Point {
   y: number; // m north of the town's origin
 }
 
-/** A simulated town. Only its coordinates are real; its streets are derived from the seed. */
 export interface Town {
   name: string;
   zone: string;
   origin: Position;
 }
 
-/** Towns of the simulated people: north and south, east and west, with and without daylight saving time, all inland. */
+/** North and south, east and west, with and without daylight saving time, all inland. */
 export const towns: readonly Town[] = [
   { name: 'Évora', zone: 'Europe/Lisbon', origin: [-7.909, 38.571] },
   { name: 'Uppsala', zone: 'Europe/Stockholm', origin: [17.64, 59.858] },
@@ -23,7 +22,7 @@ export const towns: readonly Town[] = [
   { name: 'Córdoba', zone: 'America/Argentina/Cordoba', origin: [-64.188, -31.417] },
 ];
 
-/** The coordinates of a point near `origin`. Exact to metres within about 20 km. */
+/** Exact to metres within about 20 km. */
 export function positionAround(point: Point, origin: Position): Position {
   const [longitude, latitude] = origin;
   const shrink = Math.cos((latitude * Math.PI) / 180);
@@ -32,12 +31,12 @@ export function positionAround(point: Point, origin: Position): Position {
 
 export const span = (a: Point, b: Point): number => Math.hypot(b.x - a.x, b.y - a.y);
 
-/** The point `metres` away from `from` in the direction `angle`, radians counterclockwise from east. */
+/** `angle`: radians counterclockwise from east */
 export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** The corners of a path along a grid of streets, including its ends. `block`: approximate m between two corners */
+/** The corners along a grid of streets, with both ends. `block`: approximate m between corners. */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];
