@@ -13,7 +13,7 @@ export interface StudySettings {
   subgroups: string[];
   /** `list`: only people with a token that an operator made can join. */
   joining: 'open' | 'list';
-  /** False: nobody can join. Members can still use the service. */
+  /** False: new people cannot join. Members can still use the service. */
   open: boolean;
   /** Limits for the people who join within an hour, and for members. */
   hour_limit: number;

@@ -33,7 +33,7 @@ export function convertStats(entry: Entry): Conversion {
   return unchanged(entry);
 }
 
-/** The payload is `data()`, the data time that of the pushed payload. */
+/** `data` makes the payload. The data time stays as pushed. */
 export function converted(entry: Entry, data: () => JsonObject): Conversion {
   checkWriteTime(entry);
   return { ts: dataTime(entry.data), data };
