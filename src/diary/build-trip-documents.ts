@@ -1,4 +1,4 @@
-// Builds the trips of a day, as phones read them, for answers of the server and for documents of the pipeline.
+// Builds the trips of a day as phones read them: for answers of the server and stored documents.
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';
@@ -11,7 +11,7 @@ import { addToList } from '../util/add-to-list.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
-/** The part of the store that trips of a day are derived from. Without `usercache`, pending entries are ignored. */
+/** The stores of trips and entries. Without `usercache`, pending entries are ignored. */
 export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /** Reads the trips that start on one local day, in order of time. */
@@ -19,8 +19,8 @@ export const readTripsOfDay = async (store: DiaryStore, userId: string, day: str
   (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 
 /**
- * Reads trips by local start day, both ends included. The result has only days with trips. `last`: the user's last
- * trip, if the caller has it: saves reading it again. `drafts`: also trips that have not ended.
+ * Reads trips by local start day, both ends included; days without trips are absent.
+ * `last`: the user's last trip; read if absent. `drafts`: also trips that have not ended.
  */
 export async function readTripsOfDays(
   store: DiaryStore,
@@ -49,8 +49,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * Finds the trip after each record: the next record, if it begins at the place where the trip ended. Otherwise reads
- * the next trip of the chain, because at the date line a trip of another day may be between two trips of one day.
+ * The next record follows if it begins at the end place. Otherwise reads the next trip of the
+ * chain: at the date line, a trip of another day may be between two trips of one day.
  */
 async function readFollowingTrips(
   store: DiaryStore,
@@ -67,14 +67,14 @@ async function readFollowingTrips(
   return following;
 }
 
-function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
+/** When the user left the end place of the trip, and the trip that begins there. */
+export function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   if (!next?.trip) return { exit_ts: null, starting_trip: null };
   const stayed = next.trip.start_place.id === record.trip!.end_place.id;
   if (stayed) return { exit_ts: next.trip.start_ts, starting_trip: next.trip.id };
   return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
 }
 
-/** Reads the incidents during the trips. A pending incident replaces the moved incident of the same `write_ts`. */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];

@@ -1,4 +1,4 @@
-// Flags days, places, trips and sections that look wrong although nothing failed. A flag does not change the diary.
+// Flags days, places, trips and sections that look wrong although nothing failed.
 //
 //   locations   o                                        o     2 locations, 60 km apart
 //   section     |------------- bicycle, 1 h -------------|
@@ -15,7 +15,6 @@ import { ridesOf } from './corrections/stated-mode.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
 import { clockText } from './number-text.ts';
 
-/** All flags with their meanings. */
 export const flagMeanings = {
   too_fast: 'the section is faster on average than its mode can be',
   mostly_estimated: 'more than half of the section, at least 500 m, is estimated, because locations are missing',
@@ -34,35 +33,32 @@ export interface Mark extends TimeRange {
   flag: Flag;
 }
 
-/** The data that flags are computed from, besides trips. */
 export interface FlagInputs {
   locations: readonly number[]; // times of locations, ascending, without repeats
-  /** Locations before this time were removed because of their age, so their number is not known. Absent: none. */
+  /** Older locations were removed, so their number is not known. Absent: none were removed. */
   removedBefore?: number;
   marks: readonly Mark[];
 }
 
-/** A flag, and the day, place, trip or section that it is on. */
 export interface Flagged extends Mark {
   of: 'day' | 'place' | 'trip' | 'section';
   id: string | null; // id of the place, trip or section; null for a day
   mode?: string; // mode of the section
 }
 
-/** A stay at the place `id`. An open end is infinite. */
+/** An open end is infinite. */
 export interface FlaggedStay extends TimeRange {
   id: string;
 }
 
 const limits = {
-  least: 500, // m; on shorter sections an average speed is not reliable, as the path to the first location is estimated
-  around: 300, // s; a second location in the stay, or at most this long before or after it, confirms the stay
+  least: 500, // m; shorter sections have no reliable average speed
+  around: 300, // s; a second location in the stay, or this close to it, confirms the stay
   stay: 900, // s; a stay shorter than this may have only one location
 };
 
 type FlaggedTrip = Pick<BriefTrip, 'id' | 'start_ts' | 'end_ts' | 'sections' | 'evidence'>;
 
-/** Flags a trip by its evidence and its label, and each section by marks, speed and locations. */
 export function flagTrip(trip: FlaggedTrip, inputs: FlagInputs, labels: Labels = noLabels): Flagged[] {
   const { id, start_ts: from, end_ts: to, sections, evidence } = trip;
   const { spikes = 0, strays = 0 } = evidence?.left_out ?? {};
@@ -88,7 +84,6 @@ function sectionFlags(
   return flags;
 }
 
-/** True if the label names a known mode, and the longest ride of the trip has another mode. */
 function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   const label = modeClass(mode);
   if (label === 'other' || sections.length === 0) return false;
@@ -100,7 +95,7 @@ function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
   return !(label === 'scooter' && found === 'bike'); // scooters are shown as cycling
 }
 
-/** Flags a stay. `inputs` must include the locations of 5 minutes before and after it. */
+/** `inputs` must include the locations of 5 minutes before and after the stay. */
 export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, { from, to });
   const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;
@@ -114,11 +109,10 @@ export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flag
   return flags.map((flag) => ({ ...day, flag, of: 'day', id: null }));
 }
 
-/** The names of the flags, without repeats, in the order of `flagMeanings`. */
 export const flagNames = (flagged: readonly Flagged[]): Flag[] =>
   (Object.keys(flagMeanings) as Flag[]).filter((flag) => flagged.some((one) => one.flag === flag));
 
-/** The flags of a day, one line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */
+/** One line each: `13:21-14:21 car: mostly estimated`. */
 export const flagLines = (flagged: readonly Flagged[], zone: string): string[] =>
   flagged.map(({ flag, of, from, to, mode = of }) => {
     const clocks = `${clockText(from, zone)}-${clockText(to, zone)} `;

@@ -1,21 +1,18 @@
-// Names modes and transit lines, for the terminal and for pages.
 import { plainMode } from '../model/modes.ts';
 import type { TransitLine, Trip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
 
-/** `PredictedModeTypes.LIGHT_RAIL` as `light rail`. */
 export const modeText = (sensedMode: string): string => plainMode(sensedMode).replaceAll('_', ' ');
 
-/** Describes a transit line: `N, SFMTA, from Embarcadero`. Empty if no line is known. */
+/** `N, SFMTA, from Embarcadero`; empty if no line is known. */
 export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }
 
-/** The name of a line: the short name, else the long name, else the id. */
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
-/** The length of each mode, the longest first. `sensed_mode`: the stored name of the mode. */
+/** The longest first. `sensed_mode`: the stored name of the mode. */
 export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));

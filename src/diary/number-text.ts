@@ -1,4 +1,3 @@
-// Formats numbers for the terminal and for pages.
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
 /** m as `350 m`, `4.2 km` or `128 km`. */
@@ -18,16 +17,15 @@ export function durationText(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** `08:05` in `zone`. */
 export const clockText = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
 
-/** `2024-03-12 08:05` in `zone`, or `1e30 s` for a number outside the calendar, as a phone may write any number. */
+/** `1e30 s` for a number outside the calendar, because a phone may write any number. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
 }
 
-/** The time from `ts` to `now`, such as `12 minutes ago`. */
+/** Such as `12 minutes ago`. */
 export function agoText(ts: number, now: number): string {
   if (ts > now) return 'in the future';
   const days = Math.floor((now - ts) / 86_400);

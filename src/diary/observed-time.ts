@@ -1,11 +1,11 @@
-// Divides each local day into moving, staying and unobserved time, from trips, gaps, causes and corrections.
+// Divides each local day into moving, staying and unobserved time.
 //
 //   trips      |--trip--|             |--trip--|
 //   gaps                    |--gap--|
-//   causes                    |off--------|                       from other data: replace the reason of a gap
+//   causes                    |off--------|    replace the reason of a gap
 //   day        moving   stay|unobserved|stay... moving  staying
 //
-// The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
+// The parts add up to the length of the day, also if the clock or the time zone changes.
 import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, allTime, day, startOfDay, type TimeRange } from '../model/time.ts';
@@ -32,7 +32,7 @@ export type UnobservedReason =
 
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
-/** A time that was not observed. `moved_m`: m in a straight line from its start to its end, if the user moved. */
+/** `moved_m`: m in a straight line from start to end, if the user moved. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
 export interface TimeSpan extends TimeRange {
@@ -40,18 +40,20 @@ export interface TimeSpan extends TimeRange {
   reason: UnobservedReason | null;
 }
 
-/** A local day. Its parts follow each other without a break. `_s` fields are the sums of each kind, in s. */
+/** The parts follow each other without a break. `_s` fields are the sums of each kind, in s. */
 export interface ObservedDay {
   day: string;
   zone: string; // the user's time zone at `from`
-  /** Midnight in the user's zone at that time. If a change of the zone skips midnight: the time of the change. */
+  /** The midnight of the user's zone, or the time of a change of the zone that skips midnight. */
   from: number;
   to: number;
   spans: TimeSpan[];
   moving_s: number;
   staying_s: number;
   unobserved_s: number;
-  /** The part of `unobserved_s` in which tracking, the permission or the phone was off, or which was excluded. */
+  /**
+   * The part of `unobserved_s` when tracking, permission or phone was off, or that was excluded.
+   */
   off_s: number;
   /** The part of `staying_s` that was inferred for phones without a state machine. */
   inferred_stay_s: number;
@@ -63,16 +65,15 @@ export interface ObservedSource {
   links: readonly BriefRecord[]; // in order, from the trip before the days to the link after them
   observed: PipelineState['observed'];
   zone: string; // the time zone if there are no trips
-  /** Causes that override the phone's own reason. The first match wins. */
+  /** Causes replace the phone's own reason. The first match wins. */
   causes?: readonly Unobserved[];
-  /** Exclusions of entries by corrections. Absent: none. */
   exclusions?: readonly Exclusion[];
   statedStays?: readonly TimeRange[];
 }
 
-/** The days from `from` to `to`, both included. Pure. */
 export function observedDays(source: ObservedSource, from: string, to: string): ObservedDay[] {
-  const startOf = dayStarts(tripsOf(source.links), source.zone);
+  const trips = source.links.flatMap(({ trip }) => trip ?? []);
+  const startOf = dayStarts(trips, source.zone);
   const known = collectKnown(source);
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
@@ -84,24 +85,17 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   return days;
 }
 
-/** The unobserved parts of a range, in order of time. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
   const { spans } = dayOf(from, to, collectKnown(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
 }
 
-const tripsOf = (links: readonly BriefRecord[]): BriefTrip[] => links.flatMap(({ trip }) => trip ?? []);
-
-/**
- * A range of `chain_ts` with all links that touch the local days. The range is wide enough for every time zone and for
- * a trip that lasts a day.
- */
+/** Wide enough for every time zone, and for a trip that lasts a day. */
 export const linksRange = ({ from, to }: { from: string; to: string }): TimeRange => ({
   from: startOfDay(from, 'UTC') - day,
   to: startOfDay(to, 'UTC') + 3 * day,
 });
 
-/** Reads the observed days from `from` to `to`, both included, and the links that the days are derived from. */
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -111,12 +105,10 @@ export async function readObservedDays(
   return { days: observedDays({ links, zone, ...(await readStated(store, userId)) }, from, to), links };
 }
 
-/** The inputs of observed days that `readStated` reads. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'exclusions' | 'statedStays'>;
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
 
-/** Reads the observed range, the exclusions, and the stays that corrections state. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -129,7 +121,7 @@ export async function readStated(
   return { observed, exclusions, statedStays };
 }
 
-/** Returns a function for the start and zone of a day. During a trip, the zone of its start applies. */
+/** During a trip, the zone of its start applies. */
 function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
@@ -145,7 +137,7 @@ function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => 
   };
 }
 
-/** The gaps of all time: before the first location, between locations, after the data. In order of their end. */
+/** In order of their end. */
 function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) return [{ ...allTime, reason: 'nothing received' }];
   const between = storedGaps({ links, observed }).filter(({ inferred }) => !inferred);
@@ -162,12 +154,13 @@ function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observ
 }
 
 function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps after the last final link
+  // The state has the gaps after the last final link.
+  const final = links.filter(({ kind }) => kind !== 'draft');
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
 
 interface Known {
-  /** Trips. `added`: a correction added the trip. `unseen`: there is untracked time before the trip. */
+  /** `added`: a correction added the trip. `unseen`: untracked time precedes the trip. */
   moves: readonly (TimeRange & { added: boolean; unseen: boolean })[];
   gaps: readonly Unobserved[];
   inferred: readonly TimeRange[]; // gaps that were probably stays
@@ -187,9 +180,9 @@ function collectKnown({
     return [{ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip), unseen: untracked !== null }];
   });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // The distance of a gap must not count twice, so it is left out if a trip contains it. A trip that covers the end of
-  // the gap contains it, and so does a trip that a correction added in the gap. Another trip that ends in the gap does
-  // not contain it, nor does a trip after untracked time, which begins at the first location after the gap.
+  // The distance of a gap must not count twice, so it is left out if a trip contains it: a trip
+  // that covers the end of the gap, or that a correction added in the gap. A trip after untracked
+  // time does not contain it, because it begins at the first location after the gap.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),
@@ -218,13 +211,13 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     // A correction states what the user did then, so missing entries do not matter.
     const isStated = statedStays.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
-    // The times of entries are wrong while the clock is wrong, so they do not show a stay.
+    // While the clock is wrong, times of entries do not show a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
-    // A trip may lead through a tunnel, so missing locations within a trip are not a gap.
+    // A trip may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);
-    // If the correction excludes only one source or token, the data of others still show what the user did.
+    // If only one source or token is excluded, the data of others show what the user did.
     const isOut =
       exclusion !== undefined && (gap !== undefined || !(isMoving || exclusion.source || exclusion.token_id));
     const reason = isOut ? 'taken out' : gap ? (cause ?? gap).reason : null;
@@ -247,14 +240,13 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
   return { from, to, spans, ...times };
 }
 
-/** Why parts of the day were not observed, with the seconds of each reason, the longest first. */
+/** The seconds of each reason, the longest first. */
 export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: UnobservedReason, seconds: number][] {
   const sums = new Map<UnobservedReason, number>();
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-/** The unobserved seconds of the day from `from` to `to`. */
 export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
   const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
   return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);

@@ -1,13 +1,15 @@
-// Groups the stays of a person into places with stable ids. The order of stays has no effect. If there are many stays,
-// a run of the pipeline stores the places up to a time (`keepPlaces`). Later stays join these places or make new ones.
+// Groups the stays of a person into places with stable ids. The order of stays has no effect. If
+// there are many stays, a run stores the places up to a time (`keepPlaces`). Later stays join these
+// places or make new ones.
 //
-//   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of the busiest cell
+//   stays      a 06:00   b 09:00   c 17:00   d 22:00    a, c, d: within 150 m
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
-//   home       A: the person was there at 03:00            P(next night at A) = (nights at A + 1) / (all nights + 2)
-//   id of A    its 1500 m cell; if a stored or larger place has it: the 500 m cell, then 150 m, then 1 m
+//   home       A: the person was there at 03:00   P = (nights at A + 1) / (all nights + 2)
+//   id of A    its 1500 m cell; if another place has it: the 500 m cell, then 150 m, then 1 m
 //
 //   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
 //   places     A, with two more stays   B   C = {x}
+import { locationOf } from '../analysis/positions.ts';
 import { daysWithTime } from '../model/clock-times.ts';
 import type { Stated } from '../model/correction.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
@@ -20,21 +22,16 @@ import type { PipelineState, Store } from '../store/store.ts';
 import { addToList } from '../util/add-to-list.ts';
 import { inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
-import {
-  activeCorrections,
-  type CorrectionStore,
-  concernedTime,
-  readCorrections,
-} from './corrections/read-corrections.ts';
+import { activeCorrections, concernedTime, readCorrections } from './corrections/read-corrections.ts';
 
 const limits = {
   reach: 150, // m; a stay farther from a place belongs to another place
-  count: 50, // m; side of the cells in which stays are counted; a place begins at the cell with the most stays
-  ids: [1500, 500, 150, 1], // m; an id is made from the first of these cells that no stored or larger place has
+  count: 50, // m; side of the cells; a place begins at the cell with the most stays
+  ids: [1500, 500, 150, 1], // m; an id comes from the first of these cells that no other place has
   night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
 };
 
-/** A stay. `from` equals `to` if one of them is not known. */
+/** `from` equals `to` if one of them is not known. */
 export interface LocatedStay extends TimeRange {
   at: Position;
   zone: string;
@@ -48,10 +45,9 @@ export interface KnownPlace {
   first: number; // when the first stay began, seconds since the epoch
   letter: string; // `A` for the place of the first stay, then `B`; after `Z` numbers
   name: string | null; // the name that the person or an operator gave
-  home: number | null; // probability of spending the next night here; null except for the place with the most nights
+  home: number | null; // probability of the next night here; null unless it has the most nights
 }
 
-/** The places of a person, in order of their first stay. */
 export interface Places {
   all: readonly KnownPlace[];
   of(position: Position): KnownPlace;
@@ -64,15 +60,15 @@ export interface PlaceName {
 }
 
 export interface KeptPlaces {
-  /** A hash of the inputs, see `keptKey`. If it differs, the stored places are out of date. */
+  /** See `keptKey`. If it differs from the present hash, the stored places are out of date. */
   key: string;
   until: number;
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
-  /** For each name that was given: its time, and the index of the place where the user was at that time. */
+  /** The time of each given name, and the index of the place where the user was then. */
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. If `names` has several names for a place, the last counts. `kept`: known places. */
+/** Of several names for a place, the last counts. `kept`: places that the store has. */
 export const groupPlaces = (...of: Parameters<typeof placesInSteps>): Promise<Places> => inSlices(placesInSteps(...of));
 
 /** Yields between steps, because a person may have thousands of stays. */
@@ -136,17 +132,14 @@ function* placesInSteps(
   return { all, of, labelOf };
 }
 
-const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
-
-/** The last stay that began at `ts` or earlier; the first stay if all began later. */
 const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefined =>
   stays.findLast(({ from }) => from <= ts) ?? stays[0];
 
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
 /**
- * Groups positions and returns the median of each group. The cell with the most stays near it, and all cells within
- * `limits.reach` of this cell, are the first group. The remaining cells are grouped in the same way.
+ * Returns the median of each group. The cell with the most stays near it, and all cells within
+ * `limits.reach` of it, are the first group. The remaining cells are grouped in the same way.
  */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
@@ -174,7 +167,9 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/** Degrees of latitude, just over `limits.reach`: positions within reach are in the same or the next band. */
+/**
+ * Degrees of latitude, just over `limits.reach`: near positions are in the same or the next band.
+ */
 const bandHeight = limits.reach / 111_000;
 
 type Bands = ReadonlyMap<number, readonly number[]>;
@@ -187,7 +182,7 @@ function bandsOf(locations: readonly LatLon[]): Bands {
   return bands;
 }
 
-/** The indexes of all locations within `limits.reach`, and of some farther locations. Ascending. */
+/** Also returns some locations farther than `limits.reach`. The indexes ascend. */
 function indexesAround(bands: Bands, at: LatLon): number[] {
   const band = bandOf(at);
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
@@ -199,11 +194,10 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-/** The index of the nearest location. Searches all locations only if none is within `limits.reach`. */
+/** Searches all locations only if none is within `limits.reach`. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Number.POSITIVE_INFINITY];
   for (const indexes of [indexesAround(bands, at), middles.keys()]) {
-    [found, metres] = [0, Number.POSITIVE_INFINITY];
     for (const i of indexes) {
       if (isFarNorth(at, middles[i]!, metres)) continue;
       const away = distance(at, middles[i]!);
@@ -215,8 +209,8 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
 }
 
 /**
- * Returns the ids of places. A stored place keeps its id. The id of a new place is made from the grid cell of its
- * middle, because a middle that moves a few metres mostly stays in its cell.
+ * A stored place keeps its id. The id of a new place is made from the grid cell of its middle,
+ * because a middle that moves a few metres mostly stays in its cell.
  */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
@@ -238,7 +232,6 @@ function assignIds(userId: string, places: readonly { id: string | null; middle:
   return ids;
 }
 
-/** Reads the places of a person with their names: the stored ones, and the places of later trips. */
 export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, userId: string): Promise<Places> {
   const corrections = await readCorrections(source, userId);
   const store = { ...source, corrections };
@@ -249,7 +242,7 @@ export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, u
   return groupPlaces(userId, stays, placeNames(corrections), kept);
 }
 
-/** Groups the places of a person up to the time `until`. `store`: without pending entries. */
+/** `store`: without pending entries. */
 export async function placesUntil(
   store: ChainStore,
   userId: string,
@@ -267,17 +260,17 @@ export async function placesUntil(
   };
 }
 
-const correctionReach = 14 * day; // a correction does not change trips that ended this long before it
+const correctionReach = 14 * day; // a correction changes no trip that ended this long before it
 
-/** A hash of what stored places depend on, besides trips: the time `until`, the retention and the corrections. */
+/** A hash of the inputs of stored places, except trips. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
-  // A correction of a mode moves no end of a trip, so the places do not depend on it.
+  // A correction of a mode moves no end of a trip.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
   const concerning = moving.filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** Reads the stays before, between and after the trips that begin in the range, except the stay after the last trip. */
+/** Omits the stay after the last trip, as later trips decide its end. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const range = { from: from ?? allTime.from, to: to ?? allTime.to };
   const found = await correctedTrips(store).briefs(userId, range);
@@ -287,20 +280,16 @@ async function readStays(store: ChainStore, userId: string, { from, to }: Partia
   return stays.slice(isFirstBefore ? 1 : 0, to === undefined ? undefined : -1);
 }
 
-/** Reads the names of places in the order in which they were given. */
-export const readPlaceNames = async (store: CorrectionStore, userId: string): Promise<PlaceName[]> =>
-  placeNames(await readCorrections(store, userId));
-
-const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
+/** The names in the order in which they were given. */
+export const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
   activeCorrections(corrections).flatMap((one) => {
     if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];
     return one.kind === 'place_name' ? [one] : [];
   });
 
-/** The fields of a trip that its stays are derived from. */
 export type Ends = Pick<BriefTrip, 'start_ts' | 'end_ts' | 'start_zone' | 'start_loc' | 'end_loc'>;
 
-/** The stays between trips. If the user moved without being recorded, a stay lasts 0 s: its other end is not known. */
+/** If the user moved without being recorded, a stay lasts 0 s: its other end is not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -2,7 +2,7 @@
 //
 //   trips      |--1--|         |--2 --|--|                               |--3--|
 //   days       Monday                 | Tuesday              | Wednesday
-//   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h      h moving, staying and unobserved
+//   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h
 import { plainMode } from '../model/modes.ts';
 import { addDays, allTime, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, TripRecord } from '../model/trip.ts';
@@ -17,7 +17,6 @@ import type { LabelStore } from './labels/read-inputs.ts';
 import { linksRange, type ObservedDay, observedDays, readStated, type Unobserved } from './observed-time.ts';
 import { readFlagInputs } from './read-flag-inputs.ts';
 
-/** One local day, with links in brief or whole links. */
 export interface Day<Link extends BriefRecord = BriefRecord> {
   day: string;
   observed: ObservedDay;
@@ -29,18 +28,16 @@ export interface Day<Link extends BriefRecord = BriefRecord> {
 
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
-/** The part of the store that days are derived from. */
 export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'> & Pick<ChainStore, 'corrections'>;
 
-/** Reads links of a user, see `Trips.briefs`. */
 type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Link[]>;
 
 const daysAtOnce = 31; // the trips of at most this many days are in memory at one time
 
-/** The first and last day that can be shown. The day before and the day after must be in the years 1 to 9999, too. */
+/** The days before and after a shown day must be in the years 1 to 9999, too. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
-/** First and last local day. A missing bound is the first or last day with data. */
+/** A missing bound is the first or last day with data. */
 export interface DayBounds {
   from?: string | undefined;
   to?: string | undefined;
@@ -55,12 +52,11 @@ type ReadDays<Link extends BriefRecord> = (
 ) => AsyncGenerator<Day<Link>, undefined>;
 
 /**
- * Reads all local days from the first to the last day with data, also days without trips. `now`: seconds since the
- * epoch. `beyond`: also days before the first and after the last day with data, up to `bounds`.
+ * Reads all local days between the first and the last day with data, also days without trips.
+ * `beyond`: also days outside of them, up to `bounds`.
  */
 export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
 
-/** Like `everyDay`, but reads links with all fields. */
 export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
 
 async function* daysWith<Link extends BriefRecord>(
@@ -98,7 +94,6 @@ async function* daysWith<Link extends BriefRecord>(
   }
 }
 
-/** Reads the days of a range, also days without data. */
 export async function readDays(
   store: DayStore,
   user: Owner,
@@ -116,7 +111,8 @@ async function* readRange<Link extends BriefRecord>(
   { from, to, zone, fixed }: { from: string; to: string; zone: string; fixed: readonly Unobserved[] },
   readLinks: ReadLinks<Link>,
 ): AsyncGenerator<Day<Link>, undefined> {
-  const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // time zones differ from UTC by 14 h at most
+  // Time zones differ from UTC by 14 h at most.
+  const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
   const around = { from: noon(from) - 2 * day, to: noon(to) + 2 * day };
   const read = await readFlagInputs(store, userId, around);
   const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
@@ -141,7 +137,7 @@ async function* readRange<Link extends BriefRecord>(
   }
 }
 
-/** Sets the mode in a flag to the mode that the section had before labels, as in the records of the day. */
+/** Sets the mode in a flag to the mode before labels, as in the records of the day. */
 function inAnalysedMode(flagged: Flagged, { sections }: BriefTrip): Flagged {
   const section = sections.find(({ id }) => id === flagged.id);
   return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };
@@ -160,7 +156,7 @@ function findStays(links: readonly BriefTripLink[]): FlaggedStay[] {
   });
 }
 
-/** The first and last local day with data, and the person's time zone; null without data. */
+/** null: the person has no data. */
 async function readKnownRange(
   store: DayStore,
   userId: string,
@@ -180,7 +176,7 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** The causes of unobserved time that no entry shows: before the person joined, after the person left, the future. */
+/** The causes of unobserved time that no entry shows. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
@@ -197,7 +193,7 @@ async function readContradictions(store: DayStore, userId: string, range: TimeRa
   return contradicted.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
-/** Figures of a day: counts, m and s. */
+/** Counts, m and s. */
 export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const sum = (pick: (trip: BriefTrip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
@@ -213,7 +209,10 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** Seconds of a day: observed, silent although recording was on, and off or excluded. They sum to its length. */
+/**
+ * Seconds that sum to the length of the day. `off_s`: off or excluded. `silent_s`: otherwise
+ * unobserved.
+ */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

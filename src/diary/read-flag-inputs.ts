@@ -1,5 +1,4 @@
-// Reads the inputs of flags from entries: times of locations, times when two sources disagree, and times when the
-// phone's clock was wrong.
+// Reads the inputs of flags: times of locations, of disagreeing sources, and of a wrong clock.
 import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
@@ -11,11 +10,11 @@ import type { ChunkFacts, Store } from '../store/store.ts';
 import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
 
-/** Thresholds, by hand. */
+/** By hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
-  apart: 1000, // m; sources that are this much farther apart than `speed` and accuracy explain are of two people
-  together: 60, // s; the locations of two sources are compared if the time between them is at most this
+  apart: 1000, // m beyond `speed` and accuracy; sources this far apart are of two people
+  together: 60, // s; locations of two sources are compared within this time
   speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };
 
@@ -24,16 +23,14 @@ export interface ReadFlagInputs extends FlagInputs {
   clocks: readonly Unobserved[];
 }
 
-/** A location with the fields that flags need. `accuracy`: m; 0 if unknown. */
+/** `accuracy`: m; 0 if unknown. */
 interface SourceLocation extends LatLon {
   ts: number;
   source: string;
   accuracy: number;
 }
 
-/**
- * The fields of an entry that flags depend on. `at`: the time by which the query selects it, data time or `write_ts`.
- */
+/** `at`: the data time or `write_ts`, by which the query selects the entry. */
 interface Sighting {
   at: number;
   write_ts: number;
@@ -44,11 +41,13 @@ interface Sighting {
 
 type FlagStore = Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>;
 
-/** Reads the inputs of a time range from its entries, and from pending entries that a fast clock dated ahead. */
+/** Also reads pending entries that a fast clock dated ahead. */
 export const readFlagInputs = async (store: FlagStore, userId: string, range: TimeRange): Promise<ReadFlagInputs> =>
   (await flagInputsWithin(store, userId, range))(range);
 
-/** Reads the entries of a time range once. Returns the function that makes the inputs of a part of the range. */
+/**
+ * Reads the entries of a range once. The returned function makes the inputs of a part of the range.
+ */
 export async function flagInputsWithin(
   { timeseries, usercache, pipeline }: FlagStore,
   userId: string,
@@ -101,8 +100,8 @@ export async function flagInputsWithin(
 }
 
 /**
- * The times of locations, ascending and without repeats, from facts about them. null: the facts do not suffice, as
- * there may be several sources or wrong times.
+ * The times of locations, ascending and without repeats. null: facts do not suffice, because there
+ * may be several sources or wrong times.
  */
 async function readPlainTimes(
   timeseries: FlagStore['timeseries'],
@@ -123,7 +122,7 @@ async function readPlainTimes(
   return times;
 }
 
-// 1 s below the limit: `ahead` and `behind` are rounded differences, and no wrong time may be missed.
+// 1 s below the limit, because `ahead` and `behind` are rounded. No wrong time may be missed.
 const hasSoundTimes = ({ ahead, behind }: ChunkFacts): boolean => Math.max(ahead, behind) < limits.clock - 1;
 
 const isAhead = ({ write_ts, received_ts }: Sighting): boolean => write_ts > received_ts + limits.clock;
@@ -154,7 +153,7 @@ function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
   return marks;
 }
 
-/** Evidence of a wrong clock: entries with a `write_ts` after they were received, or before their data time. */
+/** Entries with a `write_ts` after they were received, or before their data time. */
 class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
@@ -168,8 +167,8 @@ class ClockEvidence {
   }
 
   /**
-   * Times when the clock was wrong. Entries received together at 12:00 with `write_ts` from 14:00 to 15:00 were written
-   * within one hour, so the clock was wrong from 11:00 to 12:00.
+   * Entries received together at 12:00 with `write_ts` from 14:00 to 15:00 were written within one
+   * hour, so the clock was wrong from 11:00 to 12:00.
    */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({
@@ -179,7 +178,6 @@ class ClockEvidence {
     }));
   }
 
-  /** Times when the clock was wrong, and the wrong times that it gave to entries. */
   marks(): Mark[] {
     const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
     return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));

@@ -1,4 +1,3 @@
-// Builds the GeoJSON of a trip for phones: a FeatureCollection of places, stops, sections and incidents.
 import type { Feature, GeoJsonProperties, LineString, Point } from 'geojson';
 import type { Entry } from '../model/entry.ts';
 import { oid, point, timeFields } from '../model/extended-json.ts';
@@ -15,10 +14,10 @@ import {
 } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
-/** When the user left the place where a trip ends, and the trip that begins there; null: not known. */
+/** null: not known. */
 export type AfterTrip = Pick<StayTimes, 'exit_ts' | 'starting_trip'>;
 
-/** A section of a trip, as the app of 2016/17 reads it: a collection with one line. */
+/** The app of 2016/17 reads a section as a collection with one line. */
 export interface SectionCollection {
   type: 'FeatureCollection';
   features: [Feature<LineString>];
@@ -32,7 +31,9 @@ export interface TripFeatureCollection {
   features: (Feature<Point | LineString> | SectionCollection)[];
 }
 
-/** Features in this order: start place, end place, stops, sections, incidents. Fields without a value are absent. */
+/**
+ * In order: start place, end place, stops, sections, incidents. Fields without a value are absent.
+ */
 export function tripFeatures(
   trip: Trip,
   after: AfterTrip,
@@ -91,7 +92,7 @@ function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
 function sectionCollection(section: Section, trip: Trip, index: number): SectionCollection {
   const startStop = trip.stops[index - 1];
   const endStop = trip.stops[index];
-  // A line needs two positions (RFC 7946), so a section with one position becomes a line of length 0.
+  // A line needs two positions (RFC 7946): a single position is repeated.
   const single = section.coordinates.length === 1;
   const aligned = <T>(list: readonly T[]): T[] => (single ? [list[0]!, list[0]!] : [...list]);
   const properties = {
@@ -121,7 +122,7 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
 const isPosition = (list: readonly unknown[]): list is [number, number] =>
   list.length >= 2 && Number.isFinite(list[0]) && Number.isFinite(list[1]);
 
-/** Makes the feature of an incident; null: its location cannot be read. */
+/** null: its location cannot be read. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const coordinates = (data.loc as { coordinates?: unknown } | null | undefined)?.coordinates;
   if (!Array.isArray(coordinates) || !isPosition(coordinates)) return null;

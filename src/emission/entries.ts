@@ -147,7 +147,7 @@ function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Entr
     inferred_section_summary: summaryOf(trip.sections, inferredMode),
     cleaned_section_summary: summaryOf(trip.sections, motionMode),
     ...inputFields(userId, inputs),
-    ...suggestionFields(suggestions?.of(trip, inputs) ?? [], suggestions?.settings ?? null),
+    ...suggestionFields(suggestions?.(trip, inputs) ?? null),
   };
 }
 

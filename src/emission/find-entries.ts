@@ -1,5 +1,4 @@
 // Finds entries of a user in order of time, in the timeseries, the usercache and the trips together, part by part.
-import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { present } from '../intake/converters/convert.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { compareTexts } from '../model/text-order.ts';
@@ -16,7 +15,6 @@ export interface Selection {
   time: DerivedTime; // the time by which entries are found and ordered
   from: number; // bounds of this time, both included
   to: number;
-  suggestions: SuggestionSettings; // how labels are suggested in derived entries
   max: number; // of entries to return
   keep: 'first' | 'last' | 'sample';
 }
@@ -81,14 +79,14 @@ async function startOfLast(store: Store, userId: string, selection: Selection): 
 }
 
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
-  const { keys, time, from, to, suggestions } = selection;
+  const { keys, time, from, to } = selection;
   const made = selectDerivedKeys(keys);
   const others = keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
   // The store searches by `write_ts` and `ts` only: for other times, all entries of the keys are read.
   const range = time === 'write_ts' || time === 'ts' ? { from, to: justAfter(to) } : {};
   const query: Query = { time: time === 'write_ts' ? time : 'ts', ...range, ...(others && { keys: others }) };
   const pushed = pushedEntries(store, userId, query);
-  const fromTrips = derivedEntries(store, userId, made, { time, from, to }, suggestions);
+  const fromTrips = derivedEntries(store, userId, made, { time, from, to }, true);
   const positionOf = (entry: Entry): number => {
     const place = timeIn(entry, time);
     return Number.isNaN(place) ? timeOf(entry, query.time) : place;

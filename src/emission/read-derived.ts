@@ -3,7 +3,6 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
-import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { readStated } from '../diary/observed-time.ts';
 import type { Entry } from '../model/entry.ts';
 import { allTime, day, justAfter, type TimeRange } from '../model/time.ts';
@@ -26,11 +25,11 @@ export async function* derivedEntries(
   userId: string,
   keys: readonly DerivedKey[],
   { time, ...range }: TimeRange & { time: DerivedTime },
-  settings: SuggestionSettings | null = null,
+  withSuggestions = false,
 ): AsyncGenerator<DerivedEntry, undefined> {
   if (keys.length === 0) return;
-  const suggestionsFor =
-    settings !== null && keys.some(({ suggests }) => suggests) ? suggestionsReader(store, userId, settings) : null;
+  const suggests = withSuggestions && keys.some((key) => key.suggests);
+  const suggestionsFor = suggests ? suggestionsReader(store, userId) : null;
   const withLabels = keys.some(({ labels }) => labels);
   const source = time === 'write_ts' ? byWriting(store, userId, range) : byTime(store, userId, range);
   for await (const batch of readInParts(source, batchSize)) {

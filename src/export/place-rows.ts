@@ -1,6 +1,7 @@
 // Makes the rows of places and of the spots that they lie at.
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { flagNames, flagStay } from '../diary/flags.ts';
-import { type Ends, groupPlaces, type Places, readPlaceNames, staysBetweenTrips } from '../diary/places.ts';
+import { type Ends, groupPlaces, type Places, placeNames, staysBetweenTrips } from '../diary/places.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, Silence } from '../model/trip.ts';
 import type { Row } from './columns.ts';
@@ -41,7 +42,7 @@ export class Stays {
 
   async places(): Promise<Places> {
     const { store, person } = this.#source;
-    const names = await readPlaceNames(store, person.uuid);
+    const names = placeNames(await readCorrections(store, person.uuid));
     return groupPlaces(person.uuid, staysBetweenTrips(this.#ends), names);
   }
 

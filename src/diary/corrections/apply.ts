@@ -1,4 +1,3 @@
-// Applies corrections to links of the analysed chain.
 import { locationOf, metres, speed } from '../../analysis/positions.ts';
 import { measureTrip, startAtPlace, stopBetween } from '../../analysis/trips/build-trip.ts';
 import { linkLimits, newPlace } from '../../analysis/trips/chain-links.ts';
@@ -14,7 +13,7 @@ import { cutSection } from './cut-section.ts';
 import { concernedTime } from './read-corrections.ts';
 import { inStatedMode } from './stated-mode.ts';
 
-const slack = 900; // s; if start or end differ by more, the author saw another trip (by hand, as for labels)
+const slack = 900; // s; with more difference, the author saw another trip (by hand, as for labels)
 
 const source = 'correction';
 
@@ -22,7 +21,8 @@ const source = 'correction';
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
 /**
- * Applies corrections in order of `write_ts`. `links` must have the trips before and after the time of each correction.
+ * Applies corrections in order of `write_ts`. `links` must have the trips before and after the time
+ * of each correction.
  *
  * analysed   home --walk-- cafe --bus-- office --car-- home
  * split bus at 9:10    ... cafe --bus-- place --bus-- office ...
@@ -44,7 +44,7 @@ export function applyCorrections(
   return { links: stretch.links(), standings };
 }
 
-/** The trips under way at the time of a correction; for `join`, the trip before and the trip after it. In order. */
+/** For `join`, returns the trips before and after the time. */
 export function concernedTrips<T extends Pick<TripRecord, 'start_ts' | 'end_ts'>>(
   correction: Correction,
   trips: readonly T[],
@@ -102,7 +102,6 @@ class CorrectedStretch {
     return cleared === 'contradicted' ? cleared : 'applied';
   }
 
-  /** The index of the trip under way at `ts`; -1: none. */
   private tripAt(ts: number): number {
     return this.trips.findIndex(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
   }
@@ -113,8 +112,7 @@ class CorrectedStretch {
   }
 
   /**
-   * Replaces `count` trips from index `i` on by `trips`. If the next trip began at the end place of the replaced trips,
-   * it now begins at the end place of `trips`.
+   * Replaces `count` trips from index `i` on, and their end place as the start of the next trip.
    */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const replaced = this.trips.splice(i, count, ...trips);
@@ -154,8 +152,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Makes a trip begin at the stay before it, and returns true. If the trip begins too far away, adds untracked time
-   * for the unrecorded move during `unseen`, and returns false.
+   * Makes a trip begin at the stay before it, and returns true. A trip that begins too far away
+   * gets untracked time during `unseen`; then returns false.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];
@@ -234,7 +232,7 @@ class CorrectedStretch {
     const cleared = this.clear(one.start_ts, one.end_ts);
     const at = this.trips.findLastIndex(({ start_ts }) => start_ts <= one.start_ts) + 1;
     const [before, after] = [this.trips[at - 1], this.trips[at]];
-    // The trips before and after keep their times, so the added trip may be shorter than stated.
+    // The trips beside the added trip keep their times, so it may be shorter than stated.
     const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
     const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
     const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
@@ -249,7 +247,7 @@ class CorrectedStretch {
     const own = { id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false };
     const trip = rebuiltTrip({ ...own, start_place, end_place, sections: [section], stops: [] });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    // No analysis continues from an added trip, so its state is empty.
+    // No analysis continues from an added trip.
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null };
     const about = { id, kind: 'trip', chain_ts, settled_ts: null, untracked: null } as const;
     const [silences, later] = splitGaps(before ?? {}, start_ts);
@@ -265,7 +263,6 @@ class CorrectedStretch {
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
-  /** The first time at or after `ts` that is not the `chain_ts` of a link. */
   private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
@@ -273,13 +270,13 @@ class CorrectedStretch {
   }
 
   /**
-   * Finds the first trip that starts at or after `after`, and lets the untracked time before it end at `ts`. A `ts`
-   * before the start of the untracked time counts as that start.
+   * Ends the untracked time before the first trip from `after` on at `ts`, but not before its own
+   * start.
    */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];
-    if (link === undefined || link.untracked === null) return; // without untracked time, there is no end to set
+    if (link === undefined || link.untracked === null) return;
     const enter_ts = Math.max(ts, link.untracked.start_ts);
     const untracked = { ...link.untracked, end_ts: enter_ts };
     const trip = { ...link.trip, start_place: { ...link.trip.start_place, enter_ts } };
@@ -289,7 +286,7 @@ class CorrectedStretch {
   private nameStay(ts: number, name: string): Effect {
     const i = this.gapAt(ts);
     const [left, right] = [this.trips[i], this.trips[i + 1]];
-    const gap = right?.untracked ?? null; // separates the place before the move from the place after it
+    const gap = right?.untracked ?? null; // between two places
     const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
     const isMoving = right !== undefined && right.start_ts < ts;
     if ((left ?? right) === undefined || isMoving || isUnseen) return 'without effect';
@@ -307,7 +304,7 @@ class CorrectedStretch {
 /** True for a link that a correction created: an added trip, or the second part of a split trip. */
 const isCreated = (link: TripRecord | undefined): boolean => !!link?.trip && link.trip.raw_trip === link.trip.id;
 
-/** Moves gaps that end before a created link ends from the next analysed link to the created link. */
+/** Gaps that end before a created link ends move to it from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const before = isCreated(links[i - 1]) ? links[i - 1]!.end_ts : allTime.from;
@@ -322,7 +319,6 @@ function withOwnGaps(links: TripRecord[]): TripRecord[] {
   });
 }
 
-/** The part of a gap within a range; an empty list if they do not overlap. */
 function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
   // Only the part with the end of the gap keeps `moved_m`, so that the distance counts once.
   const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
@@ -345,8 +341,8 @@ function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'du
 }
 
 /**
- * Makes a trip begin at the place, `linkLimits.leadIn` s earlier. If the user entered the place only when the trip
- * began, moves the first vertex of the trip to the place.
+ * Makes a trip begin at the place, `linkLimits.leadIn` s earlier. If the user entered the place only
+ * when the trip began, moves the first vertex of the trip to the place.
  */
 function startTripAt(trip: Trip, place: Place): Trip {
   const { location } = place;
@@ -357,7 +353,6 @@ function startTripAt(trip: Trip, place: Place): Trip {
   return { ...led, duration: led.end_ts - led.start_ts, start_place: place, start_loc: location, sections };
 }
 
-/** Makes a straight section for an added trip, of which only the ends are known. */
 function straightSection(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },

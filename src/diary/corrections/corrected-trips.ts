@@ -1,8 +1,8 @@
-// The corrected chain: the analysed chain with the active corrections applied. It is computed at each read, not stored.
+// The analysed chain with the active corrections applied, computed at each read.
 //
 //   analysed    A   B   C   D   E
-//   correction          split C        affects the two trips that begin before the split, B and C, and the two after
-//   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]      only these links are read and changed
+//   correction          split C        affects B, C, D and E: two trips before the split, two after
+//   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]   reads only these links
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord, TripSpan } from '../../model/trip.ts';
@@ -20,28 +20,27 @@ import {
 
 /** The reading functions of `Trips`, with the active corrections applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neighbours' | 'places' | 'apply'> {
-  /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
+  /** Corrections by `write_ts`: all, or those about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
-  /** The links that `briefs` returns for the range, with all fields. */
+  /** The links of `briefs`, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /** The `chain_ts` of the last analysed link that the result of `briefs` depends on; infinite: all later links. */
+  /** The last analysed `chain_ts` that `briefs` depends on; infinite: all later links. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
 /**
- * The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. If the list
- * `corrections` is given, it replaces the stored ones: a preview adds a correction that is not stored yet.
+ * The stores of the chain. Without `usercache`, pending corrections are ignored.
+ * `corrections` replaces the stored ones, for the preview of a correction.
  */
 export type ChainStore = Pick<Store, 'trips' | 'timeseries'> &
   Partial<Pick<Store, 'usercache'>> &
   Pick<CorrectionStore, 'corrections'>;
 
-/** Makes the corrected chain. Every call reads the corrections of the user, so a correction has effect at once. */
+/** The corrected chain. Each call reads the corrections, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
   const readStated = async (userId: string): Promise<Stated[]> =>
     activeCorrections(await readCorrections(store, userId)).filter(({ kind }) => kind !== 'set_aside');
-  /** Returns the result of `read`; if the user has active corrections, the result of `correct`. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
@@ -65,7 +64,8 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    // Leaves out drafts that overlap a corrected trip. Only corrections after the last link can affect drafts.
+    // Omits drafts that overlap a corrected trip. Only corrections after the last link affect
+    // drafts.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
         const overlays = await overlay({ from: allTime.to, to: allTime.to });
@@ -107,7 +107,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const overlays = await overlay({ from, to });
         const written = new Map<TripRecord, number>();
         for (const { range, received_ts, links, analysed } of overlays) {
-          // A corrected trip is as new as the newest link in the range, or as its correction if that is newer.
+          // A corrected trip is as new as the newest link in the range, or as a newer correction.
           const around = await raw.spans(userId, { from: range.from, to: justAfter(range.to) });
           const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), received_ts);
           const kept = new Set(analysed);
@@ -160,12 +160,11 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
 }
 
 /**
- * The store without pending entries, for stored documents. A pending entry may still be rejected or replaced: nothing
- * would show that a document with its data is then out of date.
+ * For stored documents: a document with pending data would stay if the data were rejected later.
  */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
-/** Reads the links of the corrected chain by `chain_ts`: all, or only links from `from` to `to`, exclusive. */
+/** Reads the corrected chain by `chain_ts`: all, or from `from` to `to`, exclusive. */
 export function everyCorrectedLink(
   store: ChainStore,
   userId: string,
@@ -174,7 +173,6 @@ export function everyCorrectedLink(
   return everyLink({ trips: correctedTrips(store) }, userId, range);
 }
 
-/** Reads the links of `everyCorrectedLink`, then the drafts. */
 export async function* everyLinkAndDraft(
   store: ChainStore,
   userId: string,
@@ -189,8 +187,8 @@ export async function* everyLinkAndDraft(
 const isTrip = ({ kind }: Pick<TripRecord, 'kind'>): boolean => kind === 'trip';
 
 /**
- * The range of `chain_ts` that has the links `found` and every trip of the local days in any time zone. A trip begins
- * up to a day before its first location.
+ * The range of `chain_ts` with `found` and every trip of the local days in any time zone.
+ * A trip begins up to a day before its first location.
  */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
@@ -199,8 +197,8 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
 }
 
 /**
- * The range of links that `briefs` depends on. If the chain has no link beyond an end of the range, that end is open,
- * because a correction may add a link there.
+ * The links that `briefs` depends on. An end beyond the chain is open: a correction may add a link
+ * there.
  */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
@@ -228,8 +226,8 @@ function withOverlay<T extends { chain_ts: number }>(
 }
 
 /**
- * Reads the overlays of all corrections that can change a link in a range of `chain_ts`, both ends included.
- * Corrections far apart have separate overlays, so that the links between them are not read.
+ * Reads the overlays of all corrections that can change a link in the range, both ends included.
+ * Corrections far apart have separate overlays: the links between are not read.
  */
 async function readOverlays(
   raw: Trips,
@@ -252,12 +250,13 @@ const linksAtOnce = 500;
 
 type Touching = TimeRange & { touching: readonly Stated[] };
 
-const nearby = 7 * day; // trips of corrections at most this far apart are read in one call: separate calls cost more
+const nearby = 7 * day; // corrections at most this far apart are read together: two reads cost more
 
 /**
- * Finds the corrections that affect a range, then the corrections that affect their ranges, and so on. A correction of
- * a mode affects the trips that may be under way at its time. Other corrections affect the time from the second trip
- * that begins before them to the second that begins after them. Returns corrections with overlapping ranges together.
+ * Finds the corrections that affect a range, then the corrections that affect their ranges, and so
+ * on. A correction of a mode affects the trips that may be under way at its time. Other corrections
+ * affect the time from the second trip that begins before them to the second that begins after
+ * them. Returns corrections with overlapping ranges together.
  *
  *   range         [-----------------------------------]
  *   corrections     a b                       c        d      e
@@ -291,7 +290,7 @@ async function findTouching(
   };
   for (const group of groupsOf(inside, nearby))
     touch({ ...group, from: (await gapAt(group.from)).first, to: (await gapAt(group.to)).last });
-  // Each list begins with the nearest correction: after one that does not affect the range, no farther one affects it.
+  // Nearest corrections first: if one does not affect the range, no farther one does.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [
@@ -327,8 +326,8 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 type Concerned = Touching & { one: Stated };
 
 /**
- * The range from the `chain_ts` of the trip `before` to the `chain_ts` of the trip `after`. `first`: `chain_ts` of the
- * trip that precedes `before`. `last`: `chain_ts` of the trip that follows `after`.
+ * The range between two trips. `first`, `last`: the `chain_ts` of the trips beyond `before` and
+ * `after`.
  */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
@@ -343,15 +342,11 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/**
- * The `chain_ts` of trips that may be under way at `ts`: the trip before, and the trip after if it starts by `ts`.
- */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
 
-/** Finds the effects of the corrections in `all` that concern a time in `range`. */
 async function readStandings(
   raw: Trips,
   userId: string,

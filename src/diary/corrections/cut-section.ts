@@ -1,7 +1,7 @@
 import { metres } from '../../analysis/positions.ts';
 import type { Section } from '../../model/trip.ts';
 
-/** Cuts a section at the first vertex at or after `ts`. The second part gets the id. null: a part would last 0 s. */
+/** Cuts a section at the first vertex from `ts` on. null: a part would last 0 s. */
 export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
   const { times, speeds, distances } = section;
   const vertex = times.findIndex((time) => time >= ts);
@@ -12,7 +12,7 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
   return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
 }
 
-/** Makes the part with the vertices from index `from` up to `to`, exclusive, and its share of the estimated metres. */
+/** The vertices from `from` to `to`, exclusive, with their share of the estimated metres. */
 function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
   const { estimated = 0, ...rest } = section;
   const slice = <T>(list: readonly T[]): T[] => list.slice(from, to);

@@ -1,4 +1,3 @@
-// Makes the entry of a correction, for pages and commands.
 import type { Correction } from '../../model/correction.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
@@ -9,7 +8,7 @@ import { concernedTrips } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
 import { concernedTime } from './read-corrections.ts';
 
-export interface CorrectionAuthor {
+interface CorrectionAuthor {
   now: number; // seconds since the epoch; different for each correction of a user
   origin: Origin;
   zone?: string;
@@ -18,8 +17,8 @@ export interface CorrectionAuthor {
 }
 
 /**
- * Makes the entry of a correction. Its field `seen` has the times of the trips that the author sees. If these trips
- * change later, the correction is shown as contradicted.
+ * Stores the times of the trips that the author sees as `seen`.
+ * If these trips change later, the correction is shown as contradicted.
  */
 export async function correctionEntry(
   store: ChainStore,

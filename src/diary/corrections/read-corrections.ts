@@ -1,5 +1,4 @@
-// Reads the corrections of a user, finds the active ones, which are neither undone nor beyond the limits, and rejects
-// new corrections beyond the limits.
+// Reads corrections, and finds the active ones: neither undone nor beyond the limits.
 //
 //   write_ts   1 drop a trip   2 undo 1   3 undo 2   4 mode of a section
 //   active     1 and 4: the undo at 2 is itself undone
@@ -11,22 +10,21 @@ import { keys } from '../../model/keys.ts';
 import { day, type TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
-/** Limits of a user's corrections (by hand): each read of trips reads all corrections of the user. */
+/** By hand: each read of trips reads all corrections of the user. */
 export const mostCorrections = { active: 1000, inAll: 2000 };
 
-const mostRead = mostCorrections.inAll + mostCorrections.active; // an active correction can be undone beyond the limit
+/** Each active correction can be undone, also beyond the limit. */
+const mostRead = mostCorrections.inAll + mostCorrections.active;
 
-/** The part of the store that has corrections. Without `usercache`, pending ones are ignored. */
 export interface CorrectionStore {
   timeseries: EntryPart;
   usercache?: EntryPart;
-  /** The corrections of the user to read, if the caller has them already. */
   corrections?: readonly Stated[];
 }
 
 /**
- * Reads all corrections of a user in order of `write_ts`, also pending ones, undone ones, and undos. Imports and
- * recoveries may store more than `mostRead` corrections: only the first `mostRead` have an effect.
+ * Reads all corrections in order of `write_ts`: also pending and undone ones, and undos.
+ * Imports may store more than `mostRead` corrections: only the first have an effect.
  */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,
@@ -50,8 +48,7 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
 }
 
 /**
- * Returns the correction in an entry; an empty list if an earlier version of the program accepted the entry and this
- * version rejects it. Moves times beyond the bounds, which an earlier version accepted, to the bounds.
+ * Moves impossible times to the bounds. Returns [] for an entry that an earlier version accepted.
  */
 function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
@@ -63,7 +60,7 @@ function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   }
 }
 
-/** True if `correction` equals the newest active correction about the same subject. */
+/** True if `correction` repeats the newest active correction of its subject. */
 export function isNewest(all: readonly Stated[], correction: Correction): boolean {
   const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
@@ -73,7 +70,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
-/** The `write_ts` of undone corrections. An undo that is itself undone has no effect. `all` ascend by `write_ts`. */
+/** An undone undo has no effect. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed())
@@ -81,18 +78,14 @@ export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   return undone;
 }
 
-/** The corrections that are not undone, without the undos themselves. `all` ascend by `write_ts`. */
 export function withoutUndone(all: readonly Stated[]): Stated[] {
   const undone = undoneTimes(all);
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-const mostOfDay = 100; // further corrections about the same UTC day have no effect (by hand: people make fewer)
+const mostOfDay = 100; // by hand: people make fewer
 
-/**
- * The corrections that have effect, without undone ones and undos. Only the first 100 of each UTC day and the first
- * 1,000 in all have effect; a correction counts on the day that it is about. `all` ascend by `write_ts`.
- */
+/** The first 100 of each UTC day that they are about, and the first 1,000 in all, have effect. */
 export function activeCorrections(all: readonly Stated[]): Stated[] {
   const counts = new Map<number, number>();
   const counting = withoutUndone(all).filter((one) => {
@@ -104,19 +97,17 @@ export function activeCorrections(all: readonly Stated[]): Stated[] {
   return counting.slice(0, mostCorrections.active);
 }
 
-/** First and last time that a correction concerns; `NaN` for an undo. */
+/** `NaN` for an undo. */
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
 }
 
-/** The reason for rejecting a correction of a user who has too many. Operators can recover the correction. */
 export const tooManyCorrections = 'too_many_corrections';
 
-/** The limits as a text for error messages. */
 export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
 
-/** Finds the corrections among `entries` that exceed the user's limit. Pending corrections count, too. */
+/** Pending corrections count, too. */
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
@@ -132,11 +123,10 @@ export async function beyondLimit(
   for (const entry of stated) {
     const { write_ts } = entry.metadata;
     const [one] = parseCorrection(entry, write_ts);
-    if (one === undefined || found.has(write_ts)) continue; // its converter rejects it, or the store has it already
+    if (one === undefined || found.has(write_ts)) continue;
     const undoes = one.kind === 'undo' && active.has(one.of);
-    // An undo of an undo makes the first correction active again.
+    // An undo of an undo makes the correction active again.
     const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
-    // An active correction can always be undone, also beyond the limit.
     const isBeyond = undoes ? found.size >= inAll + most : found.size >= inAll || (states && active.size >= most);
     if (isBeyond) beyond.add(entry);
     else {

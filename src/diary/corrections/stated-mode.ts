@@ -1,11 +1,10 @@
 // Replaces the mode of a section by the mode that a correction or a label states.
 //
-//   walk 300 m, bus 4 km, walk 200 m    label "car"    -> the bus becomes a car: it is the only ride
-//   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
-//   bus 4 km                            label "other"  -> unchanged: it is not a mode
-//   walk 300 m, walk 400 m              label "bike"   -> both are by bicycle: a trip on foot is one ride
-//   walk 300 m, bus 4 km                label "car", given when the walk was a trip of its own
-//                                                      -> the walk becomes a car: the label has only its time
+//   walk, bus, walk   label "car"     -> the bus becomes a car: it is the only ride
+//   bus, train        label "car"     -> unchanged: there are two rides
+//   bus               label "other"   -> unchanged: it is not a mode
+//   walk, walk        label "bike"    -> both are by bicycle: a trip on foot is one ride
+//   walk, bus         label "car" with the times of the walk   -> the walk becomes a car
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';
 
@@ -13,14 +12,13 @@ type WithSections = { sections: BriefSection[] };
 
 type StatedSection = BriefSection & Partial<Pick<Section, 'mode_confidence' | 'mode_probabilities' | 'transit'>>;
 
-/** The sections of a trip that are not walks. For a trip on foot, its longest section. */
+/** The sections that are not walks; for a trip on foot, its longest section. */
 export function ridesOf<T extends Pick<Section, 'sensed_mode' | 'distance'>>(sections: readonly T[]): T[] {
   const rides = sections.filter(({ sensed_mode }) => plainMode(sensed_mode) !== 'walking');
   const [longest] = [...sections].sort((a, b) => b.distance - a.distance);
   return rides.length > 0 || longest === undefined ? rides : [longest];
 }
 
-/** Changes the mode of one section of a trip. `source`: who stated the mode. */
 export function inStatedMode<T extends WithSections>(trip: T, section: StatedSection, mode: string, source: string): T {
   const { mode_confidence: _, mode_probabilities: _others, transit, ...rest } = section;
   const sensed_mode = sensedModeOf(mode);
@@ -30,9 +28,8 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
 }
 
 /**
- * Applies the mode of a label to the part of the trip from `label.start` to `label.end` (null: no bound; default: the
- * whole trip). If the part has one ride, its mode changes. If it has only walks, all change. If it has several rides,
- * nothing changes. A correction takes precedence over a label.
+ * Applies a label to the part of the trip between its bounds (null: none). Corrections take
+ * precedence.
  */
 export function inLabelledMode<T extends WithSections>(
   trip: T,

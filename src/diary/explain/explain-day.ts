@@ -1,5 +1,4 @@
-// Explains the diary of a day: lists the rules and probabilities that decided each part, in words and with values. They
-// are stored with trips and gaps: no analysis runs.
+// Explains a day with the rules and probabilities that are stored with trips and gaps.
 import { type Candidate, candidateLimits as rests } from '../../analysis/clean/candidates.ts';
 import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
@@ -31,10 +30,10 @@ export interface Reason {
   text: string;
   /** Times in seconds since the epoch, `_s` in s, `_m` in m, probabilities 0 to 1. */
   values: Record<string, number | string>;
-  readings?: PhoneReading[]; // recorded around the time of the reason, in order of time; absent: they were not read
+  readings?: PhoneReading[]; // recorded around the reason, in order of time; absent: not read
 }
 
-/** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was not a trip. */
+/** Parts may overlap: a stay includes movement that was not a trip. */
 export interface ExplainedPart extends TimeRange {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
   zone: string; // the time zone of its clock times
@@ -46,10 +45,9 @@ export interface ExplainSource {
   records: readonly TripRecord[]; // the links that touch the day, in order
   observed: ObservedDay;
   zone: string; // the time zone if no trip has one
-  readings?: readonly PhoneReading[]; // on the day and shortly before and after it, ascending; absent: not read
+  readings?: readonly PhoneReading[]; // around the day, ascending; absent: not read
 }
 
-/** The parts of a day in order of time. Pure. */
 export function explainDay({ records, observed, zone, readings }: ExplainSource): ExplainedPart[] {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const zoneAt = (ts: number): string =>
@@ -60,7 +58,6 @@ export function explainDay({ records, observed, zone, readings }: ExplainSource)
   return [...links, ...spans].filter(isOnDay).sort((a, b) => a.from - b.from || a.to - b.to);
 }
 
-/** The parts at a clock time of the day, `HH:mm`. */
 export function partsAt(parts: readonly ExplainedPart[], clock: string): ExplainedPart[] {
   return parts.filter(
     ({ from, to, zone }) => firstTimeShowing(clock, { from: from - (from % 60), to: justAfter(to) }, zone) !== null,
@@ -212,7 +209,7 @@ function lineReason(line: TransitLine | undefined): string {
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
-const leastShown = 0.01; // modes with a lower probability are not listed as alternatives
+const leastShown = 0.01; // modes with a lower probability are not listed
 
 function lengthReason(trip: Trip): Reason {
   const estimated = estimatedOf(trip);
@@ -273,7 +270,7 @@ const reason = (
   more: Pick<Reason, 'readings'> = {},
 ): Reason => ({ about, rule, text, values, ...more });
 
-/** Reads the readings of a time range without their coordinates, ascending. `locations`: the key of the locations. */
+/** Reads readings without coordinates, ascending. `locations`: the key of the locations. */
 export async function readReadings(
   { timeseries }: Pick<Store, 'timeseries'>,
   userId: string,

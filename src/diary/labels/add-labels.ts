@@ -1,19 +1,16 @@
-// Adds labels to the trips that phones read. Stored documents have no labels.
 import { withFields } from '../../model/with-fields.ts';
 import type { TripFeatureCollection } from '../trip-features.ts';
 import { inputFields, suggestionFields } from './label-fields.ts';
 import { type Labels, readLabels } from './load-labels.ts';
 import { suggestionsReader, type TimedTraitSource } from './load-suggestions.ts';
 import type { LabelStore } from './read-inputs.ts';
-import type { SuggestionSettings } from './suggest.ts';
 
-/** Adds user input to trips and places; with `settings`, also suggested labels. `isBounded`: see `readInputs`. */
+/** With `suggests`, also adds suggested labels. `isBounded`: see `readInputs`. */
 export async function withLabels(
   store: LabelStore,
   userId: string,
   trips: readonly TripFeatureCollection[],
-  settings: SuggestionSettings | null = null,
-  options: { isBounded?: boolean } = {},
+  { suggests = false, isBounded = false } = {},
 ): Promise<TripFeatureCollection[]> {
   if (trips.length === 0) return [];
   const times = trips.flatMap(placesOf).flatMap(({ enter_ts, exit_ts }) => [enter_ts, exit_ts]);
@@ -23,13 +20,13 @@ export async function withLabels(
   const isOpen = trips.some((trip) => placesOf(trip).some(({ exit_ts }) => exit_ts === undefined));
   const from = known.reduce((a, b) => Math.min(a, b));
   const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
-  const labels = await readLabels(store, userId, { from, to }, options);
+  const labels = await readLabels(store, userId, { from, to }, { isBounded });
   const labelledTrips = trips.map((trip) => labelled(trip, labels, userId));
-  if (settings === null) return labelledTrips;
+  if (!suggests) return labelledTrips;
   const traits = trips.map(toTraitSource);
-  const suggestions = await suggestionsReader(store, userId, settings)(traits, labels);
+  const suggestionsOf = await suggestionsReader(store, userId)(traits, labels);
   return labelledTrips.map((trip, i) => {
-    const fields = suggestionFields(suggestions.of(traits[i]!, labels.ofTrip(traits[i]!.start_ts)), settings);
+    const fields = suggestionFields(suggestionsOf(traits[i]!, labels.ofTrip(traits[i]!.start_ts)));
     return { ...trip, properties: withFields(trip.properties, fields) };
   });
 }

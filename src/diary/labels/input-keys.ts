@@ -1,12 +1,11 @@
-// The keys of user input about trips and places.
 import type { Entry } from '../../model/entry.ts';
 
 export interface InputKey {
   key: string;
   about: 'trip' | 'place';
-  /** `label`: one word, the newest counts. `survey`: a whole entry, the newest counts. `note`: all count. */
+  /** The newest `label` (one word) and `survey` (a whole entry) count. All notes count. */
   kind: 'label' | 'survey' | 'note';
-  name: string; // its name in `user_input`: the key without its first part
+  name: string; // in `user_input`: the key without its first part
 }
 
 const rows = [
@@ -24,16 +23,15 @@ export const inputKeys = rows.map(([name, about, kind]): InputKey => ({ key: `ma
 
 export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 
-/** A user input about a time range. */
 export interface Input {
   of: InputKey;
-  entry: Entry; // the entry as clients read it
-  /** Seconds since the epoch. The first place has no `start`, and the place where the user is has no `end`: null. */
+  entry: Entry; // as clients read it
+  /** s; null for the start of the first place and the end of the present place. */
   start: number | null;
   end: number | null;
 }
 
-/** The user input in an entry; null: the entry has another key, or neither a start nor an end. */
+/** null: the entry has another key, or neither a start nor an end. */
 export function inputOf(entry: Entry): Input | null {
   const of = inputKeys.find(({ key }) => key === entry.metadata.key);
   const { start_ts, end_ts } = entry.data;

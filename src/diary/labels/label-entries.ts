@@ -1,4 +1,3 @@
-// Makes entries for labels, as the app writes them.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
@@ -7,10 +6,9 @@ import type { Input } from './input-keys.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
-/** A label names the mode of a trip, its purpose, or the mode that it replaced. */
 export type LabelName = keyof typeof wordKeys;
 
-/** Converts a text to a label as the app writes it, in lower case with underscores; null: it cannot be a label. */
+/** A label has lower case letters and underscores. null: the text cannot be a label. */
 export function labelWord(given: string): string | null {
   const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
   return word === '' || word.length > 100 ? null : word;
@@ -18,7 +16,7 @@ export function labelWord(given: string): string | null {
 
 type LabelAuthor = { origin: JsonObject; now: number };
 
-/** Makes the entries that label a trip. `now` is also the `match_id` by which `undoOfLabels` finds them. */
+/** `now` is also the `match_id` by which `undoOfLabels` finds the entries. */
 export function labelEntries(
   { start_ts, end_ts, start_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone'>,
   words: Partial<Record<LabelName, string>>,
@@ -37,7 +35,7 @@ export function labelEntries(
   }));
 }
 
-/** Makes the entries that undo the labels with a `match_id`. The labels before them count again. */
+/** The labels before the undone ones count again. */
 export const undoOfLabels = (inputs: readonly Input[], id: string, { origin, now }: LabelAuthor): Entry[] =>
   inputs
     .filter(({ of, entry: { data } }) => of.kind === 'label' && data.match_id === id && data.status !== 'DELETED')

@@ -1,12 +1,11 @@
-// Converts user input about a trip or a stay, and suggestions, to the form that apps read.
 import type { Entry } from '../../model/entry.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { Suggestion, SuggestionSettings } from './suggest.ts';
+import { type Suggestion, suggestionLimits } from './suggest.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** User input as apps read it: labels as texts, surveys and notes as whole entries. */
+/** Labels become texts; surveys and notes stay whole entries. */
 export function inputFields(userId: string, { user_input, additions }: UserInput): JsonObject {
   const whole = ({ metadata, data }: Entry): JsonObject => ({
     _id: oid(entryId(userId, metadata)),
@@ -21,13 +20,13 @@ export function inputFields(userId: string, { user_input, additions }: UserInput
   return { user_input: Object.fromEntries(texts), additions: additions.map(whole) };
 }
 
-/** The fields `inferred_labels`, `confidence_threshold` and `expectation` of a trip. null: no labels are suggested. */
-export function suggestionFields(suggestions: readonly Suggestion[], settings: SuggestionSettings | null): JsonObject {
-  if (settings === null) return { expectation: { to_label: true }, inferred_labels: [] };
-  const isSure = (suggestions[0]?.p ?? 0) >= settings.sureFrom;
+/** `suggestions`: null if the answer has none. */
+export function suggestionFields(suggestions: readonly Suggestion[] | null): JsonObject {
+  if (suggestions === null) return { expectation: { to_label: true }, inferred_labels: [] };
+  const isSure = (suggestions[0]?.p ?? 0) >= suggestionLimits.sureFrom;
   return {
     expectation: { to_label: !isSure },
     inferred_labels: suggestions.map(({ p, labels }) => ({ p, labels: { ...labels } })),
-    confidence_threshold: settings.shownFrom,
+    confidence_threshold: suggestionLimits.shownFrom,
   };
 }

@@ -1,18 +1,16 @@
-// Converts user input about a trip or a stay to plain texts, for pages and tables.
 import type { Entry } from '../../model/entry.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** Converts input to texts: labels by name, surveys as their summary (`label`), and all notes as one text. */
+/** Surveys become their summary (`label`), all notes become one text. */
 export function inputTexts({ user_input, additions }: UserInput): Record<string, string> {
   const texts = Object.entries(user_input).map(([name, input]): [string, string] => [name, textOf(input)]);
   if (additions.length > 0) texts.push(['notes', additions.map(textOf).join('; ')]);
   return Object.fromEntries(texts);
 }
 
-/** The maximum number of characters of one text, and of all notes about a trip. */
+/** Characters of one text, and of all notes about a trip, so that pages stay small. */
 const mostShown = { text: 200, notes: 1000 };
 
-/** Like `inputTexts`, but cut, so that pages stay small. */
 export function shownTexts({ user_input, additions }: UserInput): Record<string, string> {
   const texts = Object.entries(user_input).map(([name, input]) => [name, cut(textOf(input), mostShown.text)]);
   const notes = additions.map((note) => cut(textOf(note), mostShown.text)).join('; ');
@@ -21,7 +19,7 @@ export function shownTexts({ user_input, additions }: UserInput): Record<string,
 
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** The text of a label. For a form: the summary that the app wrote, or the name of the form if there is no summary. */
+/** A form becomes the summary that the app wrote, else its name. */
 function textOf(input: string | Entry): string {
   if (typeof input === 'string') return input;
   const { metadata, data } = input;

@@ -1,5 +1,4 @@
-// Loads the user input about the trips and stays of a time range. Matches are not stored, so they depend neither on the
-// order of arrival nor on runs of the pipeline.
+// Matches are not stored, so they do not depend on the order of arrival or on runs of the pipeline.
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { BriefTrip, TripSpan } from '../../model/trip.ts';
@@ -14,14 +13,13 @@ import { combineInputs, type UserInput } from './user-labels.ts';
 
 export interface Labels {
   ofTrip(startTs: number): UserInput;
-  /** Input about a stay. null: the stay has no start or no end. */
+  /** null: the stay has no start or no end. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
-  /** The trip with the mode of its label. */
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
-  readonly labelledTrips: number; // number of trips with a label or a survey
+  readonly labelledTrips: number; // trips with a label or a survey
 }
 
-/** Reads user input about trips and stays that touch the range. `isBounded`: only the newest 8 MiB of input. */
+/** `isBounded`: reads only the newest 8 MiB of input. */
 export async function readLabels(
   store: LabelStore,
   userId: string,
@@ -36,7 +34,7 @@ export async function readLabels(
   return matchInputs(await withoutSplit(store, userId, inputs), spans, labelModes(record?.config));
 }
 
-/** Reads the times of trips that inputs may belong to: all trips that inputs touch, and one trip before and after. */
+/** Reads the times of all trips that inputs touch, and of one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -52,7 +50,7 @@ export async function spansAround(store: LabelStore, userId: string, inputs: rea
   return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
 }
 
-/** Matches each input to one trip or stay. `modeOf` returns the mode that a label names; null: none. Pure. */
+/** `modeOf` returns the mode that a label names; null: none. */
 export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[], modeOf = labelModes(null)): Labels {
   const tripSpans = trips.map((trip): Span => ({ start: trip.start_ts, end: trip.end_ts }));
   const stays = staysBetween(tripSpans);
@@ -76,13 +74,12 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
-      // There are two places between two trips if the user moved from one to the other without being recorded.
+      // After an unrecorded move, there are two places between two trips.
       return combineInputs(found.filter((input) => isWithin(input, own, stay!)));
     },
   };
 }
 
-/** The labels of a user without any input. */
 export const noLabels = matchInputs([], []);
 
 function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {

@@ -1,4 +1,3 @@
-// Loads suggestions for the trips of a time range, from the user's labelled trips.
 import { day, type TimeRange } from '../../model/time.ts';
 import { rangeOfTrips } from '../../model/trip-fields.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
@@ -10,7 +9,6 @@ import {
   type LabelledTraits,
   type LabelSet,
   type Suggestion,
-  type SuggestionSettings,
   suggest,
   suggestedLabels,
   type TraitSource,
@@ -19,35 +17,29 @@ import {
 } from './suggest.ts';
 import type { UserInput } from './user-labels.ts';
 
-export interface Suggestions {
-  readonly settings: SuggestionSettings;
-  /** Likely label sets that complete the given labels, most probable first. */
-  of(trip: TraitSource, input: UserInput): Suggestion[];
-}
+/** Returns label sets that complete the given labels, the most probable first. */
+export type Suggestions = (trip: TraitSource, input: UserInput) => Suggestion[];
 
 export type TimedTraitSource = TraitSource & { end_ts: number };
 
-/** Makes a reader of suggestions for consecutive time ranges. It reads nothing if all trips have labels. */
-export function suggestionsReader(store: LabelStore, userId: string, settings: SuggestionSettings) {
+/** The reader takes consecutive time ranges. It reads nothing if all trips have labels. */
+export function suggestionsReader(store: LabelStore, userId: string) {
   const habitsAround = habitsReader(store, userId);
   return async function suggestionsFor(trips: readonly TimedTraitSource[], labels: Labels): Promise<Suggestions> {
     const open = trips.filter(({ start_ts }) => isAsked(labelsIn(labels.ofTrip(start_ts).user_input) ?? {}));
     const habits: LabelledTraits[] = open.length === 0 ? [] : await habitsAround(rangeOfTrips(open));
-    return {
-      settings,
-      of: (trip, { user_input }) =>
-        habits.length === 0 ? [] : suggest(toTraits(trip), labelsIn(user_input) ?? {}, habits),
-    };
+    return (trip, { user_input }) =>
+      habits.length === 0 ? [] : suggest(toTraits(trip), labelsIn(user_input) ?? {}, habits);
   };
 }
 
-const reach = { before: 90 * day, after: 30 * day }; // s; older and later trips are not used (by hand: habits change)
+const reach = { before: 90 * day, after: 30 * day }; // s (by hand: habits change)
 const mostHabits = 100; // labelled trips; only the newest are used (by hand)
 const mostLabels = 400; // labels; only the newest are read (by hand)
 
 /**
- * Makes a reader of habits, the labelled trips that suggestions are derived from, for consecutive time ranges. It does
- * not read trips of the previous range again.
+ * Reads the labelled trips that suggestions are derived from, in consecutive ranges.
+ * Does not read trips of the previous range again.
  */
 function habitsReader(store: LabelStore, userId: string) {
   let known = new Map<number, TripTraits>();

@@ -1,31 +1,34 @@
-// Finds the trip or stay of a user input by its times. An input belongs to one span, in whatever order inputs arrive.
+// Finds the trip or stay of a user input by its times. The order of arrival has no effect.
 //
 //   trips      |---- A ----|      |------- B -------|
 //   input 1     |--------|                               A: begins and ends in it
-//   input 2               |--------------------|         B: begins in A, but shares more time with B
-//   input 3                     |---|                    B: begins up to 15 min before it, as drafts do
+//   input 2               |--------------------|         B: shares more time with B
+//   input 3                     |---|                    B: begins up to 15 min before it
 //   input 4                  |-|                         no trip
 import type { Input } from './input-keys.ts';
 
-/** A trip or a stay. Open ends are infinite. Spans of one kind do not overlap. */
+/** Open ends are infinite. Spans of one kind do not overlap. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** s; a draft that the user labelled may begin this much before or after the final trip, and end this much after it */
+/**
+ * s; a labelled draft may begin this long before or after the final trip, and end this long after
+ * it
+ */
 export const slack = 900;
 
 const openReach = 86_400; // s; assumed length of an input with one open end, to compute overlaps
 
 /**
  * Finds the span of an input:
- * 1. the span in which the input begins, if it also ends there or covers more than half of the span,
- * 2. otherwise, of the spans that match within `slack`, the span that shares the most time with the input; if two share
- *    the same, the span in which it begins.
+ * 1. the span in which the input begins, if it also ends there or covers more than half of it,
+ * 2. otherwise, of the spans that match within `slack`, the span that shares the most time with the
+ *    input; if two share the same, the span in which it begins.
  * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
- * To begin within a trip and end soon after it is not enough: the user may have labelled the next trip, which began
+ * An input that begins in a trip and ends soon after it may be about the next trip, which began
  * some minutes earlier in the analysis that the app showed.
  */
 export function findSpan<Of extends Span>(
@@ -49,7 +52,7 @@ export function findSpan<Of extends Span>(
   return best;
 }
 
-/** True if the input begins within the span. An input without a start must end within the span. */
+/** An input without a start must end within the span. */
 function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;
@@ -58,7 +61,6 @@ function beginsWithin(span: Span, start: number | null, end: number | null): boo
 const shared = (span: Span, from: number, to: number): number =>
   Math.max(0, Math.min(span.end, to) - Math.max(span.start, from));
 
-/** The share of the span that the input covers; 0 for an endless span. */
 function coverage(span: Span, from: number, to: number): number {
   const length = span.end - span.start;
   return Number.isFinite(length) && length > 0 ? shared(span, from, to) / length : 0;

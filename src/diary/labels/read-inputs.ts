@@ -1,4 +1,3 @@
-// Reads the user input about a time range, including pending entries.
 import { convert, interpretEntry, present } from '../../intake/converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
@@ -8,21 +7,19 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 import { slack } from './match-inputs.ts';
 
-/**
- * Without `usercache`, pending input is ignored. Without `users` and `studies`, a study's own labels are ignored, too.
- */
+/** Without `users` and `studies`, a study's own labels are ignored. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; longer inputs may be missed, because `readInputs` reads inputs that begin up to this long before the range */
+/** s; inputs that begin earlier before a range are not read */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-const mostOfAnswer = 8 * 1024 * 1024; // characters of input that one answer reads; a survey has about 10,000
+const mostOfAnswer = 8 * 1024 * 1024; // characters of input per answer; a survey has about 10,000
 
 /**
- * Reads the inputs whose time may touch the range, both ends included. Of two inputs with the same identity the pending
- * one counts, because it is newer. `isBounded`: reads only the newest 8 MiB, for answers to calls.
+ * Reads inputs that may touch the range, both ends included. Pending inputs replace moved ones of
+ * the same identity, because they are newer. `isBounded`: reads only the newest 8 MiB.
  */
 export async function readInputs(
   store: LabelStore,
@@ -34,7 +31,7 @@ export async function readInputs(
   return entries.flatMap((entry) => inputsIn(present(entry), range));
 }
 
-/** Reads the newest labels, at most `most`. Surveys and notes are not read. */
+/** Surveys and notes are not read. */
 export async function readLastLabels(
   store: LabelStore,
   userId: string,
@@ -82,7 +79,7 @@ async function readNewest(
   return [...found.values()];
 }
 
-/** False for a pending entry that its converter rejects: the next run moves it to the error timeseries. */
+/** The next run moves a pending entry that its converter rejects to the error timeseries. */
 function converts(entry: Entry): boolean {
   try {
     convert(entry);

@@ -15,9 +15,8 @@ const isSplit = (one: Stated): one is Split => one.kind === 'split';
 
 const modeNames = ['mode_confirm', 'replaced_mode'];
 
-const slack = 60; // s; the second part of a split trip may begin this much before the split
+const slack = 60; // s; the second part of a trip may begin this much before the split
 
-/** Leaves out mode labels of trips that were split later, and labels of the parts of a split that was undone later. */
 export async function withoutSplit(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<Input[]> {
   const all = await readCorrections(store, userId);
   const splits = activeCorrections(all).filter(isSplit);
@@ -38,7 +37,7 @@ export async function withoutSplit(store: LabelStore, userId: string, inputs: re
 
 const isAround = ({ start, end }: Input, ts: number): boolean => (start ?? ts) < ts && ts < (end ?? ts);
 
-/** True for a label of only one part of the trip that the author of `split` saw when splitting it. */
+/** True for a label of one part of the trip that the author of `split` saw. */
 function isOfPart({ of, start, end }: Input, { ts, seen = [] }: Split): boolean {
   if (of.about !== 'trip' || start === null || end === null) return false;
   const isBeside = end <= ts + slack || start >= ts - slack;

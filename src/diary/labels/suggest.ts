@@ -2,16 +2,17 @@
 //
 //   trip       home -> office  Tue 08:10  sensed bus
 //   labelled   home -> office  Mon 08:05  sensed bus      bus, work        weight 0.99
-//              home -> office  Sat 12:05  sensed bicycle  bicycle, work    weight 0.07: 4 h apart 0.5, other mode
-//                                                                          0.2, other kind of day 0.7
+//              home -> office  Sat 12:05  sensed bicycle  bicycle, work    weight 0.07
+//                                                        4 h apart 0.5, other mode 0.2, other kind of day 0.7
 //   result     bus, work: 0.63   bicycle, work: 0.05      the rest to 1: labels not seen before
+import { locationOf } from '../../analysis/positions.ts';
 import { distance } from '../../model/geo/distance.ts';
 import { localDateTime } from '../../model/time.ts';
 import type { BriefTrip, Position } from '../../model/trip.ts';
 
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
-/** The value of each suggested label, by its key: `{ mode_confirm: 'bike' }`. */
+/** Such as `{ mode_confirm: 'bike' }`. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
 export interface TripTraits {
@@ -19,7 +20,7 @@ export interface TripTraits {
   start: Position;
   end: Position;
   minute: number; // minute of the local day at the start, 0 to 1439
-  weekend: boolean; // true if the trip starts on a Saturday or Sunday
+  weekend: boolean; // the trip starts on a Saturday or Sunday
   mode: string; // sensed mode of the longest section
 }
 
@@ -30,15 +31,11 @@ export interface Suggestion {
   labels: LabelSet;
 }
 
-/** Thresholds for suggestions, 0 to 1. */
-export interface SuggestionSettings {
-  shownFrom: number; // apps show a suggested label with a higher probability
-  /** The app asks about a trip only if its best label set is less probable; 1: it always asks. */
-  sureFrom: number;
-}
-
-/** Apps show a label from 55 % and do not ask about it from 95 %. Seven trips with the same labels give about 95 %. */
-export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
+/**
+ * Apps show a label that is more probable than `shownFrom`, and do not ask about a trip from `sureFrom`
+ * on. Seven trips with the same labels give about 95 %.
+ */
+export const suggestionLimits = { shownFrom: 0.55, sureFrom: 0.95 };
 
 export type TraitSource = Pick<BriefTrip, 'start_ts' | 'start_zone' | 'start_loc' | 'end_loc'> & {
   sections: Pick<BriefTrip['sections'][number], 'sensed_mode' | 'distance'>[];
@@ -63,16 +60,15 @@ const sameEnd = 300; // m; two trip ends closer than this are one place
 const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
 const otherKindOfDay = 0.7; // factor if one trip is on a workday and the other at the weekend
 const halfTime = 240; // minutes; a trip this much earlier or later in the day has half the weight
-/** Weight of all label sets that the user has not used between the two ends; each used one adds `newnessOfEach`. */
+/** Weight of all new label sets together; each used label set adds `newnessOfEach`. */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
 const leastProbable = 0.02; // label sets with a lower probability are left out
 
 /**
- * Ranks label sets for a trip by probability. The probabilities sum to less than 1: other label sets have the rest.
- * `given`: labels that the user already entered; suggestions agree with them. Uses only the trips in `known` that have
- * the same two ends, weighted by time of day, kind of day and sensed mode.
+ * Ranks label sets for a trip, by known trips with the same two ends. The probabilities sum to less
+ * than 1: other label sets have the rest. Suggestions agree with the `given` labels.
  */
 export function suggest(trip: TripTraits, given: LabelSet, known: readonly LabelledTraits[]): Suggestion[] {
   if (!isAsked(given)) return [];
@@ -94,7 +90,6 @@ export function suggest(trip: TripTraits, given: LabelSet, known: readonly Label
     .filter(({ p }) => p >= leastProbable);
 }
 
-/** True unless the user gave both mode and purpose. */
 export const isAsked = ({ mode_confirm, purpose_confirm }: LabelSet): boolean =>
   mode_confirm === undefined || purpose_confirm === undefined;
 
@@ -106,9 +101,9 @@ const contradicts = (labels: LabelSet, given: LabelSet): boolean =>
 const hasSameEnds = (a: TripTraits, b: TripTraits): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
 
 function isNear(a: Position, b: Position): boolean {
-  // This line saves time: a degree of latitude is 111 km, so the latitudes alone exclude most positions.
+  // A degree of latitude is 111 km. Latitudes alone exclude most positions, which saves time.
   if (Math.abs(a[1] - b[1]) * 111_000 > sameEnd) return false;
-  return distance({ longitude: a[0], latitude: a[1] }, { longitude: b[0], latitude: b[1] }) <= sameEnd;
+  return distance(locationOf(a), locationOf(b)) <= sameEnd;
 }
 
 function weightOf(a: TripTraits, b: TripTraits): number {

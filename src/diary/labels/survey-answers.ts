@@ -1,20 +1,18 @@
 // Reads the questions and answers of a survey from `jsonDocResponse`, or else from `xmlResponse`.
 //
-//   {"data": {"attrid": "x", "travel": {"how_many_people": "2"}, "meta": {…}}}   ->   how many people: 2
+//   {"data": {"attrid": "x", "travel": {"how_many_people": "2"}}}   ->   how many people: 2
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** A question, by its name in the form, and the answer. */
 export type SurveyAnswer = readonly [question: string, answer: string];
 
 const most = { answers: 30, characters: 200 };
 
-/** True for fields that the form or the app adds, such as `attrid` and `attrxmlns:jr` (attributes of the XML). */
+/** Fields that the form or the app adds, such as `attrid`, or `attrxmlns:jr` from the XML. */
 const isOwnField = (name: string): boolean =>
   /^(attr(id|version|xmlns)?|.*:.*|xmlns|meta|start|end|deviceid|instanceID|formhub|__.*)$/.test(name);
 
-/** The first `most.answers` answers that are not empty, each cut to `most.characters`. */
 export function surveyAnswers({ data }: Entry): SurveyAnswer[] {
   const { jsonDocResponse: json, xmlResponse: xml } = data;
   const leaves = isJsonObject(json) ? answersInForm(json).map(([path, text]) => [path.at(-1)!, text] as const) : [];
@@ -26,7 +24,6 @@ export function surveyAnswers({ data }: Entry): SurveyAnswer[] {
     .map(([name, text]) => [name.replaceAll('_', ' '), text.trim().slice(0, most.characters)]);
 }
 
-/** The answers in a form with the paths of their questions. */
 export function answersInForm(value: JsonValue, path: string[] = []): [path: string[], answer: string][] {
   if (Array.isArray(value)) return value.flatMap((one) => answersInForm(one, path));
   if (!isJsonObject(value)) return (value ?? '') === '' ? [] : [[path, String(value)]];
@@ -35,6 +32,5 @@ export function answersInForm(value: JsonValue, path: string[] = []): [path: str
   );
 }
 
-/** The answers to the surveys and notes about a trip or stay. */
 export const answersIn = ({ user_input, additions }: UserInput): SurveyAnswer[] =>
   [...Object.values(user_input).filter((one) => typeof one !== 'string'), ...additions].flatMap(surveyAnswers);

@@ -1,16 +1,17 @@
-// Combines the inputs of one trip or stay. Their order of arrival has no effect.
 import { type Entry, identityText } from '../../model/entry.ts';
 import type { Input } from './input-keys.ts';
 
-/** The user input about one trip or place. */
 export interface UserInput {
-  /** By the name of an input key, such as `mode_confirm`: the text of a label, or the whole entry of a survey. */
+  /** Labels as texts, surveys as entries, by the name of an input key such as `mode_confirm`. */
   user_input: Record<string, string | Entry>;
   additions: Entry[]; // notes, in the order in which they were written
   label_ids?: Record<string, string>;
 }
 
-/** Combines inputs. For each key the newest label or survey counts. All notes count unless deleted. */
+/**
+ * The newest label or survey of a key counts, in whatever order inputs arrive. Deleted notes do
+ * not.
+ */
 export function combineInputs(inputs: readonly Input[]): UserInput {
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
   const active = inputs
@@ -35,13 +36,12 @@ const writtenAt = ({ entry }: Input): number => entry.metadata.write_ts;
 const identityIn = ({ entry }: Input): string => identityText(entry.metadata);
 const isDeleted = ({ entry }: Input): boolean => entry.data.status === 'DELETED';
 
-/** The newest note of each `match_id`, and all notes without one. */
 function lastOfEach(notes: readonly Input[]): Input[] {
   const last = new Map(notes.map((note, i) => [note.entry.data.match_id ?? i, note]));
   return notes.filter((note, i) => last.get(note.entry.data.match_id ?? i) === note);
 }
 
-/** False if the user stated another mode after stating the replaced mode: the replaced mode is then out of date. */
+/** False if the user stated another mode after the replaced mode, which is then out of date. */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);
   const replaced = named('replaced_mode').at(-1);

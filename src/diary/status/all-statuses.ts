@@ -1,4 +1,3 @@
-// Reads the status of all people in parts. A person with a damaged row is `behind`, with the code `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { emptyFigures } from '../../store/empty-figures.ts';
@@ -9,7 +8,7 @@ export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 
 const pageSize = 1000; // users read at a time
 
-/** The status of one person, whose record `user` the caller has read. */
+/** A person with a damaged row is `behind`, with the code `damaged`. */
 export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {
   try {
     const [figures] = await store.users.figures({ uuid: user.uuid });

@@ -1,5 +1,4 @@
-// The steps of a person's data, and the reasons why a step fails: for each code the step, the state of the person, and
-// a sentence.
+// The steps of a person's data, and the reasons why a step fails.
 
 /** When each step last succeeded. Each step needs the steps before it. */
 export interface Steps {
@@ -8,7 +7,7 @@ export interface Steps {
   called: StepTime; // a call with a valid token; calls that only read are known to the hour
   pushed: StepTime; // a put whose entries were all stored; `phone_ts`: its newest `write_ts`
   stored: StepTime; // a put with entries
-  located: StepTime; // a put with a location; `phone_ts`: the data time of the newest location so far
+  located: StepTime; // a put with a location; `phone_ts`: data time of the newest location
   moved: StepTime; // a run moved pending entries
   converted: StepTime; // a converter accepted an entry
   analysed: StepTime; // the last run, if it succeeded; `phone_ts`: time of the newest data
@@ -16,7 +15,9 @@ export interface Steps {
   fetched: StepTime; // a phone or a page fetched days or trips; known to the hour
 }
 
-/** When a step last succeeded, by the server's clock, and a time of the phone's data; null: never, or not known. */
+/**
+ * The server's time of the last success, and a time of the phone's data; null: never, or not known.
+ */
 export interface StepTime {
   ts: number | null;
   phone_ts?: number | null;
@@ -26,10 +27,12 @@ export interface StepTime {
 export type StepName = keyof Steps;
 
 /**
- * States of people. `refused`: the server refuses the phone's calls, and the phone pushed nothing since. `unusable`:
- * the phone pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for
- * days. `without_locations`: calls, but no location for days. `behind`: entries have been pending for long, or runs
- * fail. `stopped`: the person ended the recording.
+ * `refused`: the server refuses the calls, and the phone pushed nothing since.
+ * `unusable`: the phone pushes, but no entry is usable for trips.
+ * `never_began`: no entry was ever stored. `silent`: no call for days.
+ * `without_locations`: calls, but no location for days.
+ * `behind`: entries have been pending for long, or runs fail.
+ * `stopped`: the person ended the recording.
  */
 export type PersonState =
   | 'in_order'
@@ -43,7 +46,10 @@ export type PersonState =
 
 export type BreakageCode = keyof typeof breakages;
 
-/** All reasons. `remedies.ts` has the texts for operators, `web/pages/texts/` the texts for managers. */
+/**
+ * By code. `remedies.ts` has further texts for operators, `web/pages/texts/` has texts for
+ * managers.
+ */
 export const breakages = {
   damaged: { step: 'registered', state: 'behind', text: 'A row of the store cannot be read.' },
   unfinished: {

@@ -1,4 +1,4 @@
-// The status of a person: the steps from registration to the fetched diary, and the first step that fails.
+// The steps from registration to the fetched diary, and the first step that fails.
 //
 //   step      registered  joined  called  pushed   stored   located  moved  ...
 //   last      1 Nov       1 Nov   today   28 Nov   28 Nov   never
@@ -11,7 +11,7 @@ import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
-/** The states that need action, most urgent first. `never_began` counts only a few days after the registration. */
+/** The most urgent first. `never_began` counts only a few days after the registration. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
@@ -24,7 +24,7 @@ export interface BrokenStep {
   since: number | null;
 }
 
-/** `since`: when the state began, seconds since the epoch; null: not known, or the state is `in_order`. */
+/** `since`: when the state began; null: not known, or the state is `in_order`. */
 export interface PersonStatus {
   user: UserRecord;
   state: PersonState;
@@ -34,14 +34,11 @@ export interface PersonStatus {
   /** For `damaged`: the row, and what is wrong with it. */
   damage?: string;
   figures: PersonFigures;
-  /** Entries rejected because a converter failed, not because of their content. */
+  /** Entries rejected because a converter failed. */
   faults: number;
-  /** Seconds for which entries have been pending although a run could have moved them; null: none are pending. */
+  /** Seconds for which entries have been pending although a run could have moved them. */
   waiting_s: number | null;
-  /**
-   * Seconds from the first put after a run to the next run, or to now if no run followed. null: the last day has no
-   * such put.
-   */
+  /** Seconds from a put after a run to the next run, or to now; null: none in the last day. */
   lag_s: number | null;
 }
 
@@ -49,17 +46,17 @@ export interface PersonStatus {
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
-  /** After this many days without a call or a location, the phone needs action. Default 3: phones call every day. */
+  /** Days without a call or a location after which the phone needs action. */
   silentDays?: number;
 }
 
-/** Days without a call after which a person is silent. */
+/** Phones call every day. */
 export const usualSilentDays = 3;
-/** s; entries may be pending for this long, as runs are made every few minutes to once a day (by hand) */
+/** s; by hand: runs are made every few minutes to once a day */
 const longWait = 1.5 * day;
-/** s; a refused unknown token counts if the person has made no call for this time: it may be sent by others */
+/** s; a refused unknown token of a person who called within this time may be sent by others */
 const strangersWait = day;
-/** Fewer rejected entries than this are not a fault: among thousands of entries, a few are normal. */
+/** Among thousands of entries, a few rejected ones are normal. */
 const manyRejected = 10;
 
 /** Derives the status of a person from their stored figures. Pure, in constant time. */
@@ -73,10 +70,7 @@ export function deriveStatus(figures: PersonFigures, options: StatusOptions): Pe
 }
 
 function toSteps({ user, registered_ts, profile, tokens, state }: PersonFigures): Steps {
-  const field = (name: string): number | null => {
-    const value = profile[name];
-    return typeof value === 'number' ? value : null;
-  };
+  const field = (name: string): number | null => timeIn(profile, name);
   const calls = ['last_put_ts', 'last_fetch_ts', 'last_limit_ts', 'update_ts'].map(field);
   return {
     registered: { ts: registered_ts },
@@ -93,14 +87,17 @@ function toSteps({ user, registered_ts, profile, tokens, state }: PersonFigures)
   };
 }
 
+function timeIn(profile: PersonFigures['profile'], name: string): number | null {
+  const value = profile[name];
+  return typeof value === 'number' ? value : null;
+}
+
 const newest = (...times: (number | null | undefined)[]): number | null =>
   times.reduce<number | null>((a, b) => (b == null ? a : Math.max(a ?? b, b)), null);
 
-const brokenStep = (code: BreakageCode, since: number | null): BrokenStep => ({
-  link: breakages[code].step,
-  code,
-  since,
-});
+function brokenStep(code: BreakageCode, since: number | null): BrokenStep {
+  return { link: breakages[code].step, code, since };
+}
 
 function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
   if (figures.stage !== 'active') return brokenStep('unfinished', null);
@@ -112,7 +109,7 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
     : (findCallFault(figures, chain, options) ??
       findUnusable(figures, chain, options) ??
       findPutFault(figures, chain, options));
-  // A recording that the person stopped is not a fault. But a run may fail with entries that the phone sent before.
+  // A run may still fail with entries that the phone sent before the person stopped.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
 }
@@ -136,7 +133,6 @@ function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOpti
   return heard < longAgo(options) ? brokenStep('silent', heard) : null;
 }
 
-/** The code for each reason why a message of another app was rejected. */
 const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason, BreakageCode>([
   ['format_encrypted', 'encrypted'],
   ['format_not_an_object', 'unknown_messages'],
@@ -145,10 +141,9 @@ const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason,
   ['format_bad_time', 'misdated'],
 ]);
 
-/** Finds the latest message or location that cannot be used, unless a usable location arrived in the day before it. */
+/** Ignores an unusable message or location if a usable location arrived in the day before it. */
 function findUnusable({ user, profile, set_aside }: PersonFigures, chain: Steps, options: StatusOptions) {
-  const time = (name: string): number | null => (typeof profile[name] === 'number' ? profile[name] : null);
-  const [good, bad] = [time('last_usable_ts'), time('last_unusable_ts')];
+  const [good, bad] = [timeIn(profile, 'last_usable_ts'), timeIn(profile, 'last_unusable_ts')];
   const usable = good ?? (bad === null ? chain.located.ts : null);
   const found = set_aside.map(({ reason, last_ts }) => ({ code: unusableReasons.get(reason), ts: last_ts }));
   if (bad !== null) found.push({ code: profile.last_unusable_why === 'inexact' ? 'inexact' : 'misdated', ts: bad });
@@ -189,10 +184,9 @@ function findRunFault(figures: PersonFigures, { converted }: Steps, options: Sta
   return brokenStep('set_aside', converted.ts ?? newest(...lost.map(({ last_ts }) => last_ts)));
 }
 
-/** When the oldest pending entry was put: the first put after the last run. */
 function pendingSince({ profile, state }: PersonFigures): number | null {
-  const { waiting_since_ts: since } = profile;
-  return typeof since === 'number' ? Math.max(since, state.last_run_ts ?? since) : null;
+  const since = timeIn(profile, 'waiting_since_ts');
+  return since === null ? null : Math.max(since, state.last_run_ts ?? since);
 }
 
 function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep | null): [PersonState, number | null] {
@@ -204,15 +198,15 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   return [breakages[broken.code].state, broken.since];
 }
 
-/** Seconds for which entries have been pending; null: none are. Omits entries that wait for their `write_ts`. */
+/** Omits entries that wait for their `write_ts`. null: none are pending. */
 function pendingTime(figures: PersonFigures, now: number): number | null {
   const since = pendingSince(figures);
   return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;
 }
 
 function measureLag(figures: PersonFigures, now: number): number | null {
-  const pushed = figures.profile.waiting_since_ts;
-  if (typeof pushed !== 'number' || pushed > now || pushed < now - day) return null;
+  const pushed = timeIn(figures.profile, 'waiting_since_ts');
+  if (pushed === null || pushed > now || pushed < now - day) return null;
   const { last_run_ts: ran } = figures.state;
   return pendingTime(figures, now) ?? (ran !== null && ran >= pushed ? ran - pushed : null);
 }

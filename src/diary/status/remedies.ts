@@ -1,4 +1,3 @@
-// Texts for operators about a failed step: details, and a remedy, which is a command or a question to the person.
 import { counted, oneLine } from '../../log/text.ts';
 import { appIds } from '../../model/apps.ts';
 import type { PersonFigures } from '../../store/store.ts';
@@ -6,10 +5,8 @@ import { agoText, minuteText } from '../number-text.ts';
 import { type BreakageCode, breakages } from './breakages.ts';
 import type { BrokenStep, PersonStatus } from './person-status.ts';
 
-/** What is wrong, in sentences, and the remedy: a command, or a question to the person. */
 export type Remedy = { why: string; next: string };
 
-/** The current time, seconds since the epoch, and the zone of shown times. */
 export type Shown = { now: number; zone: string };
 
 interface Facts extends PersonFigures {
@@ -22,7 +19,6 @@ interface Facts extends PersonFigures {
   shown: Shown;
 }
 
-/** Explains why a step failed, and the remedy. */
 export function findRemedy(status: PersonStatus, broken: BrokenStep, shown: Shown): Remedy {
   const { user, figures, chain, damage, faults } = status;
   const name = quotedName(user.user_email);
@@ -43,7 +39,6 @@ export function findRemedy(status: PersonStatus, broken: BrokenStep, shown: Show
 
 const phones = 'docs/phones.md';
 
-/** By code: details beyond the text of `breakages`, and the remedy. */
 const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: string }> = {
   damaged: ({ name }) => ({
     next: `restore a backup, or leave the row out: mobility store check --user ${name} --leave-out`,

@@ -1,5 +1,4 @@
 // The caller's entries by key and time, as pushed or as converted.
-import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
@@ -55,7 +54,6 @@ async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable
     time: field.replace(/.*\./, '') as Selection['time'],
     from,
     to,
-    suggestions: suggestionSettings,
     ...(Array.isArray(keys) && { keys: keys as string[] }),
     max: Math.min((max as number | null | undefined) ?? maxFoundEntries, maxFoundEntries),
     keep: max == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),

@@ -3,7 +3,6 @@
 import { readTripsOfDay } from '../../diary/build-trip-documents.ts';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
-import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, values } from '../schemas.ts';
@@ -32,7 +31,7 @@ export const timelineRoutes: readonly Route[] = [
         throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
       }
       const trips = await readTripsOfDay(store, caller.uuid, date);
-      return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings, { isBounded: true }) };
+      return { timeline: await withLabels(store, caller.uuid, trips, { suggests: true, isBounded: true }) };
     },
   },
   {

@@ -51,7 +51,7 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
 
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
-  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
+  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), { isBounded: true });
   let next = 0;
   const labelled = documents.map((document): Document => {
     const { length } = tripsIn(document);

@@ -131,9 +131,8 @@ describe('suggested labels', () => {
   });
 });
 
-it('a trip needs no confirmation only if the first suggestion reaches the probability of the setting', () => {
-  const suggestions = [{ p: 0.96, labels: bike }];
-  const asked = (sureFrom: number) => suggestionFields(suggestions, { shownFrom: 0.5, sureFrom }).expectation;
-  expect([0.5, 0.95, 0.97, 1].map(asked)).toEqual([false, false, true, true].map((to_label) => ({ to_label })));
-  expect(suggestionFields([], { shownFrom: 0.5, sureFrom: 0.01 }).expectation).toEqual({ to_label: true });
+it('a trip needs no confirmation if the first suggestion has a probability of 95 %', () => {
+  const asked = (p: number) => suggestionFields([{ p, labels: bike }]).expectation;
+  expect([0.96, 0.95, 0.94].map(asked)).toEqual([false, false, true].map((to_label) => ({ to_label })));
+  expect(suggestionFields([]).expectation).toEqual({ to_label: true });
 });
