@@ -1,4 +1,4 @@
-// The table of derived keys. Their entries are not stored: the server makes them from trips on request.
+// The server makes entries of derived keys from trips on request. They are not stored.
 import type { Element } from './elements.ts';
 import * as make from './entries.ts';
 
@@ -30,7 +30,6 @@ const plain = (key: string): DerivedKey => ({
   make: ofTrips((element, context) => [make.plainTrip(key, element, context)]),
 });
 
-/** All derived keys, sorted. */
 export const derivedKeys: readonly DerivedKey[] = [
   { key: 'analysis/cleaned_place', make: ofStays(make.cleanedPlace) },
   { key: 'analysis/cleaned_section', make: ofTrips(make.cleanedSections) },
@@ -56,7 +55,7 @@ export const derivedKeys: readonly DerivedKey[] = [
   plain('segmentation/raw_trip'),
 ];
 
-/** The requested derived keys. A request for all keys gets the composite trips, which contain the others. */
+/** A request for all keys gets the composite trips, which contain the others. */
 export function selectDerivedKeys(keys: readonly string[] | undefined): DerivedKey[] {
   return derivedKeys.filter(({ key }) => (keys === undefined ? key === 'analysis/composite_trip' : keys.includes(key)));
 }

@@ -1,8 +1,9 @@
-// Makes the timeline of a user from the trip chain: trips, untracked time, and the stays between them.
+// Makes the timeline of a user: trips, untracked time, and the stays between them.
 //
-//   links       trip 1: home -> work       trip 2: work -> shop       (unseen move)       trip 3: gym -> home
-//   elements    trip 1                     trip 2                     untracked time      trip 3
-//   stays              work, until trip 2 starts       shop, until the move starts     gym, until trip 3 starts
+//   links      trip 1: home -> work    trip 2: work -> shop   (unseen move)    trip 3: gym -> home
+//   elements   trip 1                  trip 2                 untracked time   trip 3
+//   stays          work, until trip 2        shop, until the move     gym, until trip 3
+import { afterTrip } from '../diary/build-trip-documents.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
@@ -12,11 +13,11 @@ import type { Store } from '../store/store.ts';
 
 export interface PlaceStay extends StayTimes {
   place: Place;
-  /** Time zone of the end of the stay. The start has the zone of the place, or this one if the place has none. */
+  /** The zone of the end of the stay, and of its start if the place has none. */
   zone: string;
 }
 
-/** A trip, or untracked time, with the stays before and after it. Unobserved time has the same stay on both sides. */
+/** The stays before and after untracked time that the user spent at one place are the same. */
 export type Element = (
   | { kind: 'trip'; trip: Trip }
   | {
@@ -31,17 +32,16 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** True for the first element. For other elements, `before` is the `after` of an earlier element. */
+  /** For other elements, `before` is the `after` of an earlier element. */
   first: boolean;
 };
 
-/** A trip with its neighbours. `links`: the links from the previous trip to the trip, both included. */
+/** `links`: the links from the previous trip to the trip, both included. */
 interface Around extends Record<'previous' | 'next', TripLink | null> {
   record: TripLink;
   links: readonly TripRecord[];
 }
 
-/** The elements of one trip: the untracked time before it, if any, and the trip itself. */
 export function elementsOf({ previous, record, next, links }: Around, stated: StatedTime): Element[] {
   const { trip, untracked, chain_ts } = record;
   const before = stayBefore(previous, record);
@@ -74,7 +74,6 @@ export function elementsOf({ previous, record, next, links }: Around, stated: St
   return [...unseen, gap, own];
 }
 
-/** The unobserved time of a stay between two trips; none if the state does not contain observed time. */
 function unseenIn(stay: PlaceStay, chain_ts: number, known: StatedTime & Pick<Around, 'links'>): Element[] {
   if (known.observed === null) return [];
   const { zone, enter_ts, exit_ts } = stay;
@@ -102,22 +101,17 @@ function stayBefore(previous: TripLink | null, record: TripLink): PlaceStay {
   return { place, zone: start_zone, enter_ts: place.enter_ts, exit_ts: start_ts, starting_trip: id };
 }
 
-/** The stay at the end of a trip, until the next trip begins there, or until the user left unrecorded. */
 function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   const { end_place: place, end_zone: zone, end_ts: enter_ts } = record.trip;
-  if (next === null) return { place, zone, enter_ts, exit_ts: null, starting_trip: null };
-  if (isSamePlace(record, next)) {
-    return { place, zone, enter_ts, exit_ts: next.trip.start_ts, starting_trip: next.trip.id };
-  }
-  const left = Math.max(enter_ts, next.untracked?.start_ts ?? next.trip.start_ts);
-  return { place, zone, enter_ts, exit_ts: left, starting_trip: null };
+  return { place, zone, enter_ts, ...afterTrip(record, next) };
 }
 
 type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**
- * The elements of the trips with `chain_ts` in the range, and of the trip under way at the start of the range, in order
- * of time. A trip may start before its `chain_ts`: callers that search by start add a day to the range.
+ * The elements of trips with `chain_ts` in the range, and of the trip under way at its start, in
+ * order. A trip may start before its `chain_ts`: callers that search by start add a day to the
+ * range.
  */
 export async function* everyElement(
   store: ElementStore,
@@ -143,7 +137,6 @@ export async function* everyElement(
   yield* elementsOf({ ...around, next }, stated);
 }
 
-/** The elements of the trip with this `chain_ts`; none if there is no such trip. */
 export async function elementsAt(
   store: ElementStore,
   userId: string,

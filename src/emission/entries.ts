@@ -1,4 +1,5 @@
 // Makes entries of derived keys from elements of the timeline. Pure.
+import { locationOf } from '../analysis/positions.ts';
 import { inputFields, suggestionFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
 import type { Suggestions } from '../diary/labels/load-suggestions.ts';
@@ -14,7 +15,7 @@ import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from 
 import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
-/** An entry that is made on request. Its id does not depend on key and `write_ts`. */
+/** The id does not depend on key and `write_ts`. */
 export interface DerivedEntry extends Entry {
   id: string;
 }
@@ -24,7 +25,7 @@ export interface EntryContext {
   writtenTs: number; // when the trip was last written, seconds since the epoch
   labels: Labels;
   suggestions: Suggestions | null; // suggested labels; null: none are suggested
-  nested?: true; // true for an entry within another entry; only the outer entry gets complete metadata
+  nested?: true; // an entry within another entry has short metadata
 }
 
 export type OfTrip = Element & { kind: 'trip' };
@@ -42,14 +43,14 @@ function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: stri
   };
 }
 
-/** A derived entry as the app reads it within a composite trip. */
+/** The form of an entry within a composite trip. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata: metadata as JsonObject, data };
 }
 
 /**
- * A hash of a trip's line, because apps cache lines by the id of the trip. Two sums of 32 bits are enough, as only
- * versions of one trip must differ. They take a tenth of the time of a cryptographic hash.
+ * A hash of a trip's line: apps cache lines by the id of the trip. 64 bits suffice, as only
+ * versions of one trip must differ. This takes a tenth of the time of a cryptographic hash.
  */
 function shapeOf({ sections }: Trip): string {
   const sums = new Uint32Array(2);
@@ -61,13 +62,14 @@ function shapeOf({ sections }: Trip): string {
       numbers[3 * i + 2] = times[i]!;
     }
     addTo(sums, new Uint32Array(numbers.buffer));
-    const letters = Uint32Array.from(sensed_mode, (letter) => letter.codePointAt(0)!);
-    addTo(sums, letters);
+    addTo(
+      sums,
+      Uint32Array.from(sensed_mode, (letter) => letter.codePointAt(0)!),
+    );
   }
   return `${sums[0]!.toString(16)}-${sums[1]!.toString(16)}`;
 }
 
-/** Adds 32-bit words to both sums: by FNV-1a, and by the mixing of MurmurHash3. */
 function addTo(sums: Uint32Array, words: Uint32Array): void {
   let [one, other] = [sums[0]! || 0x811c9dc5, sums[1]!];
   for (const word of words) {
@@ -115,10 +117,9 @@ function tripFields(element: Element, context: EntryContext): JsonObject {
 const zonesOf = (element: Element): [start: string, end: string] =>
   element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
 
-/** m in a straight line, as the path is not known */
+/** m in a straight line, because the path is not known */
 function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
-  const [from, to] = [start_loc, end_loc].map(([longitude, latitude]) => ({ longitude, latitude }));
-  return distance(from!, to!);
+  return distance(locationOf(start_loc), locationOf(end_loc));
 }
 
 function summaryOf(sections: readonly Section[], modeOf: (sensedMode: string) => { name: string }): JsonObject {
@@ -151,7 +152,6 @@ function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Entr
   };
 }
 
-/** `analysis/composite_trip`: a trip with its sections, its line and the places around it, or untracked time. */
 export function compositeTrip(element: Element, context: EntryContext): DerivedEntry {
   const { userId } = context;
   const within: EntryContext = { ...context, nested: true };
@@ -179,7 +179,6 @@ function lineLocation({ ts, position }: Vertex): JsonValue {
   return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
 }
 
-/** `analysis/confirmed_trip`: the trip without the entries nested in a composite trip. */
 export function confirmedTrip(element: OfTrip, context: EntryContext): DerivedEntry {
   return {
     id: ids.confirmed(context.userId, element.trip),
@@ -201,7 +200,7 @@ export function untrackedTime(
   };
 }
 
-/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the trip of a confirmed trip, without user inputs. */
+/** Both keys have the trip without user inputs. */
 export function plainTrip(key: string, element: OfTrip, context: EntryContext): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';
@@ -230,7 +229,7 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
   };
 }
 
-/** `analysis/inferred_section`: the sections with the modes that the app draws. */
+/** The modes are those that the app draws. */
 export function inferredSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = inferredMode(section.sensed_mode);
@@ -250,7 +249,7 @@ export function inferredSections(element: OfTrip, context: EntryContext): Derive
   });
 }
 
-/** `analysis/cleaned_section`: the sections with the phone's motion types, and speeds and distances by vertex. */
+/** The modes are the motion types of the phone. Speeds and distances are by vertex. */
 export function cleanedSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = motionMode(section.sensed_mode);
@@ -306,7 +305,7 @@ const placeFields = (stay: PlaceStay): JsonObject => ({
   ...stayFields(stay.place, stay, stay.zone),
 });
 
-/** `analysis/confirmed_place`: a stay with its user inputs. It refers to confirmed trips. */
+/** The stay refers to confirmed trips. */
 export function confirmedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {
   const { userId, labels } = context;
   const confirmed = (id: string | null, name: string): JsonObject =>

@@ -1,4 +1,4 @@
-// Finds entries of a user in order of time, in the timeseries, the usercache and the trips together, part by part.
+// Finds entries in order of time, in the timeseries, the usercache and the trips together.
 import { present } from '../intake/converters/convert.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { compareTexts } from '../model/text-order.ts';
@@ -9,7 +9,6 @@ import { startSlices } from '../util/slices.ts';
 import { selectDerivedKeys } from './derived-keys.ts';
 import { type DerivedTime, derivedEntries, timeIn } from './read-derived.ts';
 
-/** Which entries to find, their order, and how many. */
 export interface Selection {
   keys?: readonly string[]; // default: all keys
   time: DerivedTime; // the time by which entries are found and ordered
@@ -19,15 +18,14 @@ export interface Selection {
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, with its id if it is derived; or, as the last item, `truncated`: true if entries were left out. */
+/** The last item is `truncated`: true if entries were left out. */
 export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
-/** Yields the selected entries, then whether some were left out. Memory is bounded. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
   let within = selection;
   if (keep === 'last') within = { ...selection, from: await startOfLast(store, userId, selection) };
-  // For the last or every n-th entry, the entries are counted first, so that memory does not grow with their number.
+  // Counts the entries first, so that memory does not grow with their number.
   const counted = async () => {
     let count = 0;
     for await (const _ of merged(store, userId, within)) count += 1;
@@ -52,9 +50,8 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
 }
 
 /**
- * Returns a time after which the timeseries has more than `max` entries of the selection, so that the last ones are
- * found without reading the whole history. Returns `selection.from` if the timeseries has fewer entries, or if the
- * store cannot search by `selection.time`.
+ * Returns a time after which the timeseries has more than `max` entries, so that the last ones are
+ * found without reading the whole history; `selection.from` if it cannot find such a time.
  */
 async function startOfLast(store: Store, userId: string, selection: Selection): Promise<number> {
   const { keys, time, from, to, max } = selection;
@@ -82,7 +79,7 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
   const { keys, time, from, to } = selection;
   const made = selectDerivedKeys(keys);
   const others = keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
-  // The store searches by `write_ts` and `ts` only: for other times, all entries of the keys are read.
+  // The store searches by `write_ts` and `ts` only. For other times, all entries are read.
   const range = time === 'write_ts' || time === 'ts' ? { from, to: justAfter(to) } : {};
   const query: Query = { time: time === 'write_ts' ? time : 'ts', ...range, ...(others && { keys: others }) };
   const pushed = pushedEntries(store, userId, query);
@@ -107,10 +104,9 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
 type Query = Omit<EntrySelection, 'after'>;
 
 /**
- * Yields the pushed entries in order of time, key and `write_ts`. If a pending and a stored entry have the same
- * identity and time, yields the pending entry, which is newer. A run may move entries from the usercache to the
- * timeseries during the call. So each part of the usercache is read before the same part of the timeseries: an entry
- * that moves between the two reads is found in the timeseries.
+ * Yields the pushed entries in order of time, key and `write_ts`. Pending entries replace stored
+ * ones of the same identity and time. A run may move entries during the call, so each part of the
+ * usercache is read before the same part of the timeseries.
  */
 async function* pushedEntries(store: Store, userId: string, query: Query): AsyncGenerator<Entry, undefined> {
   if (query.keys?.length === 0) return;
@@ -122,7 +118,7 @@ async function* pushedEntries(store: Store, userId: string, query: Query): Async
   }
 }
 
-/** The entries of the timeseries after `after`, up to and including `until`. If one is null, there is no such bound. */
+/** Yields stored entries after `after`, up to and including `until`. null: no such bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,
@@ -138,10 +134,7 @@ async function* storedWithin(
   }
 }
 
-/**
- * Merges stored and pending entries by time. Of two entries with equal time, key and `write_ts`, the pending entry
- * counts.
- */
+/** Merges by time. Of two entries with equal time, key and `write_ts`, the pending entry counts. */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   pending: readonly Entry[],

@@ -1,4 +1,3 @@
-// Reads derived entries of a user in order of a time, in parts, from the stored trips.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
@@ -12,14 +11,13 @@ import type { DerivedKey } from './derived-keys.ts';
 import { type Element, elementsAt, everyElement } from './elements.ts';
 import type { DerivedEntry } from './entries.ts';
 
-/** A time field by which derived entries can be requested. */
 export type DerivedTime = 'write_ts' | 'ts' | 'start_ts' | 'end_ts' | 'enter_ts' | 'exit_ts';
 
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
 const batchSize = 50; // elements in memory at one time, with their labels
 
-/** Entries of `keys` with `time` in the range, both ends included, ascending. With `settings`, labels are suggested. */
+/** Entries with `time` in the range, both ends included, ascending. */
 export async function* derivedEntries(
   store: DerivedStore,
   userId: string,
@@ -49,15 +47,15 @@ interface Written {
   writtenTs: number;
 }
 
-/** The value of a time field; NaN: the entry does not have it. */
+/** NaN: the entry does not have the field. */
 export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
   const ts = time === 'write_ts' ? metadata.write_ts : data[time];
   return typeof ts === 'number' ? ts : Number.NaN;
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // Reads a day more, as a trip may start before its first location. Reads the next trip after that, too: the untracked
-  // time before it may touch the range.
+  // A trip may start a day before its first location. The untracked time before the next trip may
+  // touch the range, too.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });
@@ -67,7 +65,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** By `chain_ts`: when each trip of the range was written, including the trip under way at the start of the range. */
+/** When each trip was written, by `chain_ts`, also the trip under way at the start of the range. */
 async function writingTimes(
   store: DerivedStore,
   userId: string,
@@ -79,7 +77,7 @@ async function writingTimes(
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
 }
 
-/** Elements in the order in which their trips were last written. */
+/** In the order in which trips were last written. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const spans = (await correctedTrips(store).spans(userId, allTime))
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))

@@ -1,4 +1,4 @@
-// Selects locations to draw a trip: few enough for a phone, with the ends of each section.
+// Selects few locations to draw a trip on a phone, with the ends of each section.
 import type { Position, Section } from '../model/trip.ts';
 
 export interface Vertex {
@@ -8,10 +8,10 @@ export interface Vertex {
   position: Position;
 }
 
-/** The maximum number of locations: as in e-mission, and few enough for the memory of the app. */
+/** As in e-mission. */
 const mostLocations = 100;
 
-/** All vertices of the trip. A vertex that two sections share appears once. */
+/** A vertex that two sections share appears once. */
 export function verticesOf(sections: readonly Section[]): Vertex[] {
   const vertices: Vertex[] = [];
   for (const section of sections) {
@@ -27,8 +27,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
   a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
 
 /**
- * Selects vertices of sections: both ends of each section, and evenly spaced vertices between the ends. A section with
- * twice as many inner vertices keeps twice as many. Selects at most `most` vertices, or all ends if these are more.
+ * Keeps the ends of each section, and evenly spaced vertices between them, in proportion to the
+ * inner vertices of the section. Returns at most `most` vertices, or all ends if these are more.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);
@@ -43,7 +43,7 @@ export function thinned(sections: readonly Section[], most = mostLocations): Ver
     const last = section.times.length - 1;
     if (index === 0 || index === last) return true;
     const count = keep.get(section)!;
-    // Divide the inner vertices 1 … last-1 into `count` equal parts and keep the first of each.
+    // Divides the inner vertices 1 … last-1 into `count` equal parts. The first of each stays.
     const part = (at: number): number => Math.floor(((at - 1) * count) / (last - 1));
     return count > 0 && (index === 1 || part(index) !== part(index - 1));
   });

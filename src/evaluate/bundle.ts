@@ -1,8 +1,8 @@
-// Makes a case of a day that can be given to others: the entries that the day was derived from, moved to another place
+// Makes a case of a day that can be given to others: the entries of the day, moved to another place
 // and other weeks, with only the fields that the analysis reads.
 //
 //   day     Tuesday 2024-05-14, 08:10    37.7793, -122.3940    line N from Embarcadero
-//   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4         same lengths and durations
+//   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4
 import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields, toPing, whyUnusable } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -23,7 +23,7 @@ const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)]
 // The altitude may identify a place, and no trip depends on it.
 const location = locationFields.filter((name) => name !== 'altitude');
 
-/** The keys that trips are derived from, each with the fields of its payload that are kept. */
+/** The keys that trips are derived from, with the fields that are kept. */
 const keptFields: Record<string, readonly string[]> = {
   [keys.location]: location,
   [keys.filteredLocation]: location,
@@ -42,19 +42,19 @@ export interface BundleSource {
   day: string;
   range: TimeRange;
   trips: readonly Trip[];
-  /** The evidence of transit feeds for the legs of the entries; null: there are no feeds. */
+  /** null: there are no feeds. */
   transit: readonly CarriedEvidence[] | null;
   now: number; // no moved time is later
   random: () => number; // at least 0 and below 1
-  /** 0 to 1: how much the latitude and the direction of north may change. Default: 1, without limit. */
+  /** 0 to 1: how much the latitude and the direction of north may change. Default: 1. */
   reach?: number;
 }
 
 export type Bundle = ReturnType<typeof makeBundle>;
 
 /**
- * Makes a case in the form that `evaluate` reads, with the diary as truth. Lengths and durations stay; places, dates,
- * ids and names change. `moved` (s from the real times to the times of the case) and `aliases` are secret. Throws
+ * Makes a case for `evaluate`, with the diary as truth. Lengths and durations stay; places, dates,
+ * ids and names change. `moved` (s from the true to the new times) and `aliases` are secret. Throws
  * `MOBILITY_USAGE` if the day cannot be moved far enough.
  */
 export function makeBundle({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource) {
@@ -75,7 +75,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // the new names keep this order, in which the analysis reads sources
+  const sources = [...sourceNames].sort(); // the analysis reads sources in this order
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);
@@ -89,7 +89,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
       data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)), ...pingOf(entry, moved) },
     };
   };
-  // Each iteration generates the same entries anew.
+  // Each iteration makes the same entries anew.
   const phone_to_server: Iterable<Entry> = {
     *[Symbol.iterator]() {
       for (const entry of kept) yield move(entry);
@@ -117,7 +117,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   return { put: { platform, phone_to_server }, truth, moved, aliases };
 }
 
-/** Reduces an entry to the fields that the analysis reads. null: the entry would be rejected. */
+/** null: the entry would be rejected. */
 function reduceEntry(entry: Entry): Entry | null {
   const fields = keptFields[entry.metadata.key];
   if (fields === undefined) return null;
@@ -131,7 +131,7 @@ function reduceEntry(entry: Entry): Entry | null {
   }
 }
 
-/** The field that marks a location as a ping of OwnTracks, with its time shifted by `moved` s. Empty: not a ping. */
+/** Marks a location as a ping of OwnTracks, with its time shifted by `moved` s. */
 function pingOf(entry: Entry, moved: number): JsonObject {
   const ping = toPing(entry);
   return ping === null ? {} : { reported: { t: 'p', created_at: ping.created + moved } };
@@ -144,9 +144,9 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
 const apart = 100_000; // m; the least distance between a moved location and every true location
 
 /**
- * Makes a random rotation that moves all locations far away from all true locations, but not near a pole. The returned
- * function also shifts each location by up to 0.1 m, because the rounding of the true coordinates would reveal the
- * rotation. Equal locations stay equal, different locations stay different.
+ * Makes a random rotation that moves all locations far away, but not near a pole. The returned
+ * function also shifts each location by up to 0.1 m, because the rounding of the true coordinates
+ * would reveal the rotation. Equal locations stay equal.
  */
 function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
   let first: LatLon | null = null;
@@ -158,10 +158,10 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
   }
   const from = first ?? { latitude: 0, longitude: 0 };
   for (let i = 0; i < 1000; i += 1) {
-    const north = reach * ((Math.asin(2 * random() - 1) * 180) / Math.PI - from.latitude); // degrees
+    const northDegrees = reach * ((Math.asin(2 * random() - 1) * 180) / Math.PI - from.latitude);
     const rotations = [
       rotation(from, reach * Math.PI * (2 * random() - 1)),
-      rotation({ latitude: 0, longitude: from.longitude - 90 }, (north * Math.PI) / 180),
+      rotation({ latitude: 0, longitude: from.longitude - 90 }, (northDegrees * Math.PI) / 180),
       rotation({ latitude: 90, longitude: 0 }, 2 * Math.PI * random()),
     ];
     const rotate = (at: LatLon): LatLon => rotations.reduce((rotated, one) => one(rotated), at);
@@ -186,9 +186,9 @@ const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
 const fewest = 4; // weeks to move back
 const most = 520;
-const earliest = 2 ** 30; // s since the epoch; up to 2 ** 31, all times have the same precision as doubles
+const earliest = 2 ** 30; // s; up to 2 ** 31, times have the same precision as doubles
 
-/** A random number of weeks to move a day back, so that no offset of a zone changes (no summer time on one side). */
+/** A random number of weeks to move back, so that the zones have the same offsets then. */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>
@@ -205,11 +205,11 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 export interface TripDifference {
   most_s: number; // s; the largest difference of a start or end
   metres: number;
-  /** True if both trips have the same modes and lines, and differ by at most 1 s in time and 0.5 % in distance. */
+  /** Same modes and lines, at most 1 s and 0.5 % of the distance apart. */
   isAlike: boolean;
 }
 
-/** Compares trip by trip. A trip that only one side has is a difference. */
+/** A trip that only one side has is a difference. */
 export function compareTrips(
   diary: readonly Trip[],
   found: readonly Trip[],
@@ -240,7 +240,9 @@ export function compareTrips(
 
 const radians = Math.PI / 180;
 
-/** A rotation by `angle`, rad, around the line through `axis` and the centre of the earth (Rodrigues' formula). */
+/**
+ * Rotates by `angle`, rad, around the line from the earth's centre to `axis` (Rodrigues' formula).
+ */
 function rotation(axis: LatLon, angle: number): (at: LatLon) => LatLon {
   const [kx, ky, kz] = vectorOf(axis);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];

@@ -1,8 +1,8 @@
-// Evidence of transit feeds, stored in an evaluation case. The locations of a case are moved to another place, so the
-// feeds themselves give no evidence for them.
+// Evidence of transit feeds within an evaluation case, whose locations are moved away from the
+// feeds.
 //
-//   leg of the day     07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero to 4th and King
-//   leg of the case    14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4 to stop 5
+//   leg of the day    07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero
+//   leg of the case   14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4
 import type { LegEvidence } from '../analysis/modes/leg-evidence.ts';
 import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import type { TransitLine } from '../model/trip.ts';
@@ -10,7 +10,7 @@ import { type LineFound, noEvidence, type TransitEvidence } from '../transit/mat
 
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
-/** Returns a source that gives the same evidence as `source`, and also adds the evidence of each leg to `found`. */
+/** The returned source also adds the evidence of each leg to `found`. */
 export function recordEvidence(source: TransitSource, found: CarriedEvidence[]): TransitSource {
   return (legs, track) => {
     const evidence = source(legs, track);
@@ -19,7 +19,7 @@ export function recordEvidence(source: TransitSource, found: CarriedEvidence[]):
   };
 }
 
-/** Gives each leg the stored evidence whose start and end differ least from the start and end of the leg. */
+/** Gives each leg the stored evidence whose start and end differ least from its own. */
 export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSource {
   const forLeg = ({ start, end }: LegEvidence): TransitEvidence => {
     const off = ({ start_ts, end_ts }: CarriedEvidence): number => Math.abs(start_ts - start) + Math.abs(end_ts - end);
@@ -29,7 +29,7 @@ export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSou
   return (legs) => legs.map(forLeg);
 }
 
-/** The fields of evidence that contain names, and the kind of each name. An alias begins with the kind: `stop 2`. */
+/** The fields that contain names, and the kind with which an alias begins: `stop 2`. */
 const kinds: Partial<Record<keyof LineFound, string>> = {
   feed: 'feed',
   agency: 'agency',
@@ -40,7 +40,7 @@ const kinds: Partial<Record<keyof LineFound, string>> = {
   to_stop: 'stop',
 };
 
-/** Replaces each name by an alias, such as `stop 2`. Equal names of a kind get the same alias. */
+/** Equal names of a kind get the same alias. */
 export class Aliases {
   readonly #names = new Map<string, string>();
 
@@ -51,15 +51,13 @@ export class Aliases {
     return this.#names.get(key)!;
   }
 
-  /** The alias of the line of a section; undefined: it has none. */
   ofLine(line: TransitLine | undefined): string | undefined {
     return line && `${this.of('line', line.route_short_name)} ${this.of('line', line.route_long_name)}`;
   }
 }
 
 /**
- * Evidence without names and dates. Figures are rounded, because exact figures would confirm a guess of the place. The
- * age of the feed is removed for the same reason.
+ * Exact figures, and the age of the feed, would confirm a guess of the place: rounds the figures.
  */
 export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
   const evidence = JSON.stringify(given, (key, value) => {

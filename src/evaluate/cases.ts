@@ -23,7 +23,7 @@ import { errorText, usageError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
 import type { CarriedEvidence } from './carried-transit.ts';
 
-/** The truth, as the participants logged it. Times are seconds since the epoch. */
+/** As the participants logged it. Times are seconds since the epoch. */
 export interface Truth {
   platform: string;
   regime: string; // sampling settings of the phone
@@ -47,7 +47,7 @@ export interface RecordedCase {
   events: PhoneEvent[];
 }
 
-/** The names of the cases in a folder. Throws `MOBILITY_USAGE` if there are none. */
+/** Throws `MOBILITY_USAGE` if there are none. */
 export function caseNames(folder: string): string[] {
   let files: string[];
   try {
@@ -61,7 +61,7 @@ export function caseNames(folder: string): string[] {
   throw usageError(`expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`);
 }
 
-/** Reads a case. Throws `MOBILITY_USAGE` if a file is invalid. */
+/** Throws `MOBILITY_USAGE` if a file is invalid. */
 export function readCase(folder: string, name: string): RecordedCase {
   try {
     const put = JSON.parse(gunzipSync(readFileSync(join(folder, `${name}.put.json.gz`))).toString('utf8'));
@@ -72,7 +72,7 @@ export function readCase(folder: string, name: string): RecordedCase {
   }
 }
 
-/** Of two entries with one identity the later counts. Entries that cannot be converted are left out. */
+/** Of two entries with one identity the later counts. Entries without conversion are left out. */
 export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();
   for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);

@@ -26,7 +26,7 @@ export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): Fou
   }));
 }
 
-/** Scores the cases of a folder one by one. `only`: cases whose name contains one of the texts. */
+/** `only`: takes cases whose name contains one of the texts. */
 export function* evaluate(
   folder: string,
   { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},

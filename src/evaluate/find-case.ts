@@ -1,4 +1,4 @@
-// Searches a case for a day: moved entries from which an empty store derives the same trips.
+// Searches moved entries from which an empty store derives the same trips.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,15 +23,12 @@ import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, t
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/**
- * Numbers of trips before and after the day whose entries a case includes. A larger number is tried if the entries do
- * not give the trips of the day.
- */
+/** Numbers of trips before and after the day whose entries a case includes, tried in this order. */
 const margins = [1, 2, 4, 8, 16];
-const rotationsEach = 4; // rotations tried for each margin: a rotation may change a trip that is near a threshold
+const rotationsEach = 4; // tries for each margin: a rotation may change a trip near a threshold
 /**
- * Values of `BundleSource.reach`. The projection of the analysis distorts long paths depending on latitude, so a case
- * whose latitude changes little (0.1) keeps more trips unchanged.
+ * Of `BundleSource`. The analysis distorts long paths by latitude, so more trips stay the same if
+ * the latitude changes little.
  */
 const reaches = [1, 0.1];
 
@@ -42,7 +39,10 @@ interface FoundCase {
   differences: TripDifference[];
 }
 
-/** Returns the first case that gives the trips of the day, or else the case with the fewest differences. */
+/**
+ * Returns the first case that gives the trips of the day, else the case with the fewest
+ * differences.
+ */
 export async function findCase(
   store: Store,
   userId: string,
@@ -104,7 +104,7 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   return entries;
 }
 
-/** The trips of a time range that a run finds in an empty store with these entries. */
+/** The trips that a run finds in an empty store with these entries. */
 async function runAlone(
   entries: Iterable<Entry>,
   { range, segmenter, now }: { range: TimeRange; segmenter: Segmenter; now: () => number },

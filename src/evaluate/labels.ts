@@ -10,7 +10,7 @@ import { type Interval, overlap } from './intervals.ts';
 export interface LabelScore {
   labels: number;
   right: number; // labels for which the diary has the same mode on the longest part of the path
-  /** `right / labels`. `interval`: its 95 % interval (Wilson). */
+  /** `right / labels` */
   share: number;
   interval: [from: number, to: number];
   said: number; // mean probability that the diary gives to its modes
@@ -33,7 +33,7 @@ interface Compared {
 
 const z = 1.96; // the 0.975 quantile of the normal distribution
 
-/** The 95 % interval of a proportion by Wilson. Valid also near 0 and 1, and for small numbers. */
+/** The 95 % interval of a proportion by Wilson, valid also near 0 and 1, and for small numbers. */
 export function wilson(right: number, of: number): [from: number, to: number] {
   const share = right / of;
   const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
@@ -41,7 +41,6 @@ export function wilson(right: number, of: number): [from: number, to: number] {
   return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
-/** Compares all `manual/mode_confirm` of people with the modes of their diary. */
 export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid: string }>): Promise<LabelsReport> {
   const compared: Compared[] = [];
   const report = { people: 0, not_compared: {} as Record<string, number>, without_trip: 0 };
@@ -68,7 +67,7 @@ interface Label extends Interval {
   byMode: MetresByMode;
 }
 
-/** The labels of a person with the modes of their times. Of labels for the same time, the one written last counts. */
+/** Of labels for the same time, the newest counts. */
 async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });
   const newestFirst = inputs
@@ -105,7 +104,7 @@ function longestMode(byMode: MetresByMode): { found: ModeClass; probability: num
 /** The diary shows riding a scooter as cycling. */
 const compareClass = (mode: ModeClass): ModeClass => (mode === 'scooter' ? 'bike' : mode);
 
-/** The class of a label. `other`: the diary has no such mode. */
+/** `other`: the diary has no such mode. */
 function labelClass(text: string): ModeClass {
   const mode = modeClass(text);
   return mode === 'motor' || mode === 'still' ? 'other' : compareClass(mode);

@@ -4,7 +4,6 @@ import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';
 import { clipped, coveredBy, coverOf, type Interval, intersectionOverUnion, lengthOf, overlap } from './intervals.ts';
 
-/** Classes of modes that the figure `coarse` does not distinguish. */
 const coarse: Partial<Record<ModeClass, string>> = {
   walk: 'foot',
   bike: 'cycle',
@@ -25,10 +24,10 @@ type FoundClass = ModeClass | 'none'; // none: no section was found
 
 export type CaseScore = ReturnType<typeof scoreCase>;
 
-const leastShared = 0.5; // a found trip with a lower intersection over union does not match the true trip
+const leastShared = 0.5; // a pair with a lower intersection over union does not match
 const longWait = 300; // s; a wait at least this long cuts a trip into pieces for `f1_split`
 
-/** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */
+/** Ignores trips outside the window of the truth, and true trips that the phone did not record. */
 export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   const window = { start: truth.range.start_ts, end: truth.range.end_ts };
   const trueTrips = truth.trips.map((trip) => ({
@@ -51,9 +50,9 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   const splitUsed = new Set(matchTrips(split.truth, split.found).values());
   const score = {
     matched: pairs.size, // pairs of a true and a found trip
-    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // found trips without a partner
+    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // without a partner
     missed: scored.length - pairs.size, // true trips without a partner
-    // Pieces of trips between long waits, counted as trips are above. `splitTrue`: number of true pieces.
+    // Pieces of trips between long waits.
     splitTrue: split.truth.length,
     splitMatched: splitUsed.size,
     splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,
@@ -77,7 +76,7 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   return score;
 }
 
-/** Pairs true and found trips: the pairs with the largest intersection over union first, each trip at most once. */
+/** The pairs with the largest intersection over union come first, each trip at most once. */
 function matchTrips<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
   const pairs = trues
     .flatMap((one) => found.map((trip) => ({ one, trip, shared: intersectionOverUnion(one, trip) })))
@@ -104,7 +103,7 @@ function piecesOfTruth(trip: Interval & { sections: ModeSpan[] }): Interval[] {
   return [...pieces, { start, end: trip.end }];
 }
 
-/** Splits a found trip where it has no moving section for `longWait` or longer. */
+/** Splits a found trip where it has no moving section for `longWait`. */
 function piecesOfFound(trip: FoundTrip): Interval[] {
   const moving = trip.sections.filter(({ mode }) => mode !== 'still').sort((a, b) => a.start - b.start);
   const [first, ...others] = moving;
@@ -122,7 +121,7 @@ function piecesOfFound(trip: FoundTrip): Interval[] {
   return [...pieces, { start, end: trip.end }];
 }
 
-/** The sections of found trips. A trip without sections counts as one section. */
+/** A trip without sections counts as one section. */
 const sectionsOf = (found: readonly FoundTrip[]): ModeSpan[] =>
   found.flatMap(({ start, end, sections }) => (sections.length > 0 ? sections : [{ start, end, mode: 'other' }]));
 
@@ -146,7 +145,7 @@ function addMotion(score: CaseScore, sections: readonly ModeSpan[], found: reado
   }
 }
 
-/** Sections without overlaps. Where two overlap, the later one counts. */
+/** Where two sections overlap, the later one counts. */
 function withoutOverlaps(sections: readonly ModeSpan[]): ModeSpan[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {
@@ -206,13 +205,16 @@ export function summarise(scores: readonly CaseScore[]) {
     cases: scores.length,
     trips: matched + missed,
     f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
-    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of the pieces that `longWait` makes
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of pieces
     start: errors((s) => s.startErrors), // s; median and 90th percentile of the absolute error
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
-    coarse: share(rightCoarse, motion), // share of the true motion with the right mode of three: foot, cycle, motor
-    macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length, // by time
+    coarse: share(rightCoarse, motion), // with the right mode of foot, cycle, motor
+    macro_f1: share(
+      f1s.reduce((sum, f1) => sum + f1, 0),
+      f1s.length,
+    ), // by time
     false_s_per_hour: share(falsely, still / 3600),
     distance: figure(distances, 0.5), // %
   };

@@ -13,7 +13,7 @@ interface DayTrip {
 
 type Measure = (trip: DayTrip) => number;
 
-/** The value of a trip for each metric. The metric of a day is the sum over its trips. */
+/** The metric of a day is the sum over its trips. */
 const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['distance', ({ distance }) => distance],
   ['duration', ({ duration }) => duration],
@@ -22,17 +22,14 @@ const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
 
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
-/**
- * A day of one metric, with a sum for each label, such as `mode_confirm_bike`. Trips without a label count as
- * `UNLABELED`.
- */
+/** The sum for each label, such as `mode_confirm_bike`, or for `UNLABELED` trips. */
 export interface DayFigures {
   date: string;
   nUsers: number; // always 1, because the figures are about the caller only
   [label: string]: string | number;
 }
 
-/** Reads the trips whose local start day is in `days`, both ends included, ascending. */
+/** Reads the trips that start on local days in `days`, both ends included, ascending. */
 export async function readDayTrips(
   store: LabelStore,
   userId: string,
@@ -47,7 +44,7 @@ export async function readDayTrips(
   });
 }
 
-/** For each metric the days with trips, ascending. `asked`: the labels by which each metric is grouped. */
+/** Days with trips, ascending. `asked`: the labels by which each metric is grouped. */
 export function figuresByDay(
   trips: readonly DayTrip[],
   asked: Readonly<Record<string, readonly string[]>>,

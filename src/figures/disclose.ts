@@ -1,18 +1,18 @@
-// Withholds figures that could reveal a person: figures of too few people, figures to which one person contributes more
-// than half, and figures that subtraction could reveal.
+// Withholds figures that could reveal a person: of too few people, mostly of one person, or found
+// by subtraction.
 import { createHash } from 'node:crypto';
 import { day } from '../model/time.ts';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';
 
-/** Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. */
+/** Noise changes each sum by at most the part of the person who contributes most. */
 export interface DisclosedCell {
   cell: string;
   people_at_least: number; // rounded down to a multiple of the minimum number of people
   trips: number; // rounded to a multiple of the minimum number of people
   km: number; // two significant digits, like the figures below
   minutes: number;
-  observed_days: number | null; // days of 24 h; in a table by weekday, only time on the weekday of the cell
-  trips_per_day: number | null; // computed from the rounded figures; null if `observed_days` is null
+  observed_days: number | null; // days of 24 h; by weekday, only of that weekday
+  trips_per_day: number | null; // of the rounded figures; null without `observed_days`
   km_per_day: number | null;
   minutes_per_day: number | null;
 }
@@ -21,8 +21,8 @@ export interface Disclosed {
   all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
   withheld: number; // the number of cells that are combined as the rest
-  rest: DisclosedCell | null; // all withheld cells together; null if there are none, or too few people in them
-  observed_days: number | null; // days of 24 h, with noise and rounded to two digits; null: too few people
+  rest: DisclosedCell | null; // all withheld cells; null if none, or of too few people
+  observed_days: number | null; // of 24 h, with noise, in two digits; null: too few people
 }
 
 interface Cell {
@@ -30,7 +30,7 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
-/** Observed time in s by UUID, then by weekday; `all` is the sum. People who were never observed are missing. */
+/** Seconds by UUID, then by weekday; `all` is the sum. People without observed time are missing. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface Question {
@@ -42,22 +42,21 @@ export interface Question {
   observed?: ObservedTimes; // the observed times, also of people without trips
 }
 
-/** The default of the minimum number of people of a published figure. */
 export const usualLeast = 5;
 
 const mostOfOnePerson = 0.5; // the largest share of one person in a figure
 
 /**
- * Returns the figures of `tallies` that can be published. A cell needs at least `least` people, none of whom
- * contributes more than half. Other cells are combined as the rest. If the rest has too few people, the smallest shown
- * cells are added to it, so that subtracting the published cells from all people never leaves a few people:
+ * Returns the figures that can be published. A cell needs at least `least` people, none of whom
+ * contributes more than half. Other cells are combined as the rest. If the rest has too few people,
+ * the smallest shown cells join it, so that subtraction from all never leaves a few people:
  *
  *   people      bus 40, car 30, ferry 2      least 5
- *   published   all, bus 40, rest 32         `car` joins the rest: all - bus - car would be the ferry
+ *   published   all, bus 40, rest 32    `car` joins the rest: all - bus - car would be the ferry
  *
- * The noise is derived from `occasion` and the people of the cell. The same question gets the same answer, so repeated
- * questions do not average the noise out. With one person more or less the noise is different, so the difference of two
- * answers does not reveal that person.
+ * The noise is derived from `occasion` and the people of the cell. Repeated questions get the same
+ * answer, so their mean is not free of noise. One person more or less changes the noise, so the
+ * difference of two answers does not reveal that person.
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
@@ -140,14 +139,14 @@ function publishedDays(observed: ReadonlyMap<string, number>, least: number, occ
   return twoDigits(noisySum(parts, noiseOf(observed, occasion), 3) / day);
 }
 
-/** The observed time in s of each observed person, on the weekdays `names` (`all`: on all days). */
+/** Seconds of each observed person on the weekdays `names` (`all`: on all days). */
 function observedOn(observed: ObservedTimes, names: readonly string[]): Map<string, number> {
   const on = (own: ReadonlyMap<string, number>) => names.reduce((sum, name) => sum + (own.get(name) ?? 0), 0);
   return new Map([...observed].flatMap(([person, own]) => (on(own) > 0 ? [[person, on(own)]] : [])));
 }
 
 /**
- * The observed days of each shown weekday, and of the other weekdays together as `rest`. If one figure is of too few
+ * The observed days of each shown weekday, and of the others as `rest`. If one figure is of too few
  * people, all are null, because subtraction would reveal it:
  *
  *     all 100, Monday 50, Tuesday 46  ->  the other weekdays 4
@@ -168,11 +167,11 @@ function noiseOf(people: ReadonlyMap<string, unknown>, occasion: string): Buffer
   return createHash('sha256').update(text).digest();
 }
 
-/** The sum of the parts, changed by at most the largest part. `place`: the index of the 4 bytes of noise to use. */
+/** Changes the sum by at most the largest part. `place`: which 4 bytes of the noise to use. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
   return Math.max(0, sumOf(parts) + share * Math.max(...parts));
 }
 
-/** Rounds to two significant digits: the part of one person among many disappears. */
+/** In two digits, the part of one person among many disappears. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));

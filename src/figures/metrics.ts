@@ -1,9 +1,7 @@
-// Computes metrics: one value per mode from the sections of a period.
 import { quantile } from '../model/geo/quantile.ts';
 import type { Trip } from '../model/trip.ts';
 import { addToList } from '../util/add-to-list.ts';
 
-/** The fields of a section that the metrics need. */
 export interface SectionFigures {
   start_ts: number; // seconds since the epoch
   zone: string; // time zone of the trip's start, which decides the local day
@@ -24,7 +22,7 @@ export function figuresOfTrip(trip: Trip): SectionFigures[] {
   }));
 }
 
-/** Returns null if the value is not defined, such as the mean of no speeds. */
+/** null: the value is not defined, such as the mean of no speeds. */
 type Formula = (sections: readonly SectionFigures[]) => number | null;
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -39,15 +37,15 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
 ]);
 
-/** The names of the metrics. The units, in the same order: count, m, s, m/s, m/s. */
+/** In m, s and m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
-/** The metric of a request whose `metric` is empty and that has no `metric_list`. */
+/** For a request without a metric. */
 export const defaultMetric = 'distance';
 
 export const isMetric = (name: string): boolean => formulas.has(name);
 
-/** The metric of `sections` by mode, in alphabetical order. Modes with an undefined value are left out. */
+/** By mode, in alphabetical order. Modes with an undefined value are left out. */
 export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
   const formula = formulas.get(metric);
   if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);

@@ -26,17 +26,13 @@ export interface MonthReport extends Disclosed {
   by: Dimension;
 }
 
-/** Days after the end of a month in which phones may still push its entries. */
+/** Phones may still push entries of the month in these days after its end. */
 export const daysToSettle = 7;
 
-/**
- * True if a month may be reported: its entries have arrived. Two reports of an incomplete month would differ by the few
- * people who sent data in between, and reveal them.
- */
+/** Two reports of an incomplete month would reveal the few people who sent data in between. */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 
-/** The figures of each person in a month, in the cells of one dimension and as a whole. */
 export interface MonthFigures {
   month: string;
   by: Dimension;
@@ -47,15 +43,15 @@ export interface MonthFigures {
 
 export interface PersonMonth {
   tally: PersonTally;
-  /** The figures of all trips. A trip with several modes counts once; null: there are no trips. */
+  /** A trip with several modes counts once. null: there are no trips. */
   all: Figures | null;
-  /** Observed time in s, by weekday and together as `all`. */
+  /** s, by weekday and together as `all` */
   observed: ReadonlyMap<string, number>;
 }
 
 /**
- * A month by mode as the store keeps it. `key`: see `monthKey`. `tally`: trips, m and s of each mode, and of all trips
- * as `all`.
+ * The month by mode, as the store keeps it under `monthKey`. All trips together have the mode
+ * `all`.
  */
 interface KeptMonth {
   key: string;
@@ -63,10 +59,9 @@ interface KeptMonth {
   observed: [weekday: string, seconds: number][];
 }
 
-/** A hash of what stored figures depend on besides entries: the modes of labels and this code (raise the number). */
+/** A hash of the inputs besides entries: the modes of labels and this code (raise the number). */
 export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
 
-/** The month as JSON, which `fromKept` reads. */
 export function toKept(key: string, { tally, all, observed }: PersonMonth): JsonObject {
   const rows = [...tally, ...(all === null ? [] : [['all', all] as const])];
   const kept: KeptMonth = {
@@ -77,7 +72,7 @@ export function toKept(key: string, { tally, all, observed }: PersonMonth): Json
   return kept as unknown as JsonObject;
 }
 
-/** The month in a value of `toKept`; null: the value was stored under another key than `key`. */
+/** null: the value was stored under another key. */
 export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   const kept = value as unknown as KeptMonth;
   if (kept.key !== key) return null;
@@ -89,7 +84,7 @@ export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   return { tally, all, observed: new Map(kept.observed) };
 }
 
-/** Computes the figures from trips, observed time and labels. Ignores figures that the store keeps. */
+/** Ignores figures that the store keeps. */
 export async function readPersonMonth(
   source: LabelStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -114,7 +109,7 @@ export async function readPersonMonth(
   return { tally, all: sums.get('all') ?? null, observed };
 }
 
-/** Reads the figures of all people in a month, or of the members of a study. */
+/** Reads the figures of all people, or of the members of a study. */
 export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const months = new Map<string, PersonMonth>();
   const slices = startSlices();
@@ -126,7 +121,6 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
   return monthFigures(month, by, months);
 }
 
-/** Combines the months of people, by UUID. */
 export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<string, PersonMonth>): MonthFigures {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
@@ -140,8 +134,8 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
 }
 
 /**
- * The publishable part of a month. Reported months are complete and never overlap, and an operator cannot leave out a
- * person, so the difference of two reports reveals no person.
+ * Reported months are complete and never overlap, and an operator cannot leave out a person, so the
+ * difference of two reports reveals no person.
  */
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
@@ -149,18 +143,18 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
   ...disclose(tallies, { by, least, occasion: month, ...whole }),
 });
 
-/** Exact figures of a cell. They can reveal what single people did. */
+/** Exact figures can reveal what single people did. */
 export interface ExactCell extends Figures {
   cell: string;
   people: number;
-  /** km per observed day of a person; null: no time was observed. */
+  /** Per observed day of a person; null: no time was observed. */
   km_per_day: number | null;
-  /** The 95 % confidence interval of `km_per_day`; null: fewer than two people were observed. */
+  /** The 95 % confidence interval; null: fewer than two people were observed. */
   km_range: readonly [from: number, to: number] | null;
   trips_per_day: number | null;
 }
 
-/** The exact figures of a month: the figures of each cell, then of all trips as `all`. */
+/** The figures of each cell, then of all trips as `all`. */
 export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();

@@ -1,4 +1,3 @@
-// Divides sections into periods: UTC calendar bins, or groups by local date.
 import {
   addUtc,
   day,
@@ -11,24 +10,20 @@ import {
 } from '../model/time.ts';
 import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 
-/** The sections of a period, and its label in an answer. */
 export interface Period {
   ts: number; // label of the period, seconds since the epoch
-  /**
-   * The label as calendar fields. A local group has only the fields that define the group, such as `year`, and a zone.
-   */
+  /** A local group has only the fields that define it, such as `year`, and a zone. */
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
   sections: readonly SectionFigures[];
 }
 
-/** One metric in one period, in the form that clients read: a field for each mode, beside the named fields. */
+/** The form that clients read: a field for each mode, beside the named fields. */
 export interface MetricSummary extends Omit<Period, 'sections'> {
   nUsers: number; // 1, or 0 for a period without sections
   [mode: string]: unknown;
 }
 
-/** Computes a metric for each period. */
 export function summarize(metric: string, periods: readonly Period[]): MetricSummary[] {
   return periods.map(({ sections, ...label }) => ({
     ...metricByMode(metric, sections),
@@ -37,18 +32,18 @@ export function summarize(metric: string, periods: readonly Period[]): MetricSum
   }));
 }
 
-/** Lengths of periods in the call `/result/metrics/timestamp`. `A` and `Y` both mean a year, `2W` two weeks. */
+/** Periods of `/result/metrics/timestamp`. `A` and `Y` both mean a year, `2W` two weeks. */
 export const utcFrequencies = ['D', 'W', '2W', 'M', 'A', 'Y'] as const;
 export type UtcFrequency = (typeof utcFrequencies)[number];
 
 const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'year' } as const;
 
-/** With more bins than this between the first and the last section, empty bins are left out. */
+/** Empty bins are left out beyond this number of bins. */
 const maxListedBins = 20_000;
 
 /**
- * UTC bins from the first to the last section, with empty bins. The label is the start of the day for `D`, and the last
- * day of the period for other frequencies. Weeks end on Sunday, two weeks on the Sunday of the first section's week.
+ * Labels are the start of the day for `D`, else the last day of the period. Weeks end on Sunday,
+ * two weeks on the Sunday of the first section's week. Bins between sections may be empty.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
@@ -57,7 +52,7 @@ export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFr
   const bins = groupBy(sorted, (section) => label(section.start_ts));
   const last = label(sorted.at(-1)!.start_ts);
   const empty: number[] = [];
-  // A label is the midnight that begins the last day of its bin, so the next day is in the next bin.
+  // A label is the midnight that begins the last day of its bin: the next day is in the next bin.
   for (let ts = label(sorted[0]!.start_ts); ts < last; ts = label(addUtc(ts, 1, frequency === '2W' ? 'week' : 'day'))) {
     if (!bins.has(ts)) empty.push(ts);
     if (empty.length > maxListedBins) break;
@@ -79,15 +74,12 @@ function labeller(frequency: UtcFrequency, first: number): (ts: number) => numbe
   };
 }
 
-/** Frequencies of `local_date`. */
 export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
 export type LocalFrequency = (typeof localFrequencies)[number];
 
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/**
- * Groups sections by local day, month or year. The label is the start of the period in the zone of its first section.
- */
+/** The label is the start of the local day, month or year in the zone of its first section. */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = [...groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]))];
@@ -104,5 +96,4 @@ export function localPeriods(sections: readonly SectionFigures[], frequency: Loc
   });
 }
 
-/** The local day on which a section starts, `YYYY-MM-DD`. */
 export const localDayOf = ({ start_ts, zone }: SectionFigures): string => localDay(start_ts, zone);

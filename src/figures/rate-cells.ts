@@ -1,19 +1,19 @@
-// Estimates 95 % intervals of rates by resampling (bootstrap). Days of one person resemble each other, so people are
-// drawn, not days.
+// Estimates 95 % intervals of rates by resampling (bootstrap). Days of one person resemble each
+// other, so people are drawn, not days.
 //
-//     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …  ->  4, 2 to 6
+//     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …
+//                                          ->  4, 2 to 6
 import { randomNumbers } from '../util/random-numbers.ts';
 import type { MonthFigures } from './month-report.ts';
 import { add, compareCells, type Dimension, divisorOf, type Figures, type PersonTally } from './tally.ts';
 
-/** The weight and the figures of one person in a period. */
 export interface WeightedPerson {
   weight: number;
   days: Map<string, number>; // observed days of 24 h, by weekday; `all`: the sum of all weekdays
   tally: PersonTally; // figures by cell; `all`: the figures of all trips
 }
 
-/** An estimate and the bounds of its 95 % interval; null without observed days. */
+/** The bounds are of the 95 % interval; null: no day was observed. */
 export type RateInterval = readonly [estimate: number, low: number, high: number] | null;
 
 export interface RatedCell {
@@ -24,11 +24,11 @@ export interface RatedCell {
   share_of_km: RateInterval; // the part of all kilometres, 0 to 1
 }
 
-/** Number of draws. With more draws, the bounds move by less than a tenth of the length of the interval. */
+/** More draws move the bounds by less than a tenth of the length of the interval. */
 const draws = 1000;
 const seed = 20_240_312; // the seed is fixed, so that the same figures have the same intervals
 
-/** Estimates the rates of each cell, and of all cells together as `all`. */
+/** All cells together are `all`. */
 export function rateCells(people: readonly WeightedPerson[], by: Dimension): RatedCell[] {
   const names = new Set(people.flatMap(({ tally }) => [...tally.keys()]));
   names.delete('all');
@@ -54,7 +54,7 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
   });
 }
 
-/** Adds up the figures of each person over several months, by UUID. */
+/** Adds up several months, by UUID. */
 export function personFigures(months: readonly MonthFigures[]): Map<string, Omit<WeightedPerson, 'weight'>> {
   const people = new Map<string, Omit<WeightedPerson, 'weight'>>();
   const of = (userId: string) => {

@@ -1,21 +1,20 @@
-// Reads the sections that start in a time range from the store.
 import { day, startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
-type Chain = Pick<Trips, 'chain' | 'previous'>; // the corrected chain for people, the stored chain for comparisons
+type Chain = Pick<Trips, 'chain' | 'previous'>;
 
 const pageSize = 200; // links of the chain in memory at one time
 
-/** Reads the sections of the user with `start_ts` in `range`, ascending. Keeps only their figures in memory. */
+/** Reads sections with `start_ts` in the range, ascending. */
 export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
-  // A trip may start before its link's `chain_ts`: read a day more than the range.
+  // A trip may start a day before the `chain_ts` of its link.
   const to = range.to + day;
-  // A trip may be under way at the start of the range. Trips do not overlap, so it is the last trip before.
+  // Trips do not overlap: the last trip before may be under way at the start of the range.
   const from = (await trips.previous(userId, range.from))?.chain_ts ?? range.from;
   for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
     if (trip === null) continue;
@@ -24,7 +23,7 @@ export async function readSections(trips: Chain, userId: string, range: TimeRang
   return found.sort((a, b) => a.start_ts - b.start_ts);
 }
 
-/** Reads the sections of the user whose local start day is in `days`, both ends included, ascending. */
+/** Reads sections that start on local days in `days`, both ends included, ascending. */
 export async function readSectionsOfDays(
   trips: Chain,
   userId: string,

@@ -1,9 +1,9 @@
-// Adds up the trips of a person by cell. Cells divide the figures of a table by a dimension, such as the mode.
+// Adds up the trips of a person by cell. A dimension such as the mode divides a table into cells.
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { BriefRecord, BriefTrip } from '../model/trip.ts';
 
-/** What divides a table into cells: the mode, or the hour, weekday, zone or grid cell in which a trip begins. */
+/** The mode, or the hour, weekday, zone or grid cell in which a trip begins. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
 export interface Figures {
@@ -18,12 +18,12 @@ export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday',
 
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
 
-/** The key of the observed days that a cell's figures are divided by: the weekday of the cell, otherwise all days. */
+/** The key of the observed days by which the figures of a cell are divided. */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high
 
-/** Adds a trip: by mode, each section; by other dimensions, the whole trip to the cell where or when it begins. */
+/** By mode, counts each section; by another dimension, the whole trip where or when it begins. */
 export function addTrip(tally: PersonTally, { trip }: Pick<BriefRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {
@@ -54,7 +54,7 @@ export function add(tally: PersonTally, cell: string, { trips, metres, seconds }
   tally.set(cell, sum);
 }
 
-/** Returns a function that orders the cells of a dimension: weekdays from Monday on, others by name. */
+/** Orders weekdays from Monday on, others by name. */
 export function compareCells(by: Dimension): (a: string, b: string) => number {
   if (by === 'weekday') return (a, b) => weekdays.indexOf(a) - weekdays.indexOf(b);
   return (a, b) => (a < b ? -1 : a > b ? 1 : 0);

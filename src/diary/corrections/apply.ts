@@ -341,8 +341,8 @@ function rebuiltTrip(trip: Omit<Trip, keyof ReturnType<typeof measureTrip> | 'du
 }
 
 /**
- * Makes a trip begin at the place, `linkLimits.leadIn` s earlier. If the user entered the place only
- * when the trip began, moves the first vertex of the trip to the place.
+ * Makes a trip begin at the place, `linkLimits.leadIn` s earlier. If the user entered the place
+ * only when the trip began, moves the first vertex of the trip to the place.
  */
 function startTripAt(trip: Trip, place: Place): Trip {
   const { location } = place;

@@ -32,8 +32,8 @@ export interface Suggestion {
 }
 
 /**
- * Apps show a label that is more probable than `shownFrom`, and do not ask about a trip from `sureFrom`
- * on. Seven trips with the same labels give about 95 %.
+ * Apps show a label that is more probable than `shownFrom`, and do not ask about a trip from
+ * `sureFrom` on. Seven trips with the same labels give about 95 %.
  */
 export const suggestionLimits = { shownFrom: 0.55, sureFrom: 0.95 };
 
