@@ -1,10 +1,10 @@
-// Answers the call of a page: finds the caller, checks their rights and the secret of a form, then runs the route.
+// Finds the caller of a page, checks their rights and the secret of a form, then runs the route.
 import type { UserRecord } from '../model/user.ts';
 import { findManager, findPerson, isOwnForm } from './sessions.ts';
 import type { ManagerCall, PersonCall, WebAnswer, WebCall, WebRoute } from './web.ts';
 import { faultPage, redirect } from './web.ts';
 
-/** Answers a call. `onCaller` gets the caller before the route runs. If `onCaller` throws, the call fails. */
+/** `onCaller` gets the caller before the route runs. If `onCaller` throws, the call fails. */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,
@@ -32,16 +32,15 @@ export async function answerPage(
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
   if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
-  // The answer is the same for a study that does not exist and for another manager's study.
+  // A study that does not exist and another manager's study have the same answer.
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;
   return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
 }
 
 /**
- * Reads a form with a file, and runs its route. The server imports one file at a time. The first check refuses the call
- * before the file arrives. The call keeps the lock only after the file has arrived, since a slow sender would otherwise
- * keep all other people out.
+ * The server imports one file at a time. The first check refuses a call before its file arrives.
+ * The call keeps the lock only after that: a slow sender would keep all other people out.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const { turns, user } = call;

@@ -1,14 +1,14 @@
-// Lets people import in turns: a process imports one file at a time, and an import takes up to several minutes.
+// Lets people import in turns: a process imports one file at a time, for up to several minutes.
 //
-//     ada imports    ben, cal ask: refused    ada ends, asks again: refused    ben asks: imports    cal, ada: refused
+//     ada imports   ben, cal ask: refused   ada ends, asks again: refused   ben asks: imports
 
-const askedFor = 600; // seconds for which a refused person comes before people who imported more recently
+const askedFor = 600; // s; then a refused person has to ask again
 const rememberedFor = 3_600; // seconds after which an import is forgotten
 
-/** Waiting people and recent imports of one process. `now`: seconds since the epoch. */
+/** The waiting people and recent imports of one process. `now` is in seconds since the epoch. */
 export class ImportTurns {
   readonly #now: () => number;
-  /** By UUID: when a refused person last asked, and when a person's last import ended. Seconds since the epoch. */
+  /** By UUID: when a refused person last asked, and when a person's last import ended. */
   readonly #asked = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 
@@ -16,7 +16,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** False if the last import of some refused person is older than the last import of this person. */
+  /** False if a refused person has waited longer since their last import. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);

@@ -1,4 +1,3 @@
-// The home page, and the page of a study's link: what the study is, what people agree to, and how they join.
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -8,7 +7,7 @@ import { shell } from './pages/shell.ts';
 import { type Texts, textsFor } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall } from './web.ts';
 
-/** The published apps by the scheme of their links, with their addresses in the app stores. */
+/** By the scheme of their links. */
 const apps = {
   emission: {
     name: 'e-mission',
@@ -32,7 +31,7 @@ export async function showJoin(call: WebCall): Promise<WebAnswer> {
     return answerOf(shell({ t: call.t, title: gone, isNarrow: true, body }), 404);
   }
   const texts = studyTexts(study, preferred);
-  // If the study has no text in a preferred language, the page uses the language of the study.
+  // A study without a text in a preferred language uses its own language.
   const t = textsFor([...preferred, texts.language]);
   const lang = texts.language !== t.language && markup` lang="${texts.language}"`;
   const words = t.join;

@@ -1,4 +1,4 @@
-// Saves, previews and undoes what people state about their days: corrections and labels. Each is an entry.
+// Saves, previews and undoes corrections and labels of a day. Each is an entry.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';
@@ -22,9 +22,9 @@ import { banner, faultPage, formButton, formOf, isShownDay, redirect } from './w
 
 const origin = { program: 'my days' };
 
-const mostUndone = 50; // statements that one form undoes, such as the label and the stated modes of a trip
+const mostUndone = 50; // statements that one form undoes
 
-/** A statement in words. `id`: the `write_ts` of a correction, or the `match_id` of labels. */
+/** `id`: the `write_ts` of a correction, or the `match_id` of labels. */
 type Stated = { id: string; words: string };
 
 export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
@@ -91,7 +91,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
   return markup`${banner(t.me.preview(correctionText(correction, shown, t)))}${formOf(call, '/me/correct', { day, kind, ...fields }, content)}`;
 }
 
-/** The correction in a form. `outside`, `length`: a time or the length is out of bounds; null: the form is invalid. */
+/** `outside`, `length`: a time or the length is out of bounds; null: the form is invalid. */
 type Statement = Correction | 'outside' | 'length' | null;
 
 export async function readStatement({ store, user, now }: PersonCall, form: FormFields): Promise<Statement> {
@@ -174,7 +174,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
   return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'undone'}`);
 }
 
-/** Saves the answers about a trip: the modes of its rides and its purpose. Stores only what changed. */
+/** Stores only the answers that changed. */
 export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const { day = '', trip: id = '' } = form;
@@ -200,7 +200,7 @@ export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
     const mode = statedModeOf(modeOf(form[modeField(rides, i)] ?? ''));
     if (rides.length > 1 && mode !== null && plainMode(mode) !== plainMode(sensed_mode))
       await add({ kind: 'mode', ts: (start_ts + end_ts) / 2, mode });
-    // A correction takes precedence over a label. So a new label of the mode undoes earlier corrections of the mode.
+    // A correction takes precedence over a label, so a new label of the mode undoes earlier ones.
     const earlier = words.mode === undefined ? [] : withoutUndone(await readCorrections(store, user.uuid));
     for (const one of earlier) if (one.kind === 'mode' && isOf(one.ts)) await add({ kind: 'undo', of: one.write_ts });
   }

@@ -1,4 +1,3 @@
-// My days: the pages on which participants look at a day or a month and correct trips.
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
@@ -37,7 +36,7 @@ export async function mePage(call: PersonCall, title: string, current: MePage, b
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const brand = study === null ? t.service : studyTexts(study, call.preferred).name;
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
-  // A page that answers a form has no links to other languages: a link could not send the form again.
+  // A link to another language could not send the form again.
   const query = call.form.kind === undefined ? {} : null;
   return answerOf(shell({ t, title, brand, links, signOut, foot, query, body }));
 }
@@ -54,7 +53,7 @@ async function readKnownDays(store: DayStore, userId: string, now: number) {
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** Reads a day of a person. Makes its heading with links to the days before and after, and its week as links. */
+/** Makes the heading of a day, with links to the days beside it, and its week as links. */
 export async function readDay(
   { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,
@@ -82,7 +81,7 @@ export async function readDay(
   };
 }
 
-const pathsReach = 30 * 86_400; // s; a map also shows the person's other trips of the 30 days up to the end of the day
+const pathsReach = 30 * 86_400; // s; a map also shows other trips of this time
 
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
@@ -154,7 +153,7 @@ ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { 
   return mePage(call, t.day(day), 'days', body);
 }
 
-/** Shows what a form would change. A form with a wrong time or length is shown again as it was sent. */
+/** A form with a wrong time or length is shown again as it was sent. */
 export const previewDay = (call: PersonCall): Promise<WebAnswer> =>
   showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 

@@ -1,4 +1,4 @@
-// The forms in which people correct their days. A form that changes more than one answer first shows a preview.
+// A form that changes more than one answer first shows a preview.
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';
@@ -22,7 +22,7 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels that a person can choose: the labels of their study, else the usual labels. `modeOf`: a label's mode. */
+/** The labels of the person's study, else the usual labels. `modeOf`: the mode of a label. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts) {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>): LabelOption[] =>
@@ -34,21 +34,21 @@ export type Choices = Awaited<ReturnType<typeof readChoices>>;
 
 const previewPath = '/me/preview';
 
-/** A link to a form that adds a trip. It replaces the form, as the forms of all items would make the page too long. */
+/** The link replaces a form: the forms of all items would make the page too long. */
 const addLink = (day: string, item: string, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${t.me.madeTrip}</span></a>`;
 
 export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?${what}=${trip.id}#trip-${trip.id}"><span>${tripWords(trip, what, t)}</span></a>`;
 
-/** The text of a link to the forms or reasons of a trip. It names the trip for screen readers. */
+/** Names the trip for screen readers. */
 const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`${what === 'why' ? t.me.why.title : t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
 
 export const tripWhy = (trip: Trip, t: Texts): Markup =>
   markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
 
-/** Asks how the person travelled. The current answer is preselected. `given`: the label, if the trip has one. */
+/** The current answer is preselected. `given`: the label, if the trip has one. */
 function modeQuestion(t: Texts, name: string, legend: string, ride: Section, choices: Choices, given?: string): Markup {
   const { sensed_mode } = ride;
   const { modes, modeOf } = choices;
@@ -68,7 +68,7 @@ function modeQuestion(t: Texts, name: string, legend: string, ride: Section, cho
 
 export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
 
-/** The forms of a trip. `before`: the trip before it if the two can be joined, else null. */
+/** `before`: the trip before if the two can be joined, else null. */
 export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, shown: ShownDay, choices: Choices) {
   const { t, query } = call;
   const { day } = shown.observed;
@@ -106,7 +106,7 @@ ${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id 
 const cancelLink = ({ t }: PersonCall, day: string, item: string): Markup =>
   markup`<a class="btn" href="${dayPath(day)}#${item}">${t.me.cancel}</a>`;
 
-/** The name of a mode in corrections; null: a correction cannot state it. */
+/** null: a correction cannot state the mode. */
 export const statedModeOf = (mode: string | null): string | null =>
   (mode !== null && statedModes.find((one) => modeOfLabel(one) === mode)) || null;
 

@@ -1,4 +1,3 @@
-// My data: shows participants what is stored about them. They can download it, stop the recording, or ask for erasure.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
@@ -90,12 +89,11 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
-/** The phones and programs that send data, each with a button to stop it. `called`: when any of them called last. */
+/** `called`: when any phone or program called last. */
 function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
-  // The store keeps the last use of a token only to the hour. If the exact time of the last call is in that hour, show
-  // the exact time.
+  // The store keeps the last use of a token only to the hour. Shows the exact time of a call in it.
   const exactly = (used: number): number => (called !== null && called - used < 3600 ? Math.max(called, used) : used);
   const items = valid
     .filter((token) => !isForPages(token))
@@ -126,7 +124,7 @@ function downloadForm({ t }: PersonCall): MarkupValue {
   return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${formats}</select></label><button class="go">${words.downloadDo}</button></form>`;
 }
 
-/** A file with a day, some days or all days. An empty field of the form sets no bound. */
+/** An empty field of the form sets no bound. */
 export async function sendDays({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
   const format = query.format as Download;
   const [from, to] = [query.from || undefined, query.to || undefined];

@@ -1,4 +1,4 @@
-// Imports of participants: one file of their history, the report of its import, and its undo.
+// Imports one file of a person's history, reports its import, and undoes it.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';
@@ -23,18 +23,18 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer }
 
 const mostKept = 20; // imports in a profile
 
-/** ms after which an import stops. Its entries stay. To import the rest, the person adds the file again. */
+/** ms; entries read until then stay, and adding the file again imports the rest */
 const maxDuration = 300_000;
 
-const mostSpooled = 1024 ** 3; // bytes that a file may unpack to the temporary folder; years of history have less
+const mostSpooled = 1024 ** 3; // bytes in the temporary folder; years of history have less
 const partLength = 50; // entries per transaction: few, so that puts of phones wait only briefly
 const mostNameLength = 100; // characters of the name of a file
-const mostLogged = 20; // problems of an import in the log; an archive may have 100,000 damaged files
+const mostLogged = 20; // in the log; an archive may have 100,000 damaged files
 
-/** A problem of the file `name` and of `others` more files. */
+/** `others`: the number of further files with this problem. */
 type KeptProblem = { kind: SourceProblem; name: string; others: number };
 
-/** An import in the profile of its person. `id`: the token id of its entries. */
+/** `id`: the token id of the entries. */
 type KeptImport = Record<'id' | 'name', string> &
   Record<'ts' | 'stored' | 'known' | 'rejected' | 'from_ts' | 'to_ts', number> & { problems?: KeptProblem[] };
 
@@ -43,7 +43,7 @@ async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
 }
 
-/** The correction that excludes the entries of an import; undefined if there is none, or if it was undone. */
+/** The correction that excludes the entries of an import. */
 async function findExclusion({ store, user }: PersonCall, id: string) {
   const standings = await correctedTrips(store).corrections(user.uuid);
   return standings.find(
@@ -78,7 +78,7 @@ const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#i
 export async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
   if (file === null) return toImports('none');
-  // Imported here, because the formats load the driver of MongoDB, 10 MB in each process.
+  // Imported here: the formats load the driver of MongoDB, 10 MB in each process.
   const { findParts } = await import('../import/import-formats.ts');
   const { importParts } = await import('../import/import-source.ts');
   const signal = AbortSignal.timeout(maxDuration);
@@ -106,7 +106,7 @@ export async function importUpload(call: PersonCall): Promise<WebAnswer> {
           const fresh: CheckedEntry[] = [];
           for (const one of part) {
             if (slices.isOver()) await slices.next();
-            // Leave out entries that the store already has, because undoing this import must not exclude them.
+            // Entries that the store already has must stay if this import is undone.
             if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
             fresh.push(one);
             if (!isEntry(one)) continue;

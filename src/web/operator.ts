@@ -1,4 +1,3 @@
-// The page of the operator: the state of the server, pending entries, people who need a reminder, requests for erasure.
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
 import { troubles } from '../diary/status/person-status.ts';
@@ -91,6 +90,6 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
   return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
 }
 
-/** Marks up the commands in a text, which are in backticks. */
+/** Commands in a text are in backticks. */
 const withCommands = (text: string): MarkupValue =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : markup`<code>${part}</code>`));

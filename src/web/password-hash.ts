@@ -1,4 +1,4 @@
-// Hashes passwords of managers with scrypt. Each hash has its own salt and its parameters.
+// Hashes passwords of managers with scrypt.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 const hashCost = 2 ** 15; // N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash
@@ -7,8 +7,8 @@ const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommend
 export const leastPassword = 12;
 
 /**
- * Parses a stored hash. Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: the manager is unknown; an empty
- * hash is made, so that checking it takes as long as for a known manager.
+ * Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: the manager is unknown; checking
+ * the empty hash takes as long as checking the hash of a known manager.
  */
 function partsOf(stored: string | undefined, cost: number) {
   const parts = (stored ?? `scrypt:${cost}:${blockSize}:${parallel}::`).split(':');
@@ -23,18 +23,19 @@ const derived = (password: string, salt: Buffer, N: number, p: number): Promise<
     scrypt(password.normalize('NFKC'), salt, 32, cost, (error, key) => (error ? reject(error) : resolve(key)));
   });
 
-/** Hashes a password for the store: `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
+/** Has the form `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
 export async function passwordHash(password: string, cost = hashCost): Promise<string> {
   const salt = randomBytes(16);
   const key = await derived(password, salt, cost, parallel);
   return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), key.toString('base64url')].join(':');
 }
 
-/** True if `stored` is the hash of the password. A wrong password, or no stored hash, takes the same time. */
+/** A wrong password, or no stored hash, takes the same time. */
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
   const { N, p, salt, key } = partsOf(stored, cost);
   const found = await derived(password.slice(0, 1000), salt, N, p);
-  if (p < parallel) await derived('', salt, N, parallel - p); // so that old hashes take the same time as new ones
+  // Old hashes must take the same time as new ones.
+  if (p < parallel) await derived('', salt, N, parallel - p);
   return key.length === found.length && timingSafeEqual(key, found);
 }
 

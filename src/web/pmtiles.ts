@@ -1,4 +1,5 @@
-// Reads a base map from a PMTiles file of raster tiles, within limits for a damaged or hostile file.
+// Reads a base map from a PMTiles file of raster tiles, within limits for a damaged or hostile
+// file.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -6,13 +7,13 @@ import { Compression, type DecompressFunc, PMTiles, ResolvedValueCache, type Sou
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
-/** The tiles of a file, in Web Mercator: `x` from west to east, `y` from north to south, 2^z of each. */
+/** Web Mercator: `x` from west to east, `y` from north to south, 2^z of each. */
 export interface Tiles {
   type: string;
   minZoom: number;
   maxZoom: number;
   attribution: string; // the map's authors in plain text; empty if the file does not name them
-  /** The image of a tile; null: the file lacks the tile. Throws if the tile's part of the file is damaged. */
+  /** null: the file lacks the tile. Throws if the tile's part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }
@@ -22,12 +23,12 @@ const types: Partial<Record<TileType, string>> = {
   [TileType.Jpeg]: 'image/jpeg',
   [TileType.Webp]: 'image/webp',
 };
-/** The maximum size of an unpacked directory, and of a tile or the metadata. */
+/** The limits of an unpacked directory, and of a tile or the metadata. */
 const maxBytes = { directory: 1 << 20, part: 4 << 20 };
-/** The maximum number of cached parts: the header, the root directory, and the directories that were used last. */
+/** The header, the root directory, and the directories that were used last. */
 const maxCached = 10;
 
-/** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is not a PMTiles file of raster tiles. */
+/** Throws `MOBILITY_CONFIG` if the file is not a PMTiles file of raster tiles. */
 export async function openTiles(path: string): Promise<Tiles> {
   try {
     const file = await open(path, 'r');

@@ -1,4 +1,3 @@
-// The address of every page and form, the callers who may use it, and the function that answers.
 import { showHome, showJoin } from './join.ts';
 import { correctDay, labelTrip } from './me-corrections.ts';
 import { previewDay, showDay, showMonth } from './me-days.ts';
@@ -57,7 +56,7 @@ const plain = (code: string): string => {
   return /[\w.~-]/.test(character) ? character : code;
 };
 
-/** A path for the log, in which `:hidden` replaces the person, day, month or tile of a page. */
+/** `:hidden` replaces the person, day, month or tile of a page. */
 export const pathForLog = (path: string): string =>
   path
     .replace(/%[2-7][\da-f]/gi, plain)

@@ -1,24 +1,24 @@
-// Sessions. The cookie contains a random secret, the store contains its hash. Each sign-in makes a new secret.
+// The cookie of a session has a random secret, the store has its hash.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
 
-/** Seconds for which a browser stays signed in: 90 days for a participant, a working day for a manager */
+/** Seconds: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** Seconds for which a browser keeps the cookie. A manager's cookie outlives the session, to recognise the browser. */
+/** Seconds; a manager's cookie outlives the session, to recognise the browser */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };
 type Kind = keyof typeof names;
 
-/** The name of a cookie. Over https, the prefix `__Host-` binds the cookie to this host and to https. */
+/** Over https, the prefix `__Host-` binds the cookie to this host and to https. */
 const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
 
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The secret in the forms of a session. Only a holder of the cookie can compute it. */
+/** Only a holder of the cookie can compute the secret of the forms. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
 export function isOwnForm(form: FormFields, csrf: string): boolean {
@@ -26,7 +26,7 @@ export function isOwnForm(form: FormFields, csrf: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The header that sets the session cookie, or clears it (null). */
+/** null: clears the cookie. */
 export function sessionCookie(kind: Kind, { isSecure }: WebCall, secret: string | null): Record<string, string> {
   const life = secret === null ? 0 : cookieLives[kind];
   const rules = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? '; Secure' : ''}`;
@@ -40,11 +40,11 @@ export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now
   return user && { user, link };
 }
 
-/** Revokes a link and starts a session. Returns its secret, or null if the link is not valid. */
+/** Revokes the link. Returns the secret of the new session; null: the link is not valid. */
 export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
   const found = await findLinkOwner(call, key);
   const { store, now } = call;
-  // If two browsers open the link at the same time, only one of them can revoke it and starts a session.
+  // If two browsers open the link at the same time, only one of them can revoke it.
   if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
@@ -65,30 +65,30 @@ export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user'
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** Stores when a token was last used. Does not wait for the write, and ignores its failure. */
+/** Does not wait for the write, and ignores its failure. */
 export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
 const mostSessions = 10; // sessions of a manager; a further one ends the oldest
-const mostBrowsers = 20; // known browsers of a manager; a further one replaces the one that signed in first
+const mostBrowsers = 20; // browsers of a manager; a further one replaces the oldest
 
-/** The manager's name, and the hash of the secret, from the cookie of the call; both empty if there is none. */
+/** The hash of the secret. Both are empty if there is no cookie. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
   const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
   const at = cookie.lastIndexOf('.');
   return at < 1 ? ['', ''] : [cookie.slice(0, at), tokenHash(cookie.slice(at + 1))];
 }
 
-/** The hash of the call's browser if this manager has signed in with it before, else null. */
+/** The hash of the browser with which this manager has signed in before, else null. */
 export function knownBrowser(call: WebCall, manager: ManagerRecord | null): string | null {
   const [name, hash] = managerCookie(call);
   if (manager === null || manager.name !== name) return null;
   return manager.browsers?.some((one) => one.hash === hash && one.expires_ts > call.now) ? hash : null;
 }
 
-/** Returns the cookie of a new session; null if the account is locked, or its password is not `verified` any more. */
+/** Returns the cookie; null: the account is locked, or its password is not `verified` any more. */
 export async function startManagerSession(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
   const secret = newSecret();
@@ -103,7 +103,8 @@ export async function startManagerSession(call: WebCall, name: string, verified:
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // A sign-in from a known browser keeps the count of wrong passwords: other people may have sent them.
+      // Other people may have sent the wrong passwords, so a known browser does not reset their
+      // count.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),

@@ -8,8 +8,7 @@ import { namedPlaces, type ShownDay } from './pages/day-items.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
 /**
- * Yields the days of a user with what pages show, in order. `isOwn`: the reader is this user. `beyond`: also days
- * before the first and after the last data.
+ * `isOwn`: the reader is this user. `beyond`: also days before the first and after the last data.
  */
 export async function* shownDays(
   store: DayStore,

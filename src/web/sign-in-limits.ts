@@ -2,21 +2,21 @@
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
-/** The maximum number of wrong passwords from one network within the window: for all accounts, and for one account. */
+/** Wrong passwords from one network within the window: for all accounts, and for one account. */
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
 /**
- * The maximum number of passwords in the queue. `all`: of all known browsers, and the same number of all other callers.
+ * Passwords in the queue. `all`: of all known browsers, and the same number of all other callers.
  * `ofOrigin`: of one known browser or network. `ofUnknown`: of all callers without a known network.
  */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
-/** Counts wrong passwords, and queues the passwords to check, within one process. */
+/** The counts and the queue belong to one process. */
 export class SignInLimits {
   readonly #failures: WindowCounts;
-  /** Wrong passwords by network and account, so that callers on another network cannot lock a manager out. */
+  /** By network and account, so that callers on another network cannot lock a manager out. */
   readonly #ofAccount: WindowCounts;
-  /** The password that is being checked, and those to check. `of`: the known browser or the network that sent it. */
+  /** The first is being checked. `of`: the known browser or the network that sent the password. */
   readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */
@@ -26,21 +26,22 @@ export class SignInLimits {
   }
 
   /**
-   * Seconds that a network with too many wrong passwords must wait; 0: none. Callers without a known network never
-   * wait: counted together, one of them could lock out all others. For them, the lock of each account limits guessing.
+   * Seconds that a network with too many wrong passwords must wait. Callers without a known network
+   * never wait: one of them could lock out all others. For them, the lock of each account limits
+   * guessing.
    */
   networkWait(origin: string | null): number {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
   }
 
-  /** True if this network sent too many wrong passwords for this account. All unknown networks count as one. */
+  /** All unknown networks count as one. */
   isAccountBlocked(origin: string | null, account: string): boolean {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }
 
   /**
-   * Counts a checked password. A right password resets the count of its account for this network. A wrong password for
-   * a locked account does not count for the network as a whole.
+   * A right password resets the count of its account for this network. A wrong password for a
+   * locked account does not count for the network as a whole.
    */
   countTry(origin: string | null, account: string, tried: { isRight: boolean; isLocked: boolean }): void {
     const { isRight, isLocked } = tried;
@@ -49,9 +50,7 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /**
-   * Queues `work`; known browsers come first. Returns null if the queue is full. `browser`: hash of a known browser.
-   */
+  /** Known browsers come first. null: the queue is full. `browser`: the hash of a known browser. */
   async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -1,4 +1,4 @@
-// Signing in: participants open a link that works once, managers enter name and password.
+// Participants open a link that works once, managers enter name and password.
 import { shownName } from '../model/user.ts';
 import { type Markup, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
@@ -15,7 +15,7 @@ import {
 import type { ManagerCall, PersonCall, WebAnswer, WebCall } from './web.ts';
 import { answerOf, banner, faultPage, formButton, redirect } from './web.ts';
 
-/** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
+/** Seconds for which an account is locked after wrong passwords in a row, from any network */
 const lockTime = 900;
 const mostFailures = 50;
 
@@ -31,14 +31,14 @@ export function explainLinks({ t, query }: WebCall): WebAnswer {
   return page(t, title, body);
 }
 
-/** The page of a used or expired link. Its button works for people who are signed in, as after opening a link here. */
+/** The button works for people who are signed in, as after opening a link here. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const body = markup`<p class="lead">${goneText}</p><p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
   return page(t, title, body, 403);
 }
 
-/** The page of a link: only a button, because programs that preview links in messages must not use the link up. */
+/** Only a button, because programs that preview links in messages must not use the link up. */
 export async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
@@ -66,12 +66,12 @@ export function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAns
   return page(t, t.signIn.managers, body, isWrong ? 403 : 200);
 }
 
-/** Signs in a manager by name and password. Every failure has the same answer, which hides whether the name exists. */
+/** Every failure has the same answer, which hides whether the name exists. */
 export async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
   const name = (form.name ?? '').trim().toLowerCase().slice(0, 100);
   const { password = '' } = form;
-  // A browser that signed in before is counted alone, so that strangers cannot lock it out.
+  // A known browser is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
   const wait = browser === null ? limits.networkWait(origin) : 0;
   if (wait > 0) return faultPage(429, t, { wait });
@@ -84,9 +84,9 @@ export async function signIn(call: WebCall): Promise<WebAnswer> {
 }
 
 /**
- * Returns the stored hash if the password matches, else ''. Must run in the queue, so that parallel tries cannot exceed
- * the limit. A try for a locked account is counted the same way whether the password is right or wrong, so that the
- * count does not reveal it.
+ * Returns the stored hash if the password matches, else ''. Must run in the queue, so that parallel
+ * tries cannot exceed the limit. A try for a locked account counts alike with a right and a wrong
+ * password, so that the count does not reveal it.
  */
 async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
   const { store, now, log, limits, passwordCost } = call;
@@ -126,7 +126,7 @@ export async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise
   return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
 }
 
-/** Makes the browser delete cached map tiles, which show where the person was. */
+/** Cached map tiles show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
 export async function signOut(call: PersonCall): Promise<WebAnswer> {
@@ -135,7 +135,7 @@ export async function signOut(call: PersonCall): Promise<WebAnswer> {
   return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
 }
 
-/** Ends the session. The cookie stays: it is no longer valid, but identifies a known browser. */
+/** The cookie stays: it is no longer valid, but identifies a known browser. */
 export async function signOutManager(call: ManagerCall): Promise<WebAnswer> {
   await endManagerSession(call);
   return redirect('/sign-in/study', forgetting);

@@ -1,4 +1,4 @@
-// Sends the tables of a study as a ZIP archive that is made while it is sent. No file is left on the disk.
+// Sends the tables of a study as a ZIP archive, of which no file is left on the disk.
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
@@ -9,19 +9,19 @@ import { readPeople, type StudyPerson } from './study-people.ts';
 import type { FormFields, StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
-const mostPersonDays = 2000; // people times days of one export: one process writes so many in a few minutes
+const mostPersonDays = 2000; // one process writes so many in a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 
 /** `coarse`: m, size of the cells; null: exact places. */
 type Asked = { from: string; to: string; coarse: number | null; hasNames: boolean };
 
-/** Reads the export from a form or an address; null: a field is not valid. */
+/** null: a field is not valid. */
 function askedIn(fields: FormFields, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
   if (!isShownDay(from) || !isShownDay(to) || from > to) return null;
-  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // an unknown cell size must not yield exact places
+  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // never exact places
   const hasNames = names === 'yes' && study.show_names === true;
   return { from, to, coarse: coarse === '' ? null : Number(coarse), hasNames };
 }
@@ -97,7 +97,7 @@ async function* thenRelease(bytes: AsyncIterable<Uint8Array>, lock: { release():
   }
 }
 
-/** The secret of the study's pseudonyms. The first export makes it, so that later exports use the same pseudonyms. */
+/** The first export makes the secret, so that later exports have the same pseudonyms. */
 async function exportKey({ store, study }: StudyCall): Promise<string> {
   if (study.export_key !== undefined) return study.export_key;
   const { joins: _, ...settings }: StudyRecord = study;

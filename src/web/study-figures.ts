@@ -1,4 +1,3 @@
-// The figures of a study for a month, exact and publishable; and the days with flags.
 import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
 import { exactCsv, publishedCsv } from '../export/report-csv.ts';
@@ -120,10 +119,7 @@ async function readMonthTable(
   return { exact: exactCells(read), report, share, counted: new Set(read.tallies.keys()) };
 }
 
-/**
- * The recorded share of the month, over all people with recorded time. The month of a person begins at their
- * registration and ends at `end`.
- */
+/** Over all people with recorded time. A person counts from their registration until `end`. */
 function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], end: number): number {
   const start = startOfDay(daysOfMonth(month).from, 'UTC');
   let [recorded, possible] = [0, 0];
@@ -162,7 +158,6 @@ ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
   return studyPage(call, words.flagged, body, 'flagged');
 }
 
-/** The days with flags among the last days of a person. */
 async function readFlaggedDays(call: StudyCall, person: StudyPerson): Promise<{ day: string; flags: Flag[] }[]> {
   const { now } = call;
   const store = withStatusFacts(call.store, person);

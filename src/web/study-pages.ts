@@ -1,4 +1,4 @@
-// The pages of managers: the people of a study, the reminder list, and one person with their steps and days.
+// The pages of managers: the people of a study, the reminder list, and one person.
 import type { Steps } from '../diary/status/breakages.ts';
 import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
@@ -101,7 +101,7 @@ ${pageLinks(chosen.length, query.page, page, t)}`;
   return studyPage(call, words.people, body, 'people', foot);
 }
 
-/** The columns of the table with their classes. `s`: the reader can sort by the column, `ns`: not; `n`: numbers. */
+/** Classes of the columns. `s`: the reader can sort by the column, `ns`: not; `n`: numbers. */
 const columns = {
   person: 's',
   silence: 's',
@@ -134,7 +134,7 @@ function head(name: Column, kind: string, asked: Record<string, string>, { t, st
   return markup`<th scope="col" role="columnheader" class="${kind}"${isBy}><a href="/study/${study.name}?${String(query)}">${words}</a></th>`;
 }
 
-/** Sorts people by a column. The default order puts people who need a reminder first. */
+/** The default order puts people who need a reminder first. */
 function sorted(people: readonly StudyPerson[], by = 'silence'): readonly StudyPerson[] {
   const keys: Record<string, (person: StudyPerson) => number | string> = {
     person: ({ shown }) => shown,
@@ -160,7 +160,7 @@ function personRow(person: StudyPerson, { shares, trips, labelled }: Fortnight, 
   const asked =
     typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
-  // On a narrow screen, without table heads, each number has its name beside it.
+  // A narrow screen has no table heads, so each number has its name beside it.
   const named = (column: Column, content: MarkupValue): Markup =>
     cell('n', markup`<span class="lab">${words.columns[column]}</span> ${content}`);
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
@@ -177,7 +177,7 @@ function stateText(person: StudyPerson, now: number, t: Texts): string {
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** One column per day, as high as the recorded share of the day; a line at the bottom if it is 0. */
+/** A day is as high as its recorded share; a line at the bottom means 0. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
@@ -190,7 +190,7 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   return markup`<svg class="st" width="110" height="16" role="img" aria-label="${label}"><path class="sa" d="${bars.join('')}"/><path class="se" d="${none.join('')}"/></svg>`;
 }
 
-/** A table of people who need a reminder, for a mail merge. */
+/** For a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
   const needed = (await readPeople(store, study, now)).filter((one) => needsReminder(one, now));
@@ -207,7 +207,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
   return fileAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
 }
 
-/** A text to send to a person who can repair their phone, in the language of the study. null: they cannot repair it. */
+/** The text is in the language of the study. null: the person cannot repair the phone. */
 function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | null {
   const own = textsFor([study.language ?? t.language]);
   const words = broken === null || broken.code === 'stopped' ? undefined : own.mine.phoneWords[broken.code];
@@ -219,7 +219,7 @@ async function batteryText(call: StudyCall, userId: string): Promise<string> {
   const newest = { keys: [keys.battery], time: 'write_ts', descending: true, limit: 1 } as const;
   const pages = await Promise.all([store.usercache, store.timeseries].map((part) => part.find(userId, newest)));
   const [last] = pages.flatMap(({ entries }) => entries).sort((a, b) => b.metadata.write_ts - a.metadata.write_ts);
-  const { battery_level_pct: percent, battery_level_ratio: ratio } = last?.data ?? {}; // Android and iOS
+  const { battery_level_pct: percent, battery_level_ratio: ratio } = last?.data ?? {};
   const level = typeof percent === 'number' ? percent / 100 : ratio;
   return typeof level !== 'number' ? '–' : `${t.share(level)}, ${lately(call, last!.metadata.write_ts)}`;
 }

@@ -1,4 +1,3 @@
-// The people of a study as managers see them: status, name or pseudonym, and the last 14 days.
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
@@ -23,7 +22,7 @@ export interface StudyPerson extends PersonStatus {
 export const filters = ['joined', 'active', 'silent', 'never'] as const;
 export type Filter = (typeof filters)[number];
 
-/** True if the filter shows the person. Each person who joined is in exactly one filter besides `joined`. */
+/** Each person who joined is in exactly one filter besides `joined`. */
 export function isShown({ state }: PersonStatus, filter: Filter): boolean {
   const own = state === 'in_order' ? 'active' : state === 'never_began' ? 'never' : 'silent';
   return filter === 'joined' || filter === own;
@@ -33,14 +32,14 @@ export function isShown({ state }: PersonStatus, filter: Filter): boolean {
 export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
   state === 'never_began' && now - (since ?? 0) < usualSilentDays * day;
 
-/** True for a person who needs a reminder. People who asked for erasure get none. */
+/** People who asked for erasure get no reminder. */
 export const needsReminder = (person: PersonStatus, now: number): boolean =>
   isTrouble(person.state) && !isNew(person, now) && typeof person.figures.profile.erasure_asked_ts !== 'number';
 
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** The people of a study. People in a failing state come first; within a state, those who have been in it longest. */
+/** Failing states come first; within a state, the people who have been in it longest. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const status of everyStatus(store, { now, study: study.name })) {
@@ -55,13 +54,13 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
 
 const pageSize = 50; // people
 
-/** One page of a list. `number`: the index of the page, from 0. */
+/** `number`: the index of the page, from 0. */
 export function takePage<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
   return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
 }
 
-/** Links to the pages of a list of `count` people, each `href` plus its number. Empty if all fit on one page. */
+/** Links are `href` plus the number of a page. Empty if all fit on one page. */
 export function pageLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
   const { number } = takePage([], page);
   const pages = Array.from({ length: Math.ceil(count / pageSize) }, (_, i) => {
@@ -86,11 +85,11 @@ export interface Fortnight {
 const days = 14;
 const mostCached = 50_000; // values in memory; a value has only a few numbers, and no places
 
-/** Caches figures about people. Reads a figure again only after the data of its person changed. */
+/** Reads a figure of a person again only after their data changed. */
 export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** `what`: the name of the figure, with everything that it depends on besides the person's data. */
+  /** `what`: the figure, with everything that it depends on besides the person's data. */
   get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;
@@ -98,7 +97,7 @@ export class FigureCache {
     return this.getFor(`${user.uuid} ${what}`, JSON.stringify(changes), read);
   }
 
-  /** Returns the cached value of `name` if `key` is unchanged, else reads the value. `key` changes with the data. */
+  /** `key` changes with the data. */
   async getFor<T>(name: string, key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#known.get(name);
     if (known?.key === key) return known.value as T;
@@ -109,7 +108,7 @@ export class FigureCache {
   }
 }
 
-/** A store that answers from the status of a person what the status has: the state, and that nothing is pending. */
+/** Answers from the status of a person: the state, and that nothing is pending. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

@@ -1,9 +1,9 @@
-// Serves map tiles only to callers who may see the map, because tiles reveal where a person was.
+// Tiles reveal where a person was: only callers who may see the map get them.
 import { errorText } from '../model/mobility-error.ts';
 import type { BaseMap } from './pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall } from './web.ts';
 
-/** The base map for pages below `prefix`, which must have a route for tiles. */
+/** The pages below `prefix` must have a route for tiles. */
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 

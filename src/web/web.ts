@@ -1,4 +1,3 @@
-// Types and helpers of the server's pages. The room `server` handles HTTP.
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { CheckedEntry } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
@@ -23,14 +22,18 @@ export type FormFields = Readonly<Record<string, string>>;
 export type Upload = { form: FormFields; file: { name: string; bytes: Uint8Array } | null };
 
 export interface WebCall {
-  /** Parts of the path, the query, and the fields of a form. If a name occurs twice, the first value counts. */
+  /**
+   * Parts of the path, the query, and the fields of a form. Of equal names, the first value counts.
+   */
   params: FormFields;
   query: FormFields;
   form: FormFields;
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
-  /** Stores checked entries of `user` within the limits of puts. Pages store entries only with it. See `PutOptions`. */
+  /**
+   * Stores entries within the limits of puts. Pages store entries only with it. See `PutOptions`.
+   */
   put: (
     user: UserRecord,
     checked: readonly CheckedEntry[],
@@ -49,13 +52,13 @@ export interface WebCall {
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost?: number | undefined;
   cache: FigureCache;
-  /** Claims heavy work, of which the server does one at a time. null: another call does such work now. */
+  /** The server does one heavy work of a kind at a time. null: another call does it now. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
-  /** Yields the bytes of the archive of a study. A server that is a program makes them in a process of low priority. */
+  /** A server that is a program makes the archive in a process of low priority. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   zone: string; // the time zone of the server, for times that belong to no person
   tiles: Tiles | null;
-  /** Writes to the audit log what a caller did with the data of people. `people`: each person's `audit_key`. */
+  /** Writes to the audit log. `people`: the `audit_key` of each person. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   version: string | null;
   checks: () => Promise<Check[]>;
@@ -78,7 +81,7 @@ export interface WebAnswer {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A route of a page or of a form. A POST changes something, a GET never does. */
+/** A POST changes something, a GET never does. */
 export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true } & (
   | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> | WebAnswer }
   | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> | WebAnswer }
@@ -101,7 +104,7 @@ export const fileAnswer = (body: WebAnswer['body'], name: string, type: string):
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** The page of a failed call. `id`: number of the request, for the operator. `wait`: seconds, for status 429. */
+/** `id`: number of the request, for the operator. `wait`: seconds, for status 429. */
 export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: string; wait?: number } = {}): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const again = status === 429 && ` ${t.tryAgain(Math.ceil(wait / 60))}`;
@@ -111,12 +114,12 @@ export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: str
   return { status, body: shell({ t, title, isNarrow: true, query: null, body }), headers };
 }
 
-/** True for a day of the years 2 to 9998. Pages also show neighbouring days, which must be in the years 1 to 9999. */
+/** The years 2 to 9998: pages also show neighbouring days, which must be in the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
 type Hidden = Readonly<Record<string, string | number>>;
 
-/** A form with the secret of the session. `fields` become hidden inputs. */
+/** `fields` become hidden inputs. */
 export function formOf(
   call: FormSecret,
   action: string,

@@ -1,15 +1,15 @@
-// The bar of a local day: stays are bands, trips are higher bars, unrecorded time is empty.
+// The bar of a day: stays are bands, trips are higher bars, unrecorded time is empty.
 import { localDateTime } from '../../model/time.ts';
 import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
 import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Width of a letter in per cent of the bar, on a phone of 390 px. `rowLetter`: in a row of a month. */
+/** Per cent of the bar on a phone of 390 px. */
 const letter = 2;
 const rowLetter = 3.7;
 
-/** The bar of a day. Positions are in per cent, so that text is not stretched. `isRow`: without hours and texts. */
+/** Positions are in per cent, so that text is not stretched. `isRow`: without hours and texts. */
 export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;
@@ -31,7 +31,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
       const text = wide > Math.max(8, name.length * letter) ? name : mark;
-      // A row of a month names only a stay that lasts all day. The legend explains the colours of other stays.
+      // A row of a month names only a stay that lasts all day. The legend explains other colours.
       const all = t.me.atAllDay(name);
       if (isRow && items.length === 1 && wide > all.length * rowLetter) names.push(nameAt(left + wide / 2, all));
       if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));
@@ -60,12 +60,13 @@ const tripBar = (look: string, begin: number, end: number): string =>
 const nameAt = (x: number, name: string): string =>
   `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
 
-/** Ticks every three hours and numbers every six, in the local time of the user. */
+/** Ticks every three hours and numbers every six. */
 function hours(day: ShownDay, x: (ts: number) => number): string {
   const { from, to } = day.observed;
   return [0, 3, 6, 9, 12, 15, 18, 21, 24]
     .map((hour) => {
-      // On a day when the clocks change, each hour has its usual distance from the start or from the end of the day.
+      // If the clocks change, each hour has its usual distance from the start or the end of the
+      // day.
       const possible = [from + hour * 3600, to - (24 - hour) * 3600];
       const ts = hour === 24 ? to : possible.find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
       if (ts === undefined || ts < from) return '';

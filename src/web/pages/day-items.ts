@@ -29,23 +29,21 @@ export interface ShownDay {
   labels: Labels;
   flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
-  /**
-   * Time of the last location. A gap that begins later with the reason `silent` has the reason `no location` instead.
-   */
+  /** A gap that begins after the last location has the reason `no location` instead of `silent`. */
   locatedUntil?: number | undefined;
   now: number; // seconds since the epoch; later time is not shown
   others?: readonly (readonly Position[])[];
   labelWords?: (label: string) => string | undefined;
 }
 
-/** A part of the day. Times are within the day. */
+/** Times are within the day. */
 export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
-  /** `since`: start of the stay if it began before the day, else null. */
+  /** `since`: the start of a stay that began before the day. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
   /**
-   * `here` and `there`: the places before and after the gap. `parts`: the number of gaps that this item joins.
-   * `byAir`: true if only a plane covers the distance in this time.
+   * `here`, `there`: the places before and after the gaps, of which `parts` are joined.
+   * `byAir`: only a plane covers the distance in this time.
    */
   | {
       kind: 'gap';
@@ -65,7 +63,9 @@ function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
   return distance(place(last.end_loc), place(next.start_loc)) > airSpeed * (next.start_ts - last.end_ts);
 }
 
-/** Reasons that concern the study or the future, not the phone. Pages show such a gap without places and questions. */
+/**
+ * These reasons concern the study or the future. Pages show no places and no questions for them.
+ */
 const outsideReasons = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
 const outside: ReadonlySet<UnobservedReason> = new Set(outsideReasons);
 
@@ -108,7 +108,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
       if (!isWithin && cut - from >= shortest) items.push(byAir ? { ...gap, byAir } : gap);
     }
     if (kind !== 'staying') continue;
-    // A stay that a correction states may last across two places: cut it at the arrival at the second place.
+    // A stated stay may last across two places: cut it at the arrival at the second place.
     const entered = around.find((trip) => trip.start_ts >= from)?.start_place.enter_ts ?? from;
     const cuts = entered > from + 1 && entered < to ? [from, entered, to] : [from, to];
     for (const [i, start] of cuts.slice(0, -1).entries()) {
@@ -124,7 +124,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now, located
 }
 
 /**
- * Joins gaps with the same reason if less than five minutes of stay, and no trip, are between them.
+ * Joins gaps with the same reason if no trip and less than five minutes of stay separate them.
  *
  * gap 8:00-9:00   stay 9:00-9:01   gap 9:01-10:00   ->   gap 8:00-10:00 in 2 parts
  */
@@ -142,7 +142,7 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
 }
 
 const shortStay = 300; // s; a shorter stay does not separate two gaps
-const shortest = 60; // s; shorter gaps, and shorter remainders of a stay from the previous day, are not listed
+const shortest = 60; // s; shorter gaps and remainders of earlier stays are not listed
 
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
@@ -150,7 +150,7 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Returns a function that names places: by name, else by letter. `isOwn`: shows a probable home as "Home?". */
+/** Names places by name, else by letter. `isOwn`: shows a probable home as "Home?". */
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
@@ -166,8 +166,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 const leastHome = 0.8; // probability of a home that is shown as one
 
 /**
- * `recorded`: seconds recorded on the day. `past`: seconds up to `now` that could have been recorded. `share`:
- * `recorded` divided by `past`.
+ * Seconds. `past`: the time up to `now` that could have been recorded. `share`: `recorded / past`.
  */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
@@ -176,11 +175,11 @@ export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: n
   return { recorded, past: recorded + unseen, share: recorded === 0 ? 0 : recorded / (recorded + unseen) };
 }
 
-/** The time up to which the day is final; the start of the day if no part is final. */
+/** The start of the day if no part is final. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
-/** Labels, surveys and notes about a trip or stay, in words. Omits surveys whose answers `answerList` shows. */
+/** Omits surveys whose answers `answerList` shows. */
 export function labelTexts({ user_input, additions }: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] {
   const isShort = (input: string | Entry): boolean => typeof input === 'string' || surveyAnswers(input).length === 0;
   const short = Object.fromEntries(Object.entries(user_input).filter(([, input]) => isShort(input)));

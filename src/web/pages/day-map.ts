@@ -1,4 +1,4 @@
-// Draws a map of a day, without tiles from other servers. Projection: equirectangular at the middle latitude, north up.
+// Draws a map of a day. Projection: equirectangular at the middle latitude, north up.
 import { metresPerDegree } from '../../model/geo/distance.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import type { Tiles } from '../pmtiles.ts';
@@ -14,12 +14,11 @@ export interface BaseMap extends Pick<Tiles, 'minZoom' | 'maxZoom' | 'attributio
 }
 
 const [width, tallest, least, margin] = [400, 316, 190, 34];
-const visible = 0.8; // units of the SVG; a vertex closer than this to the drawn vertex before is left out
+const visible = 0.8; // units of the SVG; vertices this close together are left out
 
 /**
- * The map of trips and places as SVG; empty if there is nothing to draw. Rings show the distance from the first place.
- * `base`: map tiles. `others`: the person's other trips, which show known streets if there are no tiles. `isLinked`:
- * each trip has an id, so that a link can emphasise the trip.
+ * Rings show the distance from the first place. `others`: other trips, which show known streets if
+ * there are no tiles. `isLinked`: each trip has an id, so that a link can emphasise it.
  */
 export function dayMap(
   trips: readonly Trip[],
@@ -54,7 +53,7 @@ export function dayMap(
   );
 }
 
-/** Continues longitudes beyond 180 degrees, so that lines cross the antimeridian: 179, -179 becomes 179, 181. */
+/** Continues longitudes beyond 180 degrees: 179, -179 becomes 179, 181. */
 function unwrapped(line: readonly Position[]): Position[] {
   let turn = 0;
   return line.map(([longitude, latitude], i) => {
@@ -69,7 +68,7 @@ type Point = [x: number, y: number];
 
 type View = ReturnType<typeof fitView>;
 
-/** Fits positions into the drawing. `metres`: m per unit; `degree`: units per degree of longitude; edges in degrees. */
+/** `metres`: m per unit; `degree`: units per degree of longitude; edges in degrees. */
 function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
@@ -101,10 +100,10 @@ function fitView(positions: readonly Position[]) {
 }
 
 const widestTile = 256; // units
-/** The maximum number of tiles. A map that needs more, because the file lacks low zoom levels, has no tiles. */
+/** A map that needs more tiles, because the file lacks low zoom levels, has none. */
 const mostTiles = 36;
 
-/** The tiles that the drawing touches, each drawn between its corners. Web Mercator is nearly linear within a tile. */
+/** Draws each tile between its corners: Web Mercator is nearly linear within a tile. */
 function tilesBehind(view: View, { minZoom, maxZoom, href }: BaseMap): string {
   const { project, height, degree, west, north, south } = view;
   const fitting = Math.ceil(Math.log2((360 * degree) / widestTile));
@@ -143,9 +142,9 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
 }
 
 const mostOfOthers = 8000; // characters of all other trips, so that a page stays below 60 kB
-const leastBend = 30; // m; the line of another trip omits vertices that are closer than this to the vertex before
+const leastBend = 30; // m; other trips omit vertices this close together
 
-/** Other trips of the person as thin lines: as many as fit, only within the map, and without small bends. */
+/** Draws as many other trips as fit, only within the map, and without small bends. */
 function drawOthers({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
   const isInside = ([x, y]: Point): boolean => x > 0 && x < width && y > 0 && y < height;
   let d = '';
@@ -164,7 +163,7 @@ function roundLength(most: number): number {
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** Rings of distance around a place. A label is in the first of `labelAngles` where it hides nothing, or left out. */
+/** A label is in the first of `labelAngles` where it hides nothing, or left out. */
 function drawRings(view: View, around: MapPlace | undefined, { length }: MapWords, { taken, points }: Drawn) {
   if (around === undefined) return { circles: '', labels: '' };
   const { project, metres, height } = view;
@@ -191,7 +190,7 @@ function drawRings(view: View, around: MapPlace | undefined, { length }: MapWord
   return { circles: `<svg width="${width}" height="${height}">${circles.join('')}</svg>`, labels: labels.join('') };
 }
 
-/** Directions for the label of a ring, in the order in which they are tried: east, west, then between. */
+/** Tried in this order: east, west, then between. */
 const labelDegrees = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90];
 const labelAngles = labelDegrees.map((degrees) => (degrees * Math.PI) / 180);
 
@@ -202,7 +201,7 @@ type LabelBox = Record<'x' | 'y' | 'w', number>;
 
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 
-/** Draws places, each with a label on the side where the label hides least. `taken`: the boxes of all labels. */
+/** Draws each label on the side where it hides least. `taken`: the boxes of all labels. */
 function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { project, height }: View) {
   // Labels must not hide the scale bar, the north arrow and the places themselves.
   const taken: LabelBox[] = [
@@ -226,7 +225,7 @@ function drawPlaces(places: readonly MapPlace[], points: readonly Point[], { pro
         const isHidden = ([px, py]: Point): boolean =>
           px > side.x && px < side.x + w && py > side.y && py < side.y + 16;
         const clash = taken.filter((one) => overlaps(one, { ...side, w })).length;
-        const outside = side.x < 2 || side.x + w > width - 2 ? 500 : 0; // the margin has room above and below
+        const outside = side.x < 2 || side.x + w > width - 2 ? 500 : 0;
         return { ...side, cost: points.filter(isHidden).length + 200 * clash + outside };
       });
       const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));

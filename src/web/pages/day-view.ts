@@ -1,4 +1,4 @@
-// The view of a day: a summary, its bar, a map, and the list of stays, trips and gaps.
+// Draws a day: a summary, its bar, a map, and the list of stays, trips and gaps.
 
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
@@ -17,7 +17,7 @@ import type { Texts } from './texts/texts.ts';
 
 export type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 
-/** What a page adds to the items of a day: forms, and the answers to a flag. */
+/** What a page adds to the items of a day. */
 export interface DayActions {
   ofTrip?: (trip: Trip) => MarkupValue;
   ofStay?: (stay: ItemOf<'stay'>) => MarkupValue;
@@ -26,7 +26,7 @@ export interface DayActions {
   base?: BaseMap | null;
 }
 
-/** The view of a day. `id`: prefix for the ids of its headings, for pages with several days. */
+/** `id`: a prefix for the ids of headings, for pages with several days. */
 export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
@@ -49,7 +49,7 @@ ${items.map((item) => {
 </ol></section></div>`;
 }
 
-/** The modes of trips with their drawings and lengths, the longest first. `more`: further items. */
+/** The longest first. */
 export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue = null): MarkupValue {
   const modes = modeTotals(trips).map(({ sensed_mode, metres }) => {
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
@@ -58,7 +58,7 @@ export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue =
   return (modes.length > 0 || more) && markup`<ul class="legend">${modes}${more}</ul>`;
 }
 
-/** Flags of a time range. A day shows such a flag once, not at every trip in the range. */
+/** A day shows such a flag once, not at every trip in the time range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
 function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
@@ -70,13 +70,13 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** The SVG patterns of the modes in `trips`; null: of all modes. A page with bars must contain the patterns once. */
+/** null: of all modes. A page with bars must contain the patterns once. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-/** The summary of a day. If less than half of the day was recorded, it begins with the reason. */
+/** Begins with the reason if less than half of the day was recorded. */
 function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
@@ -88,7 +88,6 @@ function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[
   return trips.length === 0 ? missing : markup`${missing} ${known}`;
 }
 
-/** The number, the length and the duration of trips. */
 export function tripsInWords(trips: readonly Trip[], t: Texts): string {
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   const length = t.length(sum(({ distance }) => distance));
@@ -134,7 +133,7 @@ function whereIs({ name, position }: NamedPosition, from: NamedPosition, t: Text
   return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, from.name);
 }
 
-/** Where a place without a name is, from the nearest place of the day with a name; null: none has one. */
+/** Names the direction from the nearest place of the day with a name; null: none has one. */
 function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: ShownPlace, t: Texts): string | null {
   if (isNamed || isGuess) return null;
   const ends = trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]);
@@ -146,7 +145,7 @@ function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: 
   return nearest === undefined ? null : whereIs(here, nearest, t);
 }
 
-/** Distance in m and bearing in degrees from north, on a flat earth: exact enough for a town. */
+/** In m, and degrees from north, on a flat earth: exact enough for a town. */
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {

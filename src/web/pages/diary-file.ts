@@ -9,14 +9,13 @@ import type { Texts } from './texts/texts.ts';
 
 export const fileOfDay = (day: string): string => `${day}.html`;
 
-/** The page of a day. `beside`: pages of the days before and after; `all`: page of all days. */
+/** `beside`: the pages of the days before and after; `all`: the page of all days. */
 export function dayFile(name: string, day: ShownDay, t: Texts, beside: Neighbours, all?: NeighbourLink): string {
   const up = all && markup`<nav><a href="${all.href}">${all.words}</a></nav>`;
   const heading = stepHeading(dayTitle(day.observed.day, t), beside, 'h2');
   return file(name, [day], t, markup`${up}<section>${heading}${dayView(day, t)}</section>`);
 }
 
-/** The page of several days: all days as rows, then each day. */
 export function daysFile(name: string, days: readonly ShownDay[], t: Texts): string {
   const rows = days.map((day) => dayRow(day, `#d${day.observed.day}`, t));
   const each = days.map((shown) => {

@@ -1,4 +1,4 @@
-// Makes printed invitations: one sheet per person, with a code, three steps and a contact. The sheets load no files.
+// Makes printed invitations, one sheet per person. The sheets load no files.
 import type { StudyTexts } from '../../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { qrSvg } from './qr.ts';
@@ -6,7 +6,10 @@ import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
 export interface Invitation {
-  /** The name of the account, at the foot of the sheet. The name is not secret, because no token contains it. */
+  /**
+   * The name of the account at the foot of the sheet. It is not secret, because no token contains
+   * it.
+   */
   code: string;
   setUp: string; // the text in the QR code, which configures the app
   days: string; // a link to the person's days that works once
@@ -31,7 +34,6 @@ ol{list-style:none;margin:0;padding:0}li{display:grid;grid-template-columns:10mm
 .days{display:grid;grid-template-columns:34mm 1fr;gap:8mm;background:#f5f5f2;border-radius:2mm;padding:4mm 5mm;align-items:center}.two{display:grid;grid-template-columns:1.5fr 1fr;gap:12mm;margin-top:8mm}
 code{font:9pt/1.3 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}@media screen{body{background:#ddd}.sheet{background:#fff;margin:6mm auto}}`;
 
-/** The sheets as one page of HTML. */
 export function invitationSheets(shared: Invitations, t: Texts): string {
   const words = t.invite;
   const sheets = shared.people.map((person, i) => sheet(shared, person, i + 1, t));

@@ -1,25 +1,27 @@
 // Makes safe HTML: a template escapes every value that is not HTML itself.
 
-/** Escapes text for elements and quoted attributes. Removes control characters and characters that reorder text. */
+/** Removes control characters and characters that reorder text. */
 export function html(text: string): string {
   const plain = text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, '');
   return plain.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-/** A piece of HTML. */
 export class Markup {
   readonly text: string;
 
-  /** `text` must be HTML: use the template `markup` for anything else. */
+  /** `text` must be HTML. For anything else use the template `markup`. */
   constructor(text: string) {
     this.text = text;
   }
 }
 
-/** The values in a template: HTML is kept, texts are escaped, lists are joined, `false`, null and undefined omitted. */
+/** HTML is kept, texts are escaped, lists are joined, `false`, null and undefined are left out. */
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
-/** Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Write double quotes around attributes. */
+/**
+ * Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Attributes need double
+ * quotes.
+ */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
 }

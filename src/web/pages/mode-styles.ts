@@ -1,8 +1,8 @@
-// Lines, bars, patterns and icons of the modes on pages, in the looks of `model/modes.ts`; and icons of buttons.
+// Draws the modes as lines, bars, patterns and icons, in the looks of `model/modes.ts`.
 import { type LookName, type ModeLook, modeLook, plainMode, travelModes } from '../../model/modes.ts';
 import { Markup } from './markup.ts';
 
-/** The look of a mode. `name`: the class in the page. */
+/** `name`: the class in the page. */
 export type ModeStyle = ModeLook & { name: string };
 
 export const modeStyles: readonly ModeStyle[] = travelModes
@@ -11,7 +11,7 @@ export const modeStyles: readonly ModeStyle[] = travelModes
 
 export const styleOf = (sensedMode: string): ModeStyle => modeLook(plainMode(sensedMode));
 
-/** CSS for the lines and bars of all modes. Paper is white, so prints use the light colours. */
+/** Paper is white, so prints use the light colours. */
 export function modeRules(): string {
   const colours = (which: 'light' | 'dark'): string => modeStyles.map((s) => `--${s.name}:${s[which]}`).join(';');
   const dashed = (dash: string): string => (dash === '' ? '' : `;stroke-dasharray:${dash}`);
@@ -26,7 +26,7 @@ export function modeRules(): string {
   );
 }
 
-/** An SVG without size with the patterns for the bars of `names` and for drafts. A page must contain it once. */
+/** For the bars of `names`, and for drafts. A page must contain the patterns once. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')
@@ -40,16 +40,16 @@ export function modePatterns(names: ReadonlySet<string>): string {
   return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}${draft}</defs></svg>`;
 }
 
-/** The `fill` of a bar of the mode. The page must contain its pattern. */
+/** The page must contain the pattern of the mode. */
 export const modeFill = ({ name, pattern }: ModeStyle): string => (pattern === '' ? 'var(--c)' : `url(#fill-${name})`);
 
-/** A line of the mode on a map, with its inner line if it has one. `d`: the SVG path. */
+/** `d`: the SVG path. */
 export const modeLine = ({ name, core }: ModeStyle, d: string): string =>
   `<path class="way ${name}" d="${d}"/>${core === undefined ? '' : `<path class="core ${name}" d="${d}"/>`}`;
 
 const person = '<circle class="f" cx="11" cy="3.4" r="1.9"/>';
 const wheels = '<circle class="f" cx="6.6" cy="12.4" r="1.1"/><circle class="f" cx="13.4" cy="12.4" r="1.1"/>';
-/** Icons of 20 by 20 units. */
+/** 20 by 20 units each. */
 const drawings = {
   walking: `${person}<path d="M10.6 7.4 9 12l3 2.4.8 4M9 12l-.8 2.8L5.6 18M10.6 7.4l1.6 2.8 3 .8M10.6 7.4 7.4 8.6 6.2 11.4"/>`,
   bicycling:

@@ -1,4 +1,3 @@
-// Several days: a heading with links to the pages before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { daysOfWeek, monthBeside } from '../../model/time.ts';
@@ -31,7 +30,7 @@ export function stepHeading(content: MarkupValue, [before, after]: Neighbours, l
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day).replace(/\d.*/, (date) => date.replaceAll(' ', '\u00a0'))} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
-/** A week as links, with the length and the recorded share of each day. Days after `today` are not links. */
+/** Days after `today` are not links. */
 export function weekStrip(
   days: readonly { observed: ObservedDay; metres: number; isFinal: boolean }[],
   { day, today, href, now }: { day: string; today: string; href: (day: string) => string; now: number },
@@ -53,13 +52,11 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/**
- * The sums of a day. `past`: seconds up to now that could have been recorded. `recorded`: seconds that were recorded.
- */
+/** Seconds. `past`: the time up to now that could have been recorded. */
 type DayFigures = Record<'metres' | 'past' | 'recorded' | 'flags', number>;
 export type DayRow = DayFigures & { day: string; row: Markup; trips: readonly Trip[] };
 
-/** The row of a day: its bar, the length of its trips, and the recorded share of the day if it is below 100 %. */
+/** Shows the recorded share of the day if it is below 100 %. */
 export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;
@@ -95,7 +92,7 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   return markup`<p class="lead"><b>${tripsInWords(trips, t)}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
-/** Rows of days, the newest first. Days of a week are together, below the total length of the week. */
+/** The newest first. The heading of a week has the length of all its trips. */
 export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
   for (const one of [...rows].sort((a, b) => compareTexts(b.day, a.day))) {

@@ -1,10 +1,9 @@
-// Makes QR codes: for the terminal, with two modules per character, and as a file.
 import { generate } from 'lean-qr';
 import { toSvgSource } from 'lean-qr/extras/svg';
 
 const border = 4; // modules; scanners need this border around a code
 
-/** The code as lines of half blocks. The border is drawn, so that scanners find it on dark and on light terminals. */
+/** Lines of half blocks. The drawn border helps scanners on dark and on light terminals. */
 export function qrText(text: string): string {
   const code = generate(text);
   const isLight = (x: number, y: number): boolean => !code.get(x, y);
@@ -20,7 +19,6 @@ export function qrText(text: string): string {
   return lines.join('\n');
 }
 
-/** The code as an SVG image, for print and slides. */
 export function qrSvg(text: string): string {
   return toSvgSource(generate(text), { on: 'black', off: 'white', pad: border, width: null, height: null });
 }

@@ -1,4 +1,4 @@
-// Makes the table of monthly figures, for the file of `mobility report` and for a study's page.
+// Makes the table of monthly figures, for `mobility report` and for the page of a study.
 import { publishedRows } from '../../export/report-csv.ts';
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
@@ -9,7 +9,7 @@ import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
-/** The page as text. `least`: the minimum number of people behind each figure. */
+/** `least`: the minimum number of people behind each figure. */
 export function reportPage(months: readonly MonthReport[], least: number): string {
   const t = textsFor();
   const { by } = months[0]!;
@@ -47,13 +47,13 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 
 const barWidth = 120;
 
-/** km, the end of the scale of bars: 1, 2 or 5 times a power of ten. */
+/** km: 1, 2 or 5 times a power of ten. */
 function scaleEnd(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= most)!;
 }
 
-/** A month in kilometres, hours and per cent. `exact`: figures to show instead of the publishable ones. */
+/** `exact`: figures to show instead of the publishable ones. */
 export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | null, t: Texts): Markup {
   const { by, month, all, observed_days: days } = report;
   const words = t.figures;
@@ -93,7 +93,7 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
 const rangeOf = ({ km, km_per_day: rate, range }: Shown): [from: number, to: number] | null =>
   range === null || !rate ? null : [(km * range[0]) / rate, (km * range[1]) / rate];
 
-/** The bar of a row. A thin line across the end of the bar shows the range. `end`: km at the end of the scale. */
+/** A thin line across the end of the bar shows the range. `end`: km at the end of the scale. */
 function barOf(mode: string, one: Shown, end: number): Markup {
   const look = modeLook(mode);
   const x = (km: number): number => Math.round(Math.min(1, km / end) * barWidth * 10) / 10;

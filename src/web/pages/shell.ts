@@ -1,4 +1,3 @@
-// The frame of every page: head, links, skip link, foot.
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { pagesStyle } from './style.ts';
 import { languages, type Texts } from './texts/texts.ts';
@@ -12,7 +11,7 @@ export interface Shell {
   isNarrow?: boolean;
   isFile?: boolean; // true: the page is a file, which may fetch nothing
   foot?: MarkupValue;
-  /** The query of the page, which links to other languages repeat. null: the page has no such links. */
+  /** Links to other languages repeat the query. null: the page has no such links. */
   query?: Readonly<Record<string, string>> | null;
   body: MarkupValue;
 }
@@ -42,7 +41,7 @@ function languageLinks(t: Texts, query: Readonly<Record<string, string>>): Marku
   return markup`<nav aria-label="${t.languages}">${links}</nav>`;
 }
 
-/** A page as HTML. `style`: for a file, which may fetch nothing; null: for a page of the server. */
+/** `style`: for a file, which may fetch nothing; null: for a page of the server. */
 export function document(t: Texts, title: string, style: string | null, body: MarkupValue): Markup {
   const look =
     style === null

@@ -1,7 +1,6 @@
-// The style sheet of all pages.
 import { modeRules } from './mode-styles.ts';
 
-/** Colours, sizes and rules. Sizes are in rem, so that a larger font of the reader enlarges everything. */
+/** Sizes are in rem, so that a larger font of the reader enlarges everything. */
 export const pagesStyle = `
 :root{color-scheme:light dark;--paper:#fff;--wash:#f5f5f2;--ink:#16191d;--soft:#565c64;--line:#dcddd8;--edge:#858b93;
 --home:#e8ddc9;--work:#d0deeb;--place:#e2e3de;--warn:#fff1c9;--warnink:#573f00;--bad:#a8201a;--badwash:#fdeceb}

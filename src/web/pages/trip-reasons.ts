@@ -1,8 +1,7 @@
-// Explains a trip to the person who made it, in whole sentences, from the evidence that is stored with the trip.
+// Explains a trip to the person who made it, from the evidence that is stored with the trip.
 //
-//   start "movement", end "location", bus 0.91   ->   It begins where your phone began to move.
-//                                                     It ends at its last location.
-//                                                     07:57 to 08:09: bus 91 %, train 6 %. On average 29 km/h.
+//   start "movement", bus 0.91   ->   It begins where your phone began to move.
+//                                     07:57 to 08:09: bus 91 %, train 6 %. On average 29 km/h.
 import { plainMode } from '../../model/modes.ts';
 import type { Section, Trip } from '../../model/trip.ts';
 import { zoneWithin } from '../../model/trip-fields.ts';

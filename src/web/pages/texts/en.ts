@@ -1,4 +1,4 @@
-// Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
+// The words of the pages in English. Other languages are listed in `texts.ts`.
 import type { Candidate } from '../../../analysis/clean/candidates.ts';
 import type { BoundaryRule } from '../../../analysis/trips/trip-bounds.ts';
 import type { Flag } from '../../../diary/flags.ts';
@@ -333,7 +333,7 @@ export const en = {
     } as Record<string, string>,
   },
 
-  /** Defaults for the app of a study; the names are fields of its configuration. */
+  /** The names are fields of the configuration of an app. */
   newStudy: {
     contact: 'The people of this study',
     summary_line_1: 'Your phone records where and how you travel.',
@@ -480,7 +480,7 @@ export const en = {
       `${place} is ${length} ${where} of ${from}.`,
     place: (letter: string): string => `Place ${letter}`,
     home: 'Home',
-    /** Names of places that have a colour of their own. */
+    /** These places have a colour of their own. */
     looks: { home: 'home', work: 'work', office: 'work', school: 'work' } as Record<string, 'home' | 'work'>,
     since: (when: string): string => `Here since ${when}`,
     untilNow: 'Until now',
@@ -488,7 +488,7 @@ export const en = {
     trip: (place: string): string => `To ${place}`,
     roundTrip: (place: string): string => `Round trip from ${place}`,
     byMode: (mode: string, place: string): string => `${mode} to ${place}`,
-    /** A section by public transport; `stop`: where it began. */
+    /** `stop`: where the section began. */
     line: (name: string, agency: string, stop: string): string => `${name} (${agency}) from ${stop}`,
     waited: 'Waited',
     estimated: (length: string): string => `${length} of it estimated`,
@@ -523,7 +523,7 @@ export const en = {
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
-    /** The message after a form was sent, by the value of `done` in the address. */
+    /** By the value of `done` in the address. */
     done: {
       saved: 'Saved.',
       stated: 'Saved. This page shows it now, the app on your phone a little later.',
@@ -531,7 +531,7 @@ export const en = {
       undone: 'Undone. This page shows it now, the app on your phone a little later.',
     },
     statedTitle: 'Your corrections for this day',
-    /** A correction in words; `name`: its mode or place. */
+    /** `name`: the mode or the place of the correction. */
     stated: {
       set_aside: (clock: string): string => `${clock}: ignored`,
       mode: (clock: string, name: string): string => `${clock}: ${name}`,
@@ -590,7 +590,7 @@ export const en = {
     mostlyNot: (reason: string): string => `Not recorded: ${lower(reason)}`,
     onMap: 'Show on the map',
     downloadDay: 'Download this day:',
-    /** The sentences that explain a trip, by the rules that are stored with the trip. */
+    /** By the rules that are stored with a trip. */
     why: {
       title: 'Why?',
       corrected: 'You changed this trip. The reasons below are those from before your change.',
@@ -727,7 +727,7 @@ export const en = {
     eraseUndo: 'Keep my data after all',
   },
 
-  /** Labels as the app writes them, and their words. */
+  /** Labels as the app writes them. */
   labelModes: {
     walk: 'On foot',
     bike: 'Bicycle',

@@ -1,4 +1,4 @@
-// Numbers, lengths, times and plurals in the form of one language, by Intl. Each file of texts begins with them.
+// Forms numbers, lengths, times and plurals of a language with Intl.
 import { clockText } from '../../../diary/number-text.ts';
 import { localDay, startOfDay } from '../../../model/time.ts';
 
@@ -7,12 +7,12 @@ const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 export const lower = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);
 
-/** The forms of a word for counts, by the categories of `Intl.PluralRules`: in English `one` and `other`. */
+/** By the categories of `Intl.PluralRules`: in English `one` and `other`. */
 export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /**
- * The formats of a language. `locale`: for Intl, with a region that uses the 24-hour clock and metres. `underMinute`:
- * the words for less than a minute; `dayUnit`: the sign of days in a duration; `at`: between a weekday and a time.
+ * `locale`: with a region that uses the 24-hour clock and metres. `underMinute`: the words for less
+ * than a minute. `dayUnit`: the sign of days in a duration. `at`: between a weekday and a time.
  */
 export function localeFormats(locale: string, underMinute: string, dayUnit: string, at: string) {
   const rules = new Intl.PluralRules(locale);
@@ -48,7 +48,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
       length: (metres: number): string =>
         metres < 995 ? `${Math.round(metres / 10) * 10} m` : `${kilometres(metres)} km`,
       roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${number(metres / 1000)} km`),
-      /** A length in km without the unit. */
+      /** Without the unit. */
       km: (metres: number): string => (metres < 50 ? '0' : kilometres(metres)),
       span,
       clock: clockText,
@@ -66,7 +66,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
         `${date(ts, zone, { day: 'numeric', month: 'long' })}, ${clockText(ts, zone)}`,
       weekdayAndClock: (ts: number, zone: string): string =>
         `${date(ts, zone, { weekday: 'long' })}${at}${clockText(ts, zone)}`,
-      /** A time of today as 23:31, of this week as Mon 16:08, older as 19 Nov. */
+      /** Today as 23:31, in this week as Mon 16:08, older as 19 Nov. */
       lately: (ts: number, now: number, zone: string): string => {
         if (localDay(ts, zone) === localDay(now, zone)) return clockText(ts, zone);
         if (now - ts < 6 * 86_400) return `${date(ts, zone, { weekday: 'short' })} ${clockText(ts, zone)}`;

@@ -7,11 +7,11 @@ export type { Texts };
 
 export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
 
-/** The value of an own property, for names that come from users; undefined if there is none. */
+/** For names that come from users: inherited properties do not count. */
 export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
-/** The languages of an `Accept-Language` header, the preferred one first: `de-CH, fr;q=0.8` is `de`, `fr`. */
+/** The preferred one first: `de-CH, fr;q=0.8` is `de`, `fr`. */
 export function acceptedLanguages(header = ''): string[] {
   const wishes = header.split(',').flatMap((part) => {
     const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
@@ -22,6 +22,6 @@ export function acceptedLanguages(header = ''): string[] {
   return [...new Set(wishes.sort((a, b) => b.weight - a.weight).map(({ language }) => language))];
 }
 
-/** The words for a reader who prefers these languages, the best first; else English. */
+/** `preferred`: the best first. Default: English. */
 export const textsFor = (preferred: readonly string[] = []): Texts =>
   languages[preferred.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;
