@@ -51,9 +51,7 @@ export interface ObservedDay {
   moving_s: number;
   staying_s: number;
   unobserved_s: number;
-  /**
-   * The part of `unobserved_s` when tracking, permission or phone was off, or that was excluded.
-   */
+  /** When tracking, permission or phone was off, or when a correction excluded the time. */
   off_s: number;
   /** The part of `staying_s` that was inferred for phones without a state machine. */
   inferred_stay_s: number;

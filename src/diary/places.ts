@@ -167,9 +167,7 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/**
- * Degrees of latitude, just over `limits.reach`: near positions are in the same or the next band.
- */
+/** Degrees of latitude, just over `limits.reach`. */
 const bandHeight = limits.reach / 111_000;
 
 type Bands = ReadonlyMap<number, readonly number[]>;

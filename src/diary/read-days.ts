@@ -51,10 +51,7 @@ type ReadDays<Link extends BriefRecord> = (
   beyond?: boolean,
 ) => AsyncGenerator<Day<Link>, undefined>;
 
-/**
- * Reads all local days between the first and the last day with data, also days without trips.
- * `beyond`: also days outside of them, up to `bounds`.
- */
+/** Also days without trips. `beyond`: also days outside the first and last data, up to `bounds`. */
 export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
 
 export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
@@ -210,8 +207,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
 }
 
 /**
- * Seconds that sum to the length of the day. `off_s`: off or excluded. `silent_s`: otherwise
- * unobserved.
+ * They sum to the length of the day. `off_s`: off or excluded. `silent_s`: otherwise unobserved.
  */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,

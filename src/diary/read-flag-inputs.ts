@@ -45,9 +45,7 @@ type FlagStore = Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>;
 export const readFlagInputs = async (store: FlagStore, userId: string, range: TimeRange): Promise<ReadFlagInputs> =>
   (await flagInputsWithin(store, userId, range))(range);
 
-/**
- * Reads the entries of a range once. The returned function makes the inputs of a part of the range.
- */
+/** The returned function makes the inputs of a part of the range, which is read once. */
 export async function flagInputsWithin(
   { timeseries, usercache, pipeline }: FlagStore,
   userId: string,
@@ -99,10 +97,7 @@ export async function flagInputsWithin(
   };
 }
 
-/**
- * The times of locations, ascending and without repeats. null: facts do not suffice, because there
- * may be several sources or wrong times.
- */
+/** null: the facts do not suffice, because there may be several sources or wrong times. */
 async function readPlainTimes(
   timeseries: FlagStore['timeseries'],
   userId: string,

@@ -31,9 +31,7 @@ export interface TripFeatureCollection {
   features: (Feature<Point | LineString> | SectionCollection)[];
 }
 
-/**
- * In order: start place, end place, stops, sections, incidents. Fields without a value are absent.
- */
+/** Start place, end place, stops, sections, incidents. Fields without a value are absent. */
 export function tripFeatures(
   trip: Trip,
   after: AfterTrip,

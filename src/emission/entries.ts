@@ -49,8 +49,8 @@ function nested({ id, metadata, data }: DerivedEntry): JsonObject {
 }
 
 /**
- * A hash of a trip's line: apps cache lines by the id of the trip. 64 bits suffice, as only
- * versions of one trip must differ. This takes a tenth of the time of a cryptographic hash.
+ * A hash of a trip's line: apps cache lines by the id of the trip. It need not be cryptographic,
+ * as only versions of one trip must differ, and takes a tenth of the time.
  */
 function shapeOf({ sections }: Trip): string {
   const sums = new Uint32Array(2);

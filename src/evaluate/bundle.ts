@@ -240,9 +240,7 @@ export function compareTrips(
 
 const radians = Math.PI / 180;
 
-/**
- * Rotates by `angle`, rad, around the line from the earth's centre to `axis` (Rodrigues' formula).
- */
+/** Rotates by `angle`, rad, around the line through the earth's centre and `axis` (Rodrigues). */
 function rotation(axis: LatLon, angle: number): (at: LatLon) => LatLon {
   const [kx, ky, kz] = vectorOf(axis);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];

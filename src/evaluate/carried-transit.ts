@@ -56,9 +56,7 @@ export class Aliases {
   }
 }
 
-/**
- * Exact figures, and the age of the feed, would confirm a guess of the place: rounds the figures.
- */
+/** Exact figures, and the age of the feed, would confirm a guess of the place. */
 export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
   const evidence = JSON.stringify(given, (key, value) => {
     const kind = kinds[key as keyof LineFound];

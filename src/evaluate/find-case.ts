@@ -27,8 +27,8 @@ import { PackedEntries } from './packed-entries.ts';
 const margins = [1, 2, 4, 8, 16];
 const rotationsEach = 4; // tries for each margin: a rotation may change a trip near a threshold
 /**
- * Of `BundleSource`. The analysis distorts long paths by latitude, so more trips stay the same if
- * the latitude changes little.
+ * If the latitude changes little, fewer trips change, as the analysis distorts long paths by
+ * latitude.
  */
 const reaches = [1, 0.1];
 
@@ -39,10 +39,7 @@ interface FoundCase {
   differences: TripDifference[];
 }
 
-/**
- * Returns the first case that gives the trips of the day, else the case with the fewest
- * differences.
- */
+/** Returns the first case that gives the trips of the day, else the best one. */
 export async function findCase(
   store: Store,
   userId: string,

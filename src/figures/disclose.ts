@@ -1,5 +1,4 @@
-// Withholds figures that could reveal a person: of too few people, mostly of one person, or found
-// by subtraction.
+// Withholds figures of too few people, mostly of one person, or that subtraction could reveal.
 import { createHash } from 'node:crypto';
 import { day } from '../model/time.ts';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';

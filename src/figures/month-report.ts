@@ -49,10 +49,7 @@ export interface PersonMonth {
   observed: ReadonlyMap<string, number>;
 }
 
-/**
- * The month by mode, as the store keeps it under `monthKey`. All trips together have the mode
- * `all`.
- */
+/** All trips together have the mode `all`. `key`: see `monthKey`. */
 interface KeptMonth {
   key: string;
   tally: [mode: string, trips: number, metres: number, seconds: number][];

@@ -1,5 +1,4 @@
-// Reads a base map from a PMTiles file of raster tiles, within limits for a damaged or hostile
-// file.
+// Reads a base map from a PMTiles file of raster tiles, which may be damaged or hostile.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';

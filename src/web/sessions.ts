@@ -103,8 +103,7 @@ export async function startManagerSession(call: WebCall, name: string, verified:
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // Other people may have sent the wrong passwords, so a known browser does not reset their
-      // count.
+      // Others may have sent the wrong passwords, so a known browser does not reset their count.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),

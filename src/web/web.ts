@@ -22,18 +22,14 @@ export type FormFields = Readonly<Record<string, string>>;
 export type Upload = { form: FormFields; file: { name: string; bytes: Uint8Array } | null };
 
 export interface WebCall {
-  /**
-   * Parts of the path, the query, and the fields of a form. Of equal names, the first value counts.
-   */
+  /** Parts of the path, the query, and the form. Of equal names, the first value counts. */
   params: FormFields;
   query: FormFields;
   form: FormFields;
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
-  /**
-   * Stores entries within the limits of puts. Pages store entries only with it. See `PutOptions`.
-   */
+  /** Stores entries within the limits of puts. Pages store entries only with it. */
   put: (
     user: UserRecord,
     checked: readonly CheckedEntry[],

@@ -111,9 +111,7 @@ class CorrectedStretch {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  /**
-   * Replaces `count` trips from index `i` on, and their end place as the start of the next trip.
-   */
+  /** If the next trip began at the end place of the replaced trips, its start moves along. */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const replaced = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
@@ -269,10 +267,7 @@ class CorrectedStretch {
     return free;
   }
 
-  /**
-   * Ends the untracked time before the first trip from `after` on at `ts`, but not before its own
-   * start.
-   */
+  /** Ends the untracked time before the first trip from `after` on at `ts`, or at its own start. */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];

@@ -64,8 +64,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    // Omits drafts that overlap a corrected trip. Only corrections after the last link affect
-    // drafts.
+    // Only corrections after the last link affect drafts.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
         const overlays = await overlay({ from: allTime.to, to: allTime.to });
@@ -159,9 +158,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
   return trips;
 }
 
-/**
- * For stored documents: a document with pending data would stay if the data were rejected later.
- */
+/** For stored documents: a later rejection of pending data would not change a document. */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
 /** Reads the corrected chain by `chain_ts`: all, or from `from` to `to`, exclusive. */
@@ -196,10 +193,7 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/**
- * The links that `briefs` depends on. An end beyond the chain is open: a correction may add a link
- * there.
- */
+/** An end beyond the chain is open, because a correction may add a link there. */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
   return { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
@@ -225,10 +219,7 @@ function withOverlay<T extends { chain_ts: number }>(
   return [...kept, ...corrected].sort((a, b) => a.chain_ts - b.chain_ts);
 }
 
-/**
- * Reads the overlays of all corrections that can change a link in the range, both ends included.
- * Corrections far apart have separate overlays: the links between are not read.
- */
+/** Corrections far apart have separate overlays, so that the links between are not read. */
 async function readOverlays(
   raw: Trips,
   userId: string,
@@ -325,10 +316,7 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 
 type Concerned = Touching & { one: Stated };
 
-/**
- * The range between two trips. `first`, `last`: the `chain_ts` of the trips beyond `before` and
- * `after`.
- */
+/** `first`, `last`: the `chain_ts` of the trips beyond `before` and `after`. */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
 /** The gap around a time; empty if a trip begins at that time. */

@@ -17,8 +17,7 @@ interface CorrectionAuthor {
 }
 
 /**
- * Stores the times of the trips that the author sees as `seen`.
- * If these trips change later, the correction is shown as contradicted.
+ * Stores the trips that the author sees as `seen`: if they change, the correction is contradicted.
  */
 export async function correctionEntry(
   store: ChainStore,

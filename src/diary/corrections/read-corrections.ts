@@ -23,8 +23,7 @@ export interface CorrectionStore {
 }
 
 /**
- * Reads all corrections in order of `write_ts`: also pending and undone ones, and undos.
- * Imports may store more than `mostRead` corrections: only the first have an effect.
+ * Also reads pending and undone corrections, and undos. Only the first `mostRead` have an effect.
  */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,
@@ -47,9 +46,7 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
   return found.slice(0, mostRead);
 }
 
-/**
- * Moves impossible times to the bounds. Returns [] for an entry that an earlier version accepted.
- */
+/** Moves impossible times to the bounds. An entry that only earlier versions accepted yields []. */
 function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);

@@ -27,10 +27,7 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
   return { ...trip, sections: trip.sections.map((one) => (one === section ? stated : one)) };
 }
 
-/**
- * Applies a label to the part of the trip between its bounds (null: none). Corrections take
- * precedence.
- */
+/** null: no bound. A correction takes precedence over a label. */
 export function inLabelledMode<T extends WithSections>(
   trip: T,
   mode: string | null,

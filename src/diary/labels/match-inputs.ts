@@ -14,8 +14,7 @@ export interface Span {
 }
 
 /**
- * s; a labelled draft may begin this long before or after the final trip, and end this long after
- * it
+ * s; a labelled draft may begin this long before or after the final trip, or end this long after
  */
 export const slack = 900;
 

@@ -8,10 +8,7 @@ export interface UserInput {
   label_ids?: Record<string, string>;
 }
 
-/**
- * The newest label or survey of a key counts, in whatever order inputs arrive. Deleted notes do
- * not.
- */
+/** The newest label or survey of a key counts, and all notes that are not deleted. */
 export function combineInputs(inputs: readonly Input[]): UserInput {
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
   const active = inputs

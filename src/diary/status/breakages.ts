@@ -15,9 +15,7 @@ export interface Steps {
   fetched: StepTime; // a phone or a page fetched days or trips; known to the hour
 }
 
-/**
- * The server's time of the last success, and a time of the phone's data; null: never, or not known.
- */
+/** The server's time of the last success, and a time of the phone's data. null: not known. */
 export interface StepTime {
   ts: number | null;
   phone_ts?: number | null;
@@ -46,10 +44,7 @@ export type PersonState =
 
 export type BreakageCode = keyof typeof breakages;
 
-/**
- * By code. `remedies.ts` has further texts for operators, `web/pages/texts/` has texts for
- * managers.
- */
+/** `remedies.ts` has further texts for operators, `web/pages/texts/` for managers. */
 export const breakages = {
   damaged: { step: 'registered', state: 'behind', text: 'A row of the store cannot be read.' },
   unfinished: {

@@ -65,8 +65,7 @@ function hours(day: ShownDay, x: (ts: number) => number): string {
   const { from, to } = day.observed;
   return [0, 3, 6, 9, 12, 15, 18, 21, 24]
     .map((hour) => {
-      // If the clocks change, each hour has its usual distance from the start or the end of the
-      // day.
+      // If the clocks change, each hour has its usual distance from the start or end of the day.
       const possible = [from + hour * 3600, to - (24 - hour) * 3600];
       const ts = hour === 24 ? to : possible.find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
       if (ts === undefined || ts < from) return '';

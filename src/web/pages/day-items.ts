@@ -63,9 +63,7 @@ function isByAir(last: Trip | undefined, next: Trip | undefined): boolean {
   return distance(place(last.end_loc), place(next.start_loc)) > airSpeed * (next.start_ts - last.end_ts);
 }
 
-/**
- * These reasons concern the study or the future. Pages show no places and no questions for them.
- */
+/** These reasons concern the study or the future. Pages ask nothing about such a gap. */
 const outsideReasons = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
 const outside: ReadonlySet<UnobservedReason> = new Set(outsideReasons);
 
@@ -165,9 +163,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 
 const leastHome = 0.8; // probability of a home that is shown as one
 
-/**
- * Seconds. `past`: the time up to `now` that could have been recorded. `share`: `recorded / past`.
- */
+/** Seconds. `past` could have been recorded up to `now`. `share` is `recorded / past`. */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

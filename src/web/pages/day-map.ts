@@ -16,10 +16,7 @@ export interface BaseMap extends Pick<Tiles, 'minZoom' | 'maxZoom' | 'attributio
 const [width, tallest, least, margin] = [400, 316, 190, 34];
 const visible = 0.8; // units of the SVG; vertices this close together are left out
 
-/**
- * Rings show the distance from the first place. `others`: other trips, which show known streets if
- * there are no tiles. `isLinked`: each trip has an id, so that a link can emphasise it.
- */
+/** Rings show the distance from the first place. `isLinked`: a link can emphasise each trip. */
 export function dayMap(
   trips: readonly Trip[],
   places: readonly MapPlace[],

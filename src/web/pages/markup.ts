@@ -19,8 +19,7 @@ export class Markup {
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
 /**
- * Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Attributes need double
- * quotes.
+ * Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Quote attributes with ".
  */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
