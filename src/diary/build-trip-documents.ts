@@ -67,7 +67,6 @@ async function readFollowingTrips(
   return following;
 }
 
-/** When the user left the end place of the trip, and the trip that begins there. */
 export function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   if (!next?.trip) return { exit_ts: null, starting_trip: null };
   const stayed = next.trip.start_place.id === record.trip!.end_place.id;

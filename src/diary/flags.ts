@@ -46,7 +46,6 @@ export interface Flagged extends Mark {
   mode?: string; // mode of the section
 }
 
-/** An open end is infinite. */
 export interface FlaggedStay extends TimeRange {
   id: string;
 }
@@ -112,7 +111,6 @@ export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flag
 export const flagNames = (flagged: readonly Flagged[]): Flag[] =>
   (Object.keys(flagMeanings) as Flag[]).filter((flag) => flagged.some((one) => one.flag === flag));
 
-/** One line each: `13:21-14:21 car: mostly estimated`. */
 export const flagLines = (flagged: readonly Flagged[], zone: string): string[] =>
   flagged.map(({ flag, of, from, to, mode = of }) => {
     const clocks = `${clockText(from, zone)}-${clockText(to, zone)} `;

@@ -4,7 +4,6 @@ import { metresBy } from '../model/trip-fields.ts';
 
 export const modeText = (sensedMode: string): string => plainMode(sensedMode).replaceAll('_', ' ');
 
-/** `N, SFMTA, from Embarcadero`; empty if no line is known. */
 export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }
@@ -12,7 +11,6 @@ export function lineText(line: TransitLine | undefined): string {
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
-/** The longest first. `sensed_mode`: the stored name of the mode. */
 export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));

@@ -19,13 +19,12 @@ export function durationText(seconds: number): string {
 
 export const clockText = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
 
-/** `1e30 s` for a number outside the calendar, because a phone may write any number. */
+/** Returns `1e30 s` for a number outside the calendar, because a phone may write any number. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
 }
 
-/** Such as `12 minutes ago`. */
 export function agoText(ts: number, now: number): string {
   if (ts > now) return 'in the future';
   const days = Math.floor((now - ts) / 86_400);

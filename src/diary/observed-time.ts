@@ -51,7 +51,7 @@ export interface ObservedDay {
   moving_s: number;
   staying_s: number;
   unobserved_s: number;
-  /** When tracking, permission or phone was off, or when a correction excluded the time. */
+  /** The time when tracking, permission or phone was off, or that a correction excluded. */
   off_s: number;
   /** The part of `staying_s` that was inferred for phones without a state machine. */
   inferred_stay_s: number;
@@ -135,7 +135,6 @@ function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => 
   };
 }
 
-/** In order of their end. */
 function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) return [{ ...allTime, reason: 'nothing received' }];
   const between = storedGaps({ links, observed }).filter(({ inferred }) => !inferred);
@@ -238,7 +237,6 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
   return { from, to, spans, ...times };
 }
 
-/** The seconds of each reason, the longest first. */
 export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: UnobservedReason, seconds: number][] {
   const sums = new Map<UnobservedReason, number>();
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);

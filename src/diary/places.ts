@@ -64,7 +64,7 @@ export interface KeptPlaces {
   key: string;
   until: number;
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
-  /** The time of each given name, and the index of the place where the user was then. */
+  /** The time of each given name, and the index of the place where the user was at that time. */
   named: [ts: number, place: number][];
 }
 
@@ -260,7 +260,6 @@ export async function placesUntil(
 
 const correctionReach = 14 * day; // a correction changes no trip that ended this long before it
 
-/** A hash of the inputs of stored places, except trips. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // A correction of a mode moves no end of a trip.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
@@ -278,7 +277,6 @@ async function readStays(store: ChainStore, userId: string, { from, to }: Partia
   return stays.slice(isFirstBefore ? 1 : 0, to === undefined ? undefined : -1);
 }
 
-/** The names in the order in which they were given. */
 export const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
   activeCorrections(corrections).flatMap((one) => {
     if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];

@@ -51,7 +51,7 @@ type ReadDays<Link extends BriefRecord> = (
   beyond?: boolean,
 ) => AsyncGenerator<Day<Link>, undefined>;
 
-/** Also days without trips. `beyond`: also days outside the first and last data, up to `bounds`. */
+/** Days without trips count. `beyond`: also reads days outside the first and last data. */
 export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
 
 export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
@@ -153,7 +153,6 @@ function findStays(links: readonly BriefTripLink[]): FlaggedStay[] {
   });
 }
 
-/** null: the person has no data. */
 async function readKnownRange(
   store: DayStore,
   userId: string,
@@ -173,7 +172,6 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** The causes of unobserved time that no entry shows. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
@@ -190,7 +188,6 @@ async function readContradictions(store: DayStore, userId: string, range: TimeRa
   return contradicted.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
-/** Counts, m and s. */
 export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const sum = (pick: (trip: BriefTrip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
@@ -207,7 +204,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
 }
 
 /**
- * They sum to the length of the day. `off_s`: off or excluded. `silent_s`: otherwise unobserved.
+ * The figures sum to the length of the day. `off_s`: recording was off, or the time is excluded.
  */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,

@@ -10,7 +10,7 @@ import type { ChunkFacts, Store } from '../store/store.ts';
 import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
 
-/** By hand. */
+/** Chosen by hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
   apart: 1000, // m beyond `speed` and accuracy; sources this far apart are of two people
@@ -19,7 +19,6 @@ const limits = {
 };
 
 export interface ReadFlagInputs extends FlagInputs {
-  /** Times that were not observed because the phone's clock was wrong. */
   clocks: readonly Unobserved[];
 }
 
@@ -148,7 +147,7 @@ function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
   return marks;
 }
 
-/** Entries with a `write_ts` after they were received, or before their data time. */
+/** Entries with a `write_ts` after they were received, or before their data time, are evidence. */
 class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];

@@ -14,7 +14,6 @@ import {
 } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
-/** null: not known. */
 export type AfterTrip = Pick<StayTimes, 'exit_ts' | 'starting_trip'>;
 
 /** The app of 2016/17 reads a section as a collection with one line. */
@@ -120,7 +119,6 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
 const isPosition = (list: readonly unknown[]): list is [number, number] =>
   list.length >= 2 && Number.isFinite(list[0]) && Number.isFinite(list[1]);
 
-/** null: its location cannot be read. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const coordinates = (data.loc as { coordinates?: unknown } | null | undefined)?.coordinates;
   if (!Array.isArray(coordinates) || !isPosition(coordinates)) return null;

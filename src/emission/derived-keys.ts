@@ -6,7 +6,6 @@ export interface DerivedKey {
   key: string;
   labels?: true; // it contains user inputs
   suggests?: true; // it contains suggested labels
-  /** Makes the entries of one element of the timeline, in order of time. */
   make(element: Element, context: make.EntryContext): make.DerivedEntry[];
 }
 

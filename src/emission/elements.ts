@@ -17,7 +17,6 @@ export interface PlaceStay extends StayTimes {
   zone: string;
 }
 
-/** The stays before and after untracked time that the user spent at one place are the same. */
 export type Element = (
   | { kind: 'trip'; trip: Trip }
   | {

@@ -1,4 +1,3 @@
-// Makes entries of derived keys from elements of the timeline. Pure.
 import { locationOf } from '../analysis/positions.ts';
 import { inputFields, suggestionFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
@@ -43,7 +42,6 @@ function metadataOf(key: string, { writtenTs, nested }: EntryContext, zone: stri
   };
 }
 
-/** The form of an entry within a composite trip. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata: metadata as JsonObject, data };
 }
@@ -200,7 +198,7 @@ export function untrackedTime(
   };
 }
 
-/** Both keys have the trip without user inputs. */
+/** `analysis/cleaned_trip` and `segmentation/raw_trip` have no user inputs. */
 export function plainTrip(key: string, element: OfTrip, context: EntryContext): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';
@@ -229,7 +227,7 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
   };
 }
 
-/** The modes are those that the app draws. */
+/** The app draws these modes. */
 export function inferredSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = inferredMode(section.sensed_mode);
@@ -249,7 +247,7 @@ export function inferredSections(element: OfTrip, context: EntryContext): Derive
   });
 }
 
-/** The modes are the motion types of the phone. Speeds and distances are by vertex. */
+/** Speeds and distances are by vertex. The modes are the motion types of the phone. */
 export function cleanedSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = motionMode(section.sensed_mode);

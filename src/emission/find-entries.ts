@@ -118,7 +118,7 @@ async function* pushedEntries(store: Store, userId: string, query: Query): Async
   }
 }
 
-/** Yields stored entries after `after`, up to and including `until`. null: no such bound. */
+/** Yields stored entries after `after`, up to and including `until`. null: no bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,

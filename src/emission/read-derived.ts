@@ -17,7 +17,6 @@ export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
 const batchSize = 50; // elements in memory at one time, with their labels
 
-/** Entries with `time` in the range, both ends included, ascending. */
 export async function* derivedEntries(
   store: DerivedStore,
   userId: string,
@@ -65,7 +64,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** When each trip was written, by `chain_ts`, also the trip under way at the start of the range. */
+/** Also has the trip under way at the start of the range. */
 async function writingTimes(
   store: DerivedStore,
   userId: string,
@@ -77,7 +76,6 @@ async function writingTimes(
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
 }
 
-/** In the order in which trips were last written. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const spans = (await correctedTrips(store).spans(userId, allTime))
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))

@@ -8,7 +8,7 @@ export interface Vertex {
   position: Position;
 }
 
-/** As in e-mission. */
+/** As in e-mission: few enough for the memory of the app. */
 const mostLocations = 100;
 
 /** A vertex that two sections share appears once. */
@@ -43,7 +43,6 @@ export function thinned(sections: readonly Section[], most = mostLocations): Ver
     const last = section.times.length - 1;
     if (index === 0 || index === last) return true;
     const count = keep.get(section)!;
-    // Divides the inner vertices 1 … last-1 into `count` equal parts. The first of each stays.
     const part = (at: number): number => Math.floor(((at - 1) * count) / (last - 1));
     return count > 0 && (index === 1 || part(index) !== part(index - 1));
   });

@@ -89,7 +89,6 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
       data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)), ...pingOf(entry, moved) },
     };
   };
-  // Each iteration makes the same entries anew.
   const phone_to_server: Iterable<Entry> = {
     *[Symbol.iterator]() {
       for (const entry of kept) yield move(entry);
@@ -205,11 +204,10 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 export interface TripDifference {
   most_s: number; // s; the largest difference of a start or end
   metres: number;
-  /** Same modes and lines, at most 1 s and 0.5 % of the distance apart. */
+  /** True if modes and lines are the same, times within 1 s, and distances within 0.5 %. */
   isAlike: boolean;
 }
 
-/** A trip that only one side has is a difference. */
 export function compareTrips(
   diary: readonly Trip[],
   found: readonly Trip[],

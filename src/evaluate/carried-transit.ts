@@ -10,7 +10,6 @@ import { type LineFound, noEvidence, type TransitEvidence } from '../transit/mat
 
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
-/** The returned source also adds the evidence of each leg to `found`. */
 export function recordEvidence(source: TransitSource, found: CarriedEvidence[]): TransitSource {
   return (legs, track) => {
     const evidence = source(legs, track);
@@ -19,7 +18,6 @@ export function recordEvidence(source: TransitSource, found: CarriedEvidence[]):
   };
 }
 
-/** Gives each leg the stored evidence whose start and end differ least from its own. */
 export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSource {
   const forLeg = ({ start, end }: LegEvidence): TransitEvidence => {
     const off = ({ start_ts, end_ts }: CarriedEvidence): number => Math.abs(start_ts - start) + Math.abs(end_ts - end);

@@ -1,4 +1,3 @@
-// Searches moved entries from which an empty store derives the same trips.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +22,7 @@ import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, t
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/** Numbers of trips before and after the day whose entries a case includes, tried in this order. */
+/** Numbers of trips before and after the day whose entries a case includes, tried in turn. */
 const margins = [1, 2, 4, 8, 16];
 const rotationsEach = 4; // tries for each margin: a rotation may change a trip near a threshold
 /**
@@ -76,7 +75,6 @@ export async function findCase(
 const batchSize = 1000;
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
-/** The trips that touch a time range, in order, as the analysis stored them. */
 export async function readTripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
   const trips: Trip[] = [];
   const around = { from: from - 7 * 86_400, to: to + 86_400 };
@@ -101,7 +99,6 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   return entries;
 }
 
-/** The trips that a run finds in an empty store with these entries. */
 async function runAlone(
   entries: Iterable<Entry>,
   { range, segmenter, now }: { range: TimeRange; segmenter: Segmenter; now: () => number },

@@ -9,7 +9,7 @@ export const lengthOf = ({ start, end }: Interval): number => end - start;
 export const overlap = (a: Interval, b: Interval): number =>
   Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start));
 
-/** 0 to 1: the common time divided by the time that either covers. */
+/** 0 to 1: the common time divided by the time that either interval covers. */
 export function intersectionOverUnion(a: Interval, b: Interval): number {
   const both = overlap(a, b);
   const either = lengthOf(a) + lengthOf(b) - both;

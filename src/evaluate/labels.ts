@@ -10,7 +10,6 @@ import { type Interval, overlap } from './intervals.ts';
 export interface LabelScore {
   labels: number;
   right: number; // labels for which the diary has the same mode on the longest part of the path
-  /** `right / labels` */
   share: number;
   interval: [from: number, to: number];
   said: number; // mean probability that the diary gives to its modes
@@ -67,7 +66,6 @@ interface Label extends Interval {
   byMode: MetresByMode;
 }
 
-/** Of labels for the same time, the newest counts. */
 async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });
   const newestFirst = inputs

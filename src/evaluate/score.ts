@@ -1,4 +1,3 @@
-// Scores found trips against the true trips, as defined in docs/quality.md.
 import { quantile } from '../model/geo/quantile.ts';
 import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';

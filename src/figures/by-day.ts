@@ -13,7 +13,6 @@ interface DayTrip {
 
 type Measure = (trip: DayTrip) => number;
 
-/** The metric of a day is the sum over its trips. */
 const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['distance', ({ distance }) => distance],
   ['duration', ({ duration }) => duration],
@@ -29,7 +28,6 @@ export interface DayFigures {
   [label: string]: string | number;
 }
 
-/** Reads the trips that start on local days in `days`, both ends included, ascending. */
 export async function readDayTrips(
   store: LabelStore,
   userId: string,

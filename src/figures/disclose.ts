@@ -29,7 +29,7 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
-/** Seconds by UUID, then by weekday; `all` is the sum. People without observed time are missing. */
+/** Seconds by UUID, then by weekday; `all` is the sum. Only people with observed time are in it. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface Question {
@@ -166,11 +166,11 @@ function noiseOf(people: ReadonlyMap<string, unknown>, occasion: string): Buffer
   return createHash('sha256').update(text).digest();
 }
 
-/** Changes the sum by at most the largest part. `place`: which 4 bytes of the noise to use. */
+/** Changes the sum by at most the largest part. `place` selects 4 bytes of the noise. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
   return Math.max(0, sumOf(parts) + share * Math.max(...parts));
 }
 
-/** In two digits, the part of one person among many disappears. */
+/** Hides the part of one person among many. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));

@@ -37,10 +37,9 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
 ]);
 
-/** In m, s and m/s. */
+/** The units, in the same order: none, m, s, m/s, m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
-/** For a request without a metric. */
 export const defaultMetric = 'distance';
 
 export const isMetric = (name: string): boolean => formulas.has(name);

@@ -45,7 +45,6 @@ export interface PersonMonth {
   tally: PersonTally;
   /** A trip with several modes counts once. null: there are no trips. */
   all: Figures | null;
-  /** s, by weekday and together as `all` */
   observed: ReadonlyMap<string, number>;
 }
 
@@ -69,7 +68,6 @@ export function toKept(key: string, { tally, all, observed }: PersonMonth): Json
   return kept as unknown as JsonObject;
 }
 
-/** null: the value was stored under another key. */
 export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   const kept = value as unknown as KeptMonth;
   if (kept.key !== key) return null;
@@ -106,7 +104,6 @@ export async function readPersonMonth(
   return { tally, all: sums.get('all') ?? null, observed };
 }
 
-/** Reads the figures of all people, or of the members of a study. */
 export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const months = new Map<string, PersonMonth>();
   const slices = startSlices();
@@ -151,7 +148,6 @@ export interface ExactCell extends Figures {
   trips_per_day: number | null;
 }
 
-/** The figures of each cell, then of all trips as `all`. */
 export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();

@@ -13,7 +13,7 @@ export interface WeightedPerson {
   tally: PersonTally; // figures by cell; `all`: the figures of all trips
 }
 
-/** The bounds are of the 95 % interval; null: no day was observed. */
+/** null: no day was observed. */
 export type RateInterval = readonly [estimate: number, low: number, high: number] | null;
 
 export interface RatedCell {
@@ -24,11 +24,10 @@ export interface RatedCell {
   share_of_km: RateInterval; // the part of all kilometres, 0 to 1
 }
 
-/** More draws move the bounds by less than a tenth of the length of the interval. */
+/** With more draws, the bounds move by less than a tenth of the length of the interval. */
 const draws = 1000;
 const seed = 20_240_312; // the seed is fixed, so that the same figures have the same intervals
 
-/** All cells together are `all`. */
 export function rateCells(people: readonly WeightedPerson[], by: Dimension): RatedCell[] {
   const names = new Set(people.flatMap(({ tally }) => [...tally.keys()]));
   names.delete('all');
@@ -54,7 +53,6 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
   });
 }
 
-/** Adds up several months, by UUID. */
 export function personFigures(months: readonly MonthFigures[]): Map<string, Omit<WeightedPerson, 'weight'>> {
   const people = new Map<string, Omit<WeightedPerson, 'weight'>>();
   const of = (userId: string) => {

@@ -8,7 +8,6 @@ type Chain = Pick<Trips, 'chain' | 'previous'>;
 
 const pageSize = 200; // links of the chain in memory at one time
 
-/** Reads sections with `start_ts` in the range, ascending. */
 export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
@@ -23,7 +22,6 @@ export async function readSections(trips: Chain, userId: string, range: TimeRang
   return found.sort((a, b) => a.start_ts - b.start_ts);
 }
 
-/** Reads sections that start on local days in `days`, both ends included, ascending. */
 export async function readSectionsOfDays(
   trips: Chain,
   userId: string,

@@ -8,7 +8,6 @@ const rememberedFor = 3_600; // seconds after which an import is forgotten
 /** The waiting people and recent imports of one process. `now` is in seconds since the epoch. */
 export class ImportTurns {
   readonly #now: () => number;
-  /** By UUID: when a refused person last asked, and when a person's last import ended. */
   readonly #asked = new Map<string, number>();
   readonly #ended = new Map<string, number>();
 
@@ -16,7 +15,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** False if a refused person has waited longer since their last import. */
+  /** False if the last import of a refused person is older than the last import of this person. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);

@@ -7,7 +7,6 @@ import { shell } from './pages/shell.ts';
 import { type Texts, textsFor } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall } from './web.ts';
 
-/** By the scheme of their links. */
 const apps = {
   emission: {
     name: 'e-mission',

@@ -91,7 +91,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
   return markup`${banner(t.me.preview(correctionText(correction, shown, t)))}${formOf(call, '/me/correct', { day, kind, ...fields }, content)}`;
 }
 
-/** `outside`, `length`: a time or the length is out of bounds; null: the form is invalid. */
+/** `outside`, `length`: the time or the length is out of bounds; null: the form is invalid. */
 type Statement = Correction | 'outside' | 'length' | null;
 
 export async function readStatement({ store, user, now }: PersonCall, form: FormFields): Promise<Statement> {

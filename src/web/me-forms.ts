@@ -41,7 +41,7 @@ const addLink = (day: string, item: string, t: Texts): Markup =>
 export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?${what}=${trip.id}#trip-${trip.id}"><span>${tripWords(trip, what, t)}</span></a>`;
 
-/** Names the trip for screen readers. */
+/** The words name the trip for screen readers. */
 const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`${what === 'why' ? t.me.why.title : t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
 
@@ -68,7 +68,6 @@ function modeQuestion(t: Texts, name: string, legend: string, ride: Section, cho
 
 export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
 
-/** `before`: the trip before if the two can be joined, else null. */
 export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, shown: ShownDay, choices: Choices) {
   const { t, query } = call;
   const { day } = shown.observed;
@@ -106,7 +105,6 @@ ${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id 
 const cancelLink = ({ t }: PersonCall, day: string, item: string): Markup =>
   markup`<a class="btn" href="${dayPath(day)}#${item}">${t.me.cancel}</a>`;
 
-/** null: a correction cannot state the mode. */
 export const statedModeOf = (mode: string | null): string | null =>
   (mode !== null && statedModes.find((one) => modeOfLabel(one) === mode)) || null;
 

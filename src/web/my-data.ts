@@ -89,7 +89,6 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
-/** `called`: when any phone or program called last. */
 function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;

@@ -23,7 +23,7 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer }
 
 const mostKept = 20; // imports in a profile
 
-/** ms; entries read until then stay, and adding the file again imports the rest */
+/** ms; read entries stay, and the person can add the file again to import the rest */
 const maxDuration = 300_000;
 
 const mostSpooled = 1024 ** 3; // bytes in the temporary folder; years of history have less
@@ -31,10 +31,9 @@ const partLength = 50; // entries per transaction: few, so that puts of phones w
 const mostNameLength = 100; // characters of the name of a file
 const mostLogged = 20; // in the log; an archive may have 100,000 damaged files
 
-/** `others`: the number of further files with this problem. */
+/** `others` is the number of further files with this problem. */
 type KeptProblem = { kind: SourceProblem; name: string; others: number };
 
-/** `id`: the token id of the entries. */
 type KeptImport = Record<'id' | 'name', string> &
   Record<'ts' | 'stored' | 'known' | 'rejected' | 'from_ts' | 'to_ts', number> & { problems?: KeptProblem[] };
 
@@ -43,7 +42,6 @@ async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
 }
 
-/** The correction that excludes the entries of an import. */
 async function findExclusion({ store, user }: PersonCall, id: string) {
   const standings = await correctedTrips(store).corrections(user.uuid);
   return standings.find(

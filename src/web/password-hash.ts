@@ -1,4 +1,3 @@
-// Hashes passwords of managers with scrypt.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 const hashCost = 2 ** 15; // N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash
@@ -23,7 +22,6 @@ const derived = (password: string, salt: Buffer, N: number, p: number): Promise<
     scrypt(password.normalize('NFKC'), salt, 32, cost, (error, key) => (error ? reject(error) : resolve(key)));
   });
 
-/** Has the form `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
 export async function passwordHash(password: string, cost = hashCost): Promise<string> {
   const salt = randomBytes(16);
   const key = await derived(password, salt, cost, parallel);
@@ -39,7 +37,6 @@ export async function isPassword(password: string, stored: string | undefined, c
   return key.length === found.length && timingSafeEqual(key, found);
 }
 
-/** True for a hash that is easier to guess than a new one. */
 export const isWeak = (stored: string, cost = hashCost): boolean => {
   const { N, p } = partsOf(stored, cost);
   return N * p < cost * parallel;

@@ -22,9 +22,7 @@ const types: Partial<Record<TileType, string>> = {
   [TileType.Jpeg]: 'image/jpeg',
   [TileType.Webp]: 'image/webp',
 };
-/** The limits of an unpacked directory, and of a tile or the metadata. */
 const maxBytes = { directory: 1 << 20, part: 4 << 20 };
-/** The header, the root directory, and the directories that were used last. */
 const maxCached = 10;
 
 /** Throws `MOBILITY_CONFIG` if the file is not a PMTiles file of raster tiles. */

@@ -5,9 +5,9 @@ import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.t
 import type { Store } from '../store/store.ts';
 import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
 
-/** Seconds: 90 days for a participant, a working day for a manager */
+/** s; 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** Seconds; a manager's cookie outlives the session, to recognise the browser */
+/** s; a manager's cookie outlives the session, to recognise the browser */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };
@@ -26,7 +26,6 @@ export function isOwnForm(form: FormFields, csrf: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** null: clears the cookie. */
 export function sessionCookie(kind: Kind, { isSecure }: WebCall, secret: string | null): Record<string, string> {
   const life = secret === null ? 0 : cookieLives[kind];
   const rules = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? '; Secure' : ''}`;
@@ -65,7 +64,7 @@ export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user'
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** Does not wait for the write, and ignores its failure. */
+/** The caller does not wait for the write, and a failure of it is ignored. */
 export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
@@ -74,14 +73,13 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
 const mostSessions = 10; // sessions of a manager; a further one ends the oldest
 const mostBrowsers = 20; // browsers of a manager; a further one replaces the oldest
 
-/** The hash of the secret. Both are empty if there is no cookie. */
+/** The name of the manager, and the hash of the secret. Both are empty without a cookie. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
   const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
   const at = cookie.lastIndexOf('.');
   return at < 1 ? ['', ''] : [cookie.slice(0, at), tokenHash(cookie.slice(at + 1))];
 }
 
-/** The hash of the browser with which this manager has signed in before, else null. */
 export function knownBrowser(call: WebCall, manager: ManagerRecord | null): string | null {
   const [name, hash] = managerCookie(call);
   if (manager === null || manager.name !== name) return null;

@@ -16,10 +16,9 @@ export class SignInLimits {
   readonly #failures: WindowCounts;
   /** By network and account, so that callers on another network cannot lock a manager out. */
   readonly #ofAccount: WindowCounts;
-  /** The first is being checked. `of`: the known browser or the network that sent the password. */
+  /** The first password is being checked. `of`: the known browser or the network that sent it. */
   readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
-  /** `now`: seconds since the epoch. */
   constructor(now: () => number) {
     this.#failures = new WindowCounts(failureWindow, now);
     this.#ofAccount = new WindowCounts(failureWindow, now);
@@ -50,7 +49,9 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /** Known browsers come first. null: the queue is full. `browser`: the hash of a known browser. */
+  /**
+   * Known browsers come first. Returns null if the queue is full. `browser`: hash of a known one.
+   */
   async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -15,7 +15,7 @@ import {
 import type { ManagerCall, PersonCall, WebAnswer, WebCall } from './web.ts';
 import { answerOf, banner, faultPage, formButton, redirect } from './web.ts';
 
-/** Seconds for which an account is locked after wrong passwords in a row, from any network */
+/** s; wrong passwords in a row lock an account for this long, from any network */
 const lockTime = 900;
 const mostFailures = 50;
 
@@ -31,14 +31,14 @@ export function explainLinks({ t, query }: WebCall): WebAnswer {
   return page(t, title, body);
 }
 
-/** The button works for people who are signed in, as after opening a link here. */
+/** The button helps people who are signed in, as after opening a link here. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const body = markup`<p class="lead">${goneText}</p><p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
   return page(t, title, body, 403);
 }
 
-/** Only a button, because programs that preview links in messages must not use the link up. */
+/** The page has only a button, because programs that preview links must not use the link up. */
 export async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';

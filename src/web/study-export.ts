@@ -16,7 +16,6 @@ const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 /** `coarse`: m, size of the cells; null: exact places. */
 type Asked = { from: string; to: string; coarse: number | null; hasNames: boolean };
 
-/** null: a field is not valid. */
 function askedIn(fields: FormFields, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;

@@ -1,4 +1,3 @@
-// The pages of managers: the people of a study, the reminder list, and one person.
 import type { Steps } from '../diary/status/breakages.ts';
 import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
@@ -177,7 +176,7 @@ function stateText(person: StudyPerson, now: number, t: Texts): string {
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** A day is as high as its recorded share; a line at the bottom means 0. */
+/** A day is as high as its recorded share. A line at the bottom stands for a share of 0. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
@@ -190,7 +189,6 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   return markup`<svg class="st" width="110" height="16" role="img" aria-label="${label}"><path class="sa" d="${bars.join('')}"/><path class="se" d="${none.join('')}"/></svg>`;
 }
 
-/** For a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
   const needed = (await readPeople(store, study, now)).filter((one) => needsReminder(one, now));

@@ -54,13 +54,11 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
 
 const pageSize = 50; // people
 
-/** `number`: the index of the page, from 0. */
 export function takePage<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
   return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
 }
 
-/** Links are `href` plus the number of a page. Empty if all fit on one page. */
 export function pageLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
   const { number } = takePage([], page);
   const pages = Array.from({ length: Math.ceil(count / pageSize) }, (_, i) => {
@@ -85,7 +83,7 @@ export interface Fortnight {
 const days = 14;
 const mostCached = 50_000; // values in memory; a value has only a few numbers, and no places
 
-/** Reads a figure of a person again only after their data changed. */
+/** Reads a figure of a person again only after the data of the person changed. */
 export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
@@ -97,7 +95,6 @@ export class FigureCache {
     return this.getFor(`${user.uuid} ${what}`, JSON.stringify(changes), read);
   }
 
-  /** `key` changes with the data. */
   async getFor<T>(name: string, key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#known.get(name);
     if (known?.key === key) return known.value as T;
@@ -108,7 +105,7 @@ export class FigureCache {
   }
 }
 
-/** Answers from the status of a person: the state, and that nothing is pending. */
+/** The returned store takes the state, and that nothing is pending, from the status of a person. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

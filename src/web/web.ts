@@ -45,7 +45,6 @@ export interface WebCall {
   origin: string | null; // the network of the caller; null: not known
   limits: SignInLimits;
   turns: ImportTurns;
-  /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost?: number | undefined;
   cache: FigureCache;
   /** The server does one heavy work of a kind at a time. null: another call does it now. */
@@ -82,7 +81,6 @@ export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true 
   | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> | WebAnswer }
   | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> | WebAnswer }
   | { who: 'manager' | 'operator'; answer(call: ManagerCall): Promise<WebAnswer> | WebAnswer }
-  /** The path names the study as `:study`. */
   | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> | WebAnswer }
 );
 
@@ -115,7 +113,6 @@ export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12
 
 type Hidden = Readonly<Record<string, string | number>>;
 
-/** `fields` become hidden inputs. */
 export function formOf(
   call: FormSecret,
   action: string,

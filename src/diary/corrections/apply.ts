@@ -245,7 +245,6 @@ class CorrectedStretch {
     const own = { id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false };
     const trip = rebuiltTrip({ ...own, start_place, end_place, sections: [section], stops: [] });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    // No analysis continues from an added trip.
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null };
     const about = { id, kind: 'trip', chain_ts, settled_ts: null, untracked: null } as const;
     const [silences, later] = splitGaps(before ?? {}, start_ts);

@@ -20,11 +20,13 @@ import {
 
 /** The reading functions of `Trips`, with the active corrections applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neighbours' | 'places' | 'apply'> {
-  /** Corrections by `write_ts`: all, or those about a time in `range`, both ends included. */
+  /** Corrections by `write_ts`: all, or corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /** The last analysed `chain_ts` that `briefs` depends on; infinite: all later links. */
+  /**
+   * The `chain_ts` of the last analysed link that `briefs` depends on; infinite: all later links.
+   */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
@@ -158,7 +160,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
   return trips;
 }
 
-/** For stored documents: a later rejection of pending data would not change a document. */
+/** Stored documents ignore pending data: a later rejection of the data would not change them. */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
 /** Reads the corrected chain by `chain_ts`: all, or from `from` to `to`, exclusive. */
@@ -319,7 +321,6 @@ type Concerned = Touching & { one: Stated };
 /** `first`, `last`: the `chain_ts` of the trips beyond `before` and `after`. */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
-/** The gap around a time; empty if a trip begins at that time. */
 async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   const spans = await raw.neighbours(userId, ts);
   const [before = null, first] = spans.filter(({ chain_ts }) => chain_ts < ts).reverse();

@@ -46,7 +46,7 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
   return found.slice(0, mostRead);
 }
 
-/** Moves impossible times to the bounds. An entry that only earlier versions accepted yields []. */
+/** Moves impossible times to the bounds. Returns [] if this version rejects the entry. */
 function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
@@ -94,7 +94,7 @@ export function activeCorrections(all: readonly Stated[]): Stated[] {
   return counting.slice(0, mostCorrections.active);
 }
 
-/** `NaN` for an undo. */
+/** Returns `NaN` for an undo. */
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
@@ -104,7 +104,6 @@ export const tooManyCorrections = 'too_many_corrections';
 
 export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
 
-/** Pending corrections count, too. */
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../model/json.ts';
 import { type Suggestion, suggestionLimits } from './suggest.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** Labels become texts; surveys and notes stay whole entries. */
 export function inputFields(userId: string, { user_input, additions }: UserInput): JsonObject {
   const whole = ({ metadata, data }: Entry): JsonObject => ({
     _id: oid(entryId(userId, metadata)),

@@ -19,7 +19,7 @@ export function shownTexts({ user_input, additions }: UserInput): Record<string,
 
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** A form becomes the summary that the app wrote, else its name. */
+/** The text of a form is the summary that the app wrote, else the name of the form. */
 function textOf(input: string | Entry): string {
   if (typeof input === 'string') return input;
   const { metadata, data } = input;

@@ -34,7 +34,6 @@ export async function readLabels(
   return matchInputs(await withoutSplit(store, userId, inputs), spans, labelModes(record?.config));
 }
 
-/** Reads the times of all trips that inputs touch, and of one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -88,7 +87,6 @@ function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {
   return own.start === stay.start ? begins < own.end : begins >= own.start;
 }
 
-/** The stays before, between and after trips. The first stay has no start, the last no end. */
 function staysBetween(tripSpans: readonly Span[]): Span[] {
   const stays: Span[] = [];
   for (let i = 0; i <= tripSpans.length; i += 1) {

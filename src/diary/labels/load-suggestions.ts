@@ -37,7 +37,7 @@ const reach = { before: 90 * day, after: 30 * day }; // s (by hand: habits chang
 const mostHabits = 100; // labelled trips; only the newest are used (by hand)
 const mostLabels = 400; // labels; only the newest are read (by hand)
 
-/** Does not read trips of the previous range again. */
+/** The reader does not read trips of the previous range again. */
 function habitsReader(store: LabelStore, userId: string) {
   let known = new Map<number, TripTraits>();
   return async function habitsAround({ from, to }: TimeRange): Promise<LabelledTraits[]> {

@@ -7,7 +7,6 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 import { slack } from './match-inputs.ts';
 
-/** Without `users` and `studies`, a study's own labels are ignored. */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
 /** s; inputs that begin earlier before a range are not read */
@@ -31,7 +30,6 @@ export async function readInputs(
   return entries.flatMap((entry) => inputsIn(present(entry), range));
 }
 
-/** Surveys and notes are not read. */
 export async function readLastLabels(
   store: LabelStore,
   userId: string,

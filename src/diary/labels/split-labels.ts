@@ -37,7 +37,6 @@ export async function withoutSplit(store: LabelStore, userId: string, inputs: re
 
 const isAround = ({ start, end }: Input, ts: number): boolean => (start ?? ts) < ts && ts < (end ?? ts);
 
-/** True for a label of one part of the trip that the author of `split` saw. */
 function isOfPart({ of, start, end }: Input, { ts, seen = [] }: Split): boolean {
   if (of.about !== 'trip' || start === null || end === null) return false;
   const isBeside = end <= ts + slack || start >= ts - slack;

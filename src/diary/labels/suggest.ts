@@ -12,7 +12,6 @@ import type { BriefTrip, Position } from '../../model/trip.ts';
 
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
-/** Such as `{ mode_confirm: 'bike' }`. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
 export interface TripTraits {

@@ -15,7 +15,7 @@ export interface Steps {
   fetched: StepTime; // a phone or a page fetched days or trips; known to the hour
 }
 
-/** The server's time of the last success, and a time of the phone's data. null: not known. */
+/** The server's time of the last success, and a time of the phone's data; null: not known. */
 export interface StepTime {
   ts: number | null;
   phone_ts?: number | null;

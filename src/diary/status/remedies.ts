@@ -135,10 +135,8 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
 export const countRejected = ({ set_aside }: Pick<PersonFigures, 'set_aside'>): number =>
   set_aside.reduce((sum, { count }) => sum + count, 0);
 
-/** Quotes a name for a command line. */
 export const quotedName = (name: string): string =>
   /^[\w@.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
-/** `2024-03-12 08:14 (3 days ago)`; `never`. */
 export const timeAndAge = (ts: number | null, { now, zone }: Shown): string =>
   ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`;

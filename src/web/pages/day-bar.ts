@@ -5,7 +5,7 @@ import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Per cent of the bar on a phone of 390 px. */
+/** Per cent of the bar, on a phone of 390 px. */
 const letter = 2;
 const rowLetter = 3.7;
 
@@ -31,7 +31,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const { name, mark } = item.place;
       const text = wide > Math.max(8, name.length * letter) ? name : mark;
-      // A row of a month names only a stay that lasts all day. The legend explains other colours.
+      // A row of a month names only a stay that lasts all day. A legend explains the other colours.
       const all = t.me.atAllDay(name);
       if (isRow && items.length === 1 && wide > all.length * rowLetter) names.push(nameAt(left + wide / 2, all));
       if (!isRow && wide > Math.max(4, text.length * letter)) names.push(nameAt(left + wide / 2, text));
@@ -60,7 +60,6 @@ const tripBar = (look: string, begin: number, end: number): string =>
 const nameAt = (x: number, name: string): string =>
   `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
 
-/** Ticks every three hours and numbers every six. */
 function hours(day: ShownDay, x: (ts: number) => number): string {
   const { from, to } = day.observed;
   return [0, 3, 6, 9, 12, 15, 18, 21, 24]

@@ -1,4 +1,3 @@
-// The parts of a day in order, for lists and drawings: stays, trips, and unrecorded time.
 import type { Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
 import type { Labels } from '../../diary/labels/load-labels.ts';
@@ -36,7 +35,6 @@ export interface ShownDay {
   labelWords?: (label: string) => string | undefined;
 }
 
-/** Times are within the day. */
 export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: the start of a stay that began before the day. */
@@ -184,6 +182,5 @@ export function labelTexts({ user_input, additions }: UserInput, t: Texts, words
   );
 }
 
-/** The mode of the longest section. */
 export const mainMode = ({ sections }: Trip): string =>
   [...sections].sort((a, b) => b.distance - a.distance)[0]?.sensed_mode ?? 'UNKNOWN';

@@ -154,7 +154,6 @@ function drawOthers({ project, height, metres }: View, others: readonly (readonl
   return d === '' ? '' : `<svg width="${width}" height="${height}"><path class="others" d="${d}"/></svg>`;
 }
 
-/** The largest round length up to `most` m: 1, 2 or 5 times a power of ten. */
 function roundLength(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
@@ -187,7 +186,6 @@ function drawRings(view: View, around: MapPlace | undefined, { length }: MapWord
   return { circles: `<svg width="${width}" height="${height}">${circles.join('')}</svg>`, labels: labels.join('') };
 }
 
-/** Tried in this order: east, west, then between. */
 const labelDegrees = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90];
 const labelAngles = labelDegrees.map((degrees) => (degrees * Math.PI) / 180);
 

@@ -1,5 +1,3 @@
-// Draws a day: a summary, its bar, a map, and the list of stays, trips and gaps.
-
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
 import { lineName, modeTotals } from '../../diary/mode-text.ts';
@@ -17,7 +15,6 @@ import type { Texts } from './texts/texts.ts';
 
 export type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 
-/** What a page adds to the items of a day. */
 export interface DayActions {
   ofTrip?: (trip: Trip) => MarkupValue;
   ofStay?: (stay: ItemOf<'stay'>) => MarkupValue;
@@ -49,7 +46,6 @@ ${items.map((item) => {
 </ol></section></div>`;
 }
 
-/** The longest first. */
 export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue = null): MarkupValue {
   const modes = modeTotals(trips).map(({ sensed_mode, metres }) => {
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
@@ -70,13 +66,12 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** null: of all modes. A page with bars must contain the patterns once. */
+/** null: the patterns of all modes. A page with bars must contain the patterns once. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-/** Begins with the reason if less than half of the day was recorded. */
 function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
@@ -133,7 +128,7 @@ function whereIs({ name, position }: NamedPosition, from: NamedPosition, t: Text
   return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, from.name);
 }
 
-/** Names the direction from the nearest place of the day with a name; null: none has one. */
+/** The direction from the nearest place of the day with a name; null: no place has a name. */
 function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: ShownPlace, t: Texts): string | null {
   if (isNamed || isGuess) return null;
   const ends = trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]);
@@ -145,7 +140,7 @@ function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: 
   return nearest === undefined ? null : whereIs(here, nearest, t);
 }
 
-/** In m, and degrees from north, on a flat earth: exact enough for a town. */
+/** m, and degrees from north, on a flat earth: exact enough for a town. */
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {

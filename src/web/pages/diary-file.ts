@@ -9,7 +9,6 @@ import type { Texts } from './texts/texts.ts';
 
 export const fileOfDay = (day: string): string => `${day}.html`;
 
-/** `beside`: the pages of the days before and after; `all`: the page of all days. */
 export function dayFile(name: string, day: ShownDay, t: Texts, beside: Neighbours, all?: NeighbourLink): string {
   const up = all && markup`<nav><a href="${all.href}">${all.words}</a></nav>`;
   const heading = stepHeading(dayTitle(day.observed.day, t), beside, 'h2');

@@ -1,8 +1,7 @@
-// Draws the modes as lines, bars, patterns and icons, in the looks of `model/modes.ts`.
+// Draws modes as lines, bars, patterns and icons, in the looks of `model/modes.ts`.
 import { type LookName, type ModeLook, modeLook, plainMode, travelModes } from '../../model/modes.ts';
 import { Markup } from './markup.ts';
 
-/** `name`: the class in the page. */
 export type ModeStyle = ModeLook & { name: string };
 
 export const modeStyles: readonly ModeStyle[] = travelModes
@@ -26,7 +25,7 @@ export function modeRules(): string {
   );
 }
 
-/** For the bars of `names`, and for drafts. A page must contain the patterns once. */
+/** Also has the pattern for drafts. A page must contain the patterns once. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')
@@ -43,13 +42,11 @@ export function modePatterns(names: ReadonlySet<string>): string {
 /** The page must contain the pattern of the mode. */
 export const modeFill = ({ name, pattern }: ModeStyle): string => (pattern === '' ? 'var(--c)' : `url(#fill-${name})`);
 
-/** `d`: the SVG path. */
 export const modeLine = ({ name, core }: ModeStyle, d: string): string =>
   `<path class="way ${name}" d="${d}"/>${core === undefined ? '' : `<path class="core ${name}" d="${d}"/>`}`;
 
 const person = '<circle class="f" cx="11" cy="3.4" r="1.9"/>';
 const wheels = '<circle class="f" cx="6.6" cy="12.4" r="1.1"/><circle class="f" cx="13.4" cy="12.4" r="1.1"/>';
-/** 20 by 20 units each. */
 const drawings = {
   walking: `${person}<path d="M10.6 7.4 9 12l3 2.4.8 4M9 12l-.8 2.8L5.6 18M10.6 7.4l1.6 2.8 3 .8M10.6 7.4 7.4 8.6 6.2 11.4"/>`,
   bicycling:

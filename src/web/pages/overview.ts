@@ -30,7 +30,6 @@ export function stepHeading(content: MarkupValue, [before, after]: Neighbours, l
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day).replace(/\d.*/, (date) => date.replaceAll(' ', '\u00a0'))} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
-/** Days after `today` are not links. */
 export function weekStrip(
   days: readonly { observed: ObservedDay; metres: number; isFinal: boolean }[],
   { day, today, href, now }: { day: string; today: string; href: (day: string) => string; now: number },
@@ -52,11 +51,10 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/** Seconds. `past`: the time up to now that could have been recorded. */
+/** Seconds. `past` is the time up to now that could have been recorded. */
 type DayFigures = Record<'metres' | 'past' | 'recorded' | 'flags', number>;
 export type DayRow = DayFigures & { day: string; row: Markup; trips: readonly Trip[] };
 
-/** Shows the recorded share of the day if it is below 100 %. */
 export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;
@@ -92,7 +90,7 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   return markup`<p class="lead"><b>${tripsInWords(trips, t)}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
-/** The newest first. The heading of a week has the length of all its trips. */
+/** Lists the newest day first. The heading of a week has the length of all its trips. */
 export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
   for (const one of [...rows].sort((a, b) => compareTexts(b.day, a.day))) {

@@ -9,7 +9,6 @@ import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
-/** `least`: the minimum number of people behind each figure. */
 export function reportPage(months: readonly MonthReport[], least: number): string {
   const t = textsFor();
   const { by } = months[0]!;
@@ -47,7 +46,6 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 
 const barWidth = 120;
 
-/** km: 1, 2 or 5 times a power of ten. */
 function scaleEnd(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= most)!;

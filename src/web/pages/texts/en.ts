@@ -128,7 +128,7 @@ export const en = {
     setAside: 'Records rejected',
     setAsideText: (all: string, faults: string): string => `${all}, ${faults} of them because of a program fault`,
     asked: (name: string, when: string): string => `${name} asked on ${when} to have everything erased:`,
-    /** What is wrong, and what to do, by the name of a check. Commands are in backticks. */
+    /** The problem and the remedy, by the name of a check. Commands are in backticks. */
     checks: {
       store: ['The store does not work.', 'Look up the error that `mobility doctor` shows in docs/errors.md.'],
       rights: [
@@ -480,7 +480,6 @@ export const en = {
       `${place} is ${length} ${where} of ${from}.`,
     place: (letter: string): string => `Place ${letter}`,
     home: 'Home',
-    /** These places have a colour of their own. */
     looks: { home: 'home', work: 'work', office: 'work', school: 'work' } as Record<string, 'home' | 'work'>,
     since: (when: string): string => `Here since ${when}`,
     untilNow: 'Until now',
@@ -488,7 +487,6 @@ export const en = {
     trip: (place: string): string => `To ${place}`,
     roundTrip: (place: string): string => `Round trip from ${place}`,
     byMode: (mode: string, place: string): string => `${mode} to ${place}`,
-    /** `stop`: where the section began. */
     line: (name: string, agency: string, stop: string): string => `${name} (${agency}) from ${stop}`,
     waited: 'Waited',
     estimated: (length: string): string => `${length} of it estimated`,
@@ -523,7 +521,7 @@ export const en = {
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
-    /** By the value of `done` in the address. */
+    /** The keys are values of `done` in the address. */
     done: {
       saved: 'Saved.',
       stated: 'Saved. This page shows it now, the app on your phone a little later.',
@@ -531,7 +529,6 @@ export const en = {
       undone: 'Undone. This page shows it now, the app on your phone a little later.',
     },
     statedTitle: 'Your corrections for this day',
-    /** `name`: the mode or the place of the correction. */
     stated: {
       set_aside: (clock: string): string => `${clock}: ignored`,
       mode: (clock: string, name: string): string => `${clock}: ${name}`,
@@ -558,7 +555,6 @@ export const en = {
     splitAt: 'When did the first part end?',
     howBetween: (from: string, to: string): string => `How did you travel from ${from} to ${to}?`,
     takeOut: 'Ignore this time',
-    /** What is doubtful, and the question to the person. */
     flags: {
       too_fast: ['Faster than this can be.', 'Was this the mode?'],
       mostly_estimated: ['Mostly estimated: few locations show this route.', 'Did you travel like this?'],
@@ -590,7 +586,7 @@ export const en = {
     mostlyNot: (reason: string): string => `Not recorded: ${lower(reason)}`,
     onMap: 'Show on the map',
     downloadDay: 'Download this day:',
-    /** By the rules that are stored with a trip. */
+    /** The keys are rules that are stored with a trip. */
     why: {
       title: 'Why?',
       corrected: 'You changed this trip. The reasons below are those from before your change.',
@@ -727,7 +723,6 @@ export const en = {
     eraseUndo: 'Keep my data after all',
   },
 
-  /** Labels as the app writes them. */
   labelModes: {
     walk: 'On foot',
     bike: 'Bicycle',

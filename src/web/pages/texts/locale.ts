@@ -37,18 +37,15 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
     return `${number(Math.floor(hours / 24))} ${dayUnit} ${hours % 24} h`;
   };
   return {
-    /** `1 trip`, `2,000 trips`. */
     count: (value: number, forms: PluralForms): string =>
       `${number(value)} ${forms[rules.select(value)] ?? forms.other}`,
     plural: (value: number, forms: PluralForms): string => forms[rules.select(value)] ?? forms.other,
     list: (items: readonly string[]): string => new Intl.ListFormat(locale).format(items),
     texts: {
       number,
-      /** 640 m, 8.1 km, 132 km. */
       length: (metres: number): string =>
         metres < 995 ? `${Math.round(metres / 10) * 10} m` : `${kilometres(metres)} km`,
       roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${number(metres / 1000)} km`),
-      /** Without the unit. */
       km: (metres: number): string => (metres < 50 ? '0' : kilometres(metres)),
       span,
       clock: clockText,

@@ -7,11 +7,11 @@ export type { Texts };
 
 export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
 
-/** For names that come from users: inherited properties do not count. */
+/** Inherited properties do not count, because users write the names. */
 export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
-/** The preferred one first: `de-CH, fr;q=0.8` is `de`, `fr`. */
+/** The preferred language comes first: `de-CH, fr;q=0.8` becomes `de`, `fr`. */
 export function acceptedLanguages(header = ''): string[] {
   const wishes = header.split(',').flatMap((part) => {
     const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
@@ -22,6 +22,5 @@ export function acceptedLanguages(header = ''): string[] {
   return [...new Set(wishes.sort((a, b) => b.weight - a.weight).map(({ language }) => language))];
 }
 
-/** `preferred`: the best first. Default: English. */
 export const textsFor = (preferred: readonly string[] = []): Texts =>
   languages[preferred.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;
