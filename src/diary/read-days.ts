@@ -203,9 +203,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/**
- * The figures sum to the length of the day. `off_s`: recording was off, or the time is excluded.
- */
+/** They sum to the length of the day. `off_s`: recording was off, or the time is excluded. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

@@ -53,8 +53,7 @@ export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // A trip may start a day before its first location. The untracked time before the next trip may
-  // touch the range, too.
+  // A trip may start a day before its first location, and untracked time before the next trip.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });

@@ -24,9 +24,7 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /**
-   * The `chain_ts` of the last analysed link that `briefs` depends on; infinite: all later links.
-   */
+  /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: any later one. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 

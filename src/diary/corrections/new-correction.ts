@@ -16,9 +16,7 @@ interface CorrectionAuthor {
   reason?: string;
 }
 
-/**
- * Stores the trips that the author sees as `seen`: if they change, the correction is contradicted.
- */
+/** If the trips that the author sees (`seen`) change, the correction becomes contradicted. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

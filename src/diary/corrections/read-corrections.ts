@@ -22,9 +22,7 @@ export interface CorrectionStore {
   corrections?: readonly Stated[];
 }
 
-/**
- * Also reads pending and undone corrections, and undos. Only the first `mostRead` have an effect.
- */
+/** Also reads pending and undone corrections. Only the first `mostRead` have an effect. */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,
   userId: string,

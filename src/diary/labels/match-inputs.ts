@@ -13,9 +13,7 @@ export interface Span {
   end: number;
 }
 
-/**
- * s; a labelled draft may begin this long before or after the final trip, or end this long after
- */
+/** s; a labelled draft may begin this long before or after the final trip, or end after it */
 export const slack = 900;
 
 const openReach = 86_400; // s; assumed length of an input with one open end, to compute overlaps

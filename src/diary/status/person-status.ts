@@ -38,9 +38,7 @@ export interface PersonStatus {
   faults: number;
   /** Seconds for which entries have been pending although a run could have moved them. */
   waiting_s: number | null;
-  /**
-   * Seconds from a put after a run to the next run, or to now; null: no such put in the last day.
-   */
+  /** Seconds from a put after a run to the next run or to now; null: no such put in a day. */
   lag_s: number | null;
 }
 

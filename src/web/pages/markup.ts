@@ -19,7 +19,7 @@ export class Markup {
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
 /**
- * Tag of HTML templates: `markup\`<a href="${address}">${words}</a>\``. Quote attributes with ".
+ * Tag of HTML templates, as in `markup\`<a href="${address}">\``. Attributes need double quotes.
  */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
