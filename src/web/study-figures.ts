@@ -1,3 +1,4 @@
+// The figures of a study for a month, and the days with flags.
 import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
 import { exactCsv, publishedCsv } from '../export/report-csv.ts';
@@ -89,7 +90,39 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
+interface MonthTable {
+  exact: ExactCell[];
+  report: MonthReport;
+  share: number; // see `recordedShare`
+  counted: ReadonlySet<string>; // UUIDs of the people with trips
+}
+
+/** `until`: the end of the month, or now. Publishes nothing before the month has settled. */
+async function readMonthTable(
+  { store, study, now, cache }: StudyCall,
+  month: string,
+  people: readonly MemberMonth[],
+  until: number,
+): Promise<MonthTable> {
+  const months = new Map<string, PersonMonth>();
+  const key = monthKey(study.config);
+  const slices = startSlices();
+  for (const { user_id, figures, revision } of people) {
+    const readOne = () => readPersonMonth(store, user_id, month, 'mode');
+    const kept = figures && fromKept(key, figures);
+    months.set(user_id, kept ?? (await cache.getFor(`${user_id} month ${month} ${key}`, revision, readOne)));
+    if (slices.isOver()) await slices.next();
+  }
+  const read = monthFigures(month, 'mode', months);
+  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
+  const report = isSettled(month, localDay(now, 'UTC')) ? monthReport(read, usualLeast) : none;
+  const share = recordedShare(read, people, until);
+  return { exact: exactCells(read), report, share, counted: new Set(read.tallies.keys()) };
+}
+
 /** Over all people with recorded time. A person counts from their registration until `end`. */
+function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], end: number): number {
+  const start = startOfDay(daysOfMonth(month).from, 'UTC');
   let [recorded, possible] = [0, 0];
   for (const { user_id, registered_ts } of people) {
     const own = observed.get(user_id)?.get('all') ?? 0;
