@@ -176,7 +176,7 @@ function stateText(person: StudyPerson, now: number, t: Texts): string {
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** A day is as high as its recorded share. A line at the bottom stands for a share of 0. */
+/** A day is as high as its recorded share. A line at the bottom means 0. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
