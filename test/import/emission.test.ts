@@ -66,15 +66,12 @@ describe('import of an e-mission database', () => {
   });
 
   it('imports one person on request, and reports a name that does not occur', async () => {
-    const { folder, run, withStore, refuse } = await freshProgram();
-    await writeDump(madeUp, join(folder, 'dump'));
-    expect((await run(['import', join(folder, 'dump'), '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
-      users: [{ user_email: 'ira@example.org' }],
-    });
-    await refuse(
-      ['import', join(folder, 'dump'), '--user', 'eve@example.org'],
-      /MOBILITY_USER_UNKNOWN: expected data of "eve/,
-    );
+    const { folder, json, withStore, refuse } = await freshProgram();
+    await writeDump(madeUp, folder);
+    const { users } = await json('import', folder, '--user', 'ira@example.org');
+    expect(users).toMatchObject([{ user_email: 'ira@example.org' }]);
+    const unknown = /MOBILITY_USER_UNKNOWN: expected data of "eve/;
+    await refuse(['import', folder, '--user', 'eve@example.org'], unknown);
     expect(await withStore((store) => store.users.list({ limit: 10 }))).toHaveLength(1);
   });
 

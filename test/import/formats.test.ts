@@ -44,23 +44,17 @@ async function read(content: string | Buffer, name = 'a-file', format?: string):
   return result;
 }
 
-/** An entry in one line: what, where, when. Every entry must be one that the converters take. */
+/** The program, time and place of a location, and the rest. The converters must take it. */
 function entryText(entry: Entry): string {
   const { metadata, data } = entry;
   convert(entry);
-  const origin = metadata.origin as { program: string; version?: string };
-  const program = [origin.program, origin.version].filter((one) => one !== undefined).join(' ');
-  const { ts, latitude, longitude, type, start_ts, end_ts, label, ...more } = data;
-  const what =
-    latitude !== undefined
-      ? `${latitude},${longitude} ${metadata.time_zone ?? ''}`
-      : type !== undefined
-        ? `motion ${type}`
-        : `${label} ${start_ts}-${end_ts}`;
+  const { program, version = '' } = metadata.origin as { program: string; version?: string };
+  const { ts, latitude, longitude, ...more } = data;
   const others = Object.entries(more).map(
     ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
   );
-  return [program, ts, what.trim(), ...others].filter((one) => one !== undefined).join(' ');
+  const what = [program, version, ts, `${latitude},${longitude}`, metadata.time_zone ?? '', ...others];
+  return what.filter((one) => one !== '').join(' ');
 }
 
 const t0 = Date.parse('2024-03-12T08:00:00Z') / 1000;
@@ -109,149 +103,7 @@ it.each([
   expect((await read(text)).entries.map(entryText)).toEqual([rowText]);
 });
 
-it('TCX: trackpoints with a position, without points with a heart rate only', async () => {
-  const point = (inner: string) => `<Trackpoint><Time>2024-03-12T08:00:00.500Z</Time>${inner}</Trackpoint>`;
-  const { format, entries, left } =
-    await read(`<TrainingCenterDatabase><Activities><Activity Sport="Biking"><Lap><Track>
-    ${point('<Position><LatitudeDegrees>52.5</LatitudeDegrees><LongitudeDegrees>13.4</LongitudeDegrees></Position><AltitudeMeters>30</AltitudeMeters>')}
-    ${point('<HeartRateBpm><Value>99</Value></HeartRateBpm>')}</Track></Lap></Activity></Activities></TrainingCenterDatabase>`);
-  expect([format, entries.map(entryText), left.length]).toEqual([
-    'tcx',
-    [`tcx ${t0 + 0.5} 52.5,13.4 Europe/Berlin altitude=30`],
-    1,
-  ]);
-});
-
-it('KML: each point of tracks, and placemarks at their begin and end', async () => {
-  const { format, entries, unread } = await read(`<kml xmlns:gx="g"><Document>
-    <Placemark><gx:Track><when>2024-03-12T08:00:00Z</when><when>2024-03-12T08:00:10Z</when>
-      <gx:coord>13.4 52.5 30</gx:coord><gx:coord>13.5 52.6 31</gx:coord></gx:Track></Placemark>
-    <Placemark><TimeSpan><begin>2024-03-12T08:01:00Z</begin><end>2024-03-12T08:02:00Z</end></TimeSpan>
-      <LineString><coordinates>13.6,52.5,0 13.7,52.5,0
-      13.8,52.5,0</coordinates></LineString></Placemark>
-    <Placemark><Point><coordinates>13.4,52.5</coordinates></Point></Placemark></Document></kml>`);
-  expect(format).toBe('kml');
-  expect(entries.map(entryText)).toEqual([
-    `kml ${t0} 52.5,13.4 Europe/Berlin altitude=30`,
-    `kml ${t0 + 10} 52.6,13.5 Europe/Berlin altitude=31`,
-    `kml ${t0 + 60} 52.5,13.6 Europe/Berlin altitude=0`,
-    `kml ${t0 + 120} 52.5,13.8 Europe/Berlin altitude=0`,
-  ]);
-  expect(unread).toEqual(['expected a time or a span of time for the placemark at line 7, found none']);
-});
-
-it('Google Timeline of Android: paths, visits, movements and raw signals', async () => {
-  const at = (minutes: number) => new Date((t0 + minutes * 60) * 1000).toISOString();
-  const { format, entries, left } = await read(
-    JSON.stringify({
-      semanticSegments: [
-        { startTime: at(0), endTime: at(20), timelinePath: [{ point: '52.5°, 13.4°', time: at(5) }] },
-        {
-          startTime: at(20),
-          endTime: at(60),
-          visit: { hierarchyLevel: 0, topCandidate: { placeLocation: { latLng: '52.6°, 13.5°' } } },
-        },
-        { startTime: at(20), endTime: at(30), visit: { hierarchyLevel: 1, topCandidate: {} } },
-        {
-          startTime: at(60),
-          endTime: at(70),
-          activity: {
-            start: { latLng: '52.6°, 13.5°' },
-            end: { latLng: '52.7°, 13.6°' },
-            topCandidate: { type: 'IN_BUS', probability: 0.8 },
-          },
-        },
-      ],
-      rawSignals: [
-        { position: { LatLng: '52.8°, 13.7°', accuracyMeters: 13, altitudeMeters: 80, timestamp: at(80) } },
-        {
-          activityRecord: {
-            probableActivities: [
-              { type: 'STILL', confidence: 0.1 },
-              { type: 'WALKING', confidence: 0.9 },
-            ],
-            timestamp: at(81),
-          },
-        },
-        { wifiScan: {} },
-      ],
-      userLocationProfile: { frequentPlaces: [{ placeLocation: '1°, 1°' }] },
-    }),
-  );
-  const zone = 'Europe/Berlin';
-  expect(format).toBe('google');
-  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
-    `${t0 + 300} 52.5,13.4 ${zone}`,
-    `${t0 + 1200} 52.6,13.5 ${zone}`,
-    `${t0 + 3600} 52.6,13.5 ${zone}`,
-    `${t0 + 1200} motion 3`,
-    `${t0 + 3600} 52.6,13.5 ${zone}`,
-    `${t0 + 4200} 52.7,13.6 ${zone}`,
-    `${t0 + 3600} motion 0 confidence=80`,
-    `${t0 + 4800} 52.8,13.7 ${zone} accuracy=13 altitude=80`,
-    `${t0 + 4860} motion 7 confidence=90`,
-  ]);
-  expect(left).toHaveLength(2);
-});
-
-it('Google Timeline of iPhones: a list, with geo: places and minutes', async () => {
-  const [startTime, endTime] = ['2024-03-12T09:00:00.000+01:00', '2024-03-12T10:00:00.000+01:00'];
-  const { format, entries } = await read(
-    JSON.stringify([
-      { endTime, startTime, timelinePath: [{ durationMinutesOffsetFromStartTime: '12', point: 'geo:52.5,13.4' }] },
-      {
-        endTime,
-        startTime,
-        activity: {
-          start: 'geo:52.5,13.4',
-          end: 'geo:52.6,13.5',
-          topCandidate: { type: 'in passenger vehicle', probability: '0.5' },
-        },
-      },
-    ]),
-  );
-  expect(format).toBe('google');
-  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
-    `${t0 + 720} 52.5,13.4 Europe/Berlin`,
-    `${t0} 52.5,13.4 Europe/Berlin`,
-    `${t0 + 3600} 52.6,13.5 Europe/Berlin`,
-    `${t0} motion 0 confidence=50`,
-  ]);
-});
-
-it('Records.json of Takeout: locations and activities, with both kinds of times and overflowed numbers', async () => {
-  const { format, entries, unread } = await read(
-    JSON.stringify({
-      locations: [
-        { latitudeE7: 525000000, longitudeE7: 134000000, accuracy: 14, velocity: 2, timestampMs: String(t0 * 1000) },
-        {
-          latitudeE7: 4294967296 - 335000000,
-          longitudeE7: 1512000000,
-          timestamp: '2024-03-12T08:01:00.250Z',
-          activity: [
-            {
-              timestamp: '2024-03-12T08:01:05Z',
-              activity: [
-                { type: 'ON_BICYCLE', confidence: 90 },
-                { type: 'STILL', confidence: 10 },
-              ],
-            },
-          ],
-        },
-        { source: 'WIFI', timestamp: '2024-03-12T08:02:00Z' },
-      ],
-    }),
-  );
-  expect(format).toBe('google');
-  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
-    `${t0} 52.5,13.4 Europe/Berlin accuracy=14 sensed_speed=2`,
-    `${t0 + 60.25} -33.5,151.2 Australia/Sydney`,
-    `${t0 + 65} motion 1 confidence=90`,
-  ]);
-  expect(unread).toEqual([expect.stringMatching(/latitudeE7 and longitudeE7 at byte \d+/)]);
-});
-
-it('OwnTracks and Overland: the same entries as their endpoints make', async () => {
+it('OwnTracks: the same entries as its endpoint makes, of a recording, lines, a list or one message', async () => {
   const message = { _type: 'location', lat: 52.5, lon: 13.4, tst: t0, acc: 5, tid: 'ab' };
   const stamp = '2024-03-12T08:00:00Z\t';
   const rec = `${stamp}*                 \t${JSON.stringify(message)}\n${stamp}lwt               \t{"_type":"lwt","tst":1}\n`;
@@ -260,36 +112,6 @@ it('OwnTracks and Overland: the same entries as their endpoints make', async () 
   expect([fromRec!.format, fromRec!.left.length]).toEqual(['owntracks', 1]);
   expect(fromRec!.entries.map(entryText)).toEqual([`owntracks ${t0} 52.5,13.4 accuracy=5 reported={"tid":"ab"}`]);
   for (const other of others) expect(other.entries).toEqual(fromRec!.entries);
-  const feature = {
-    type: 'Feature',
-    geometry: { type: 'Point', coordinates: [13.4, 52.5] },
-    properties: { timestamp: '2024-03-12T08:00:00Z', motion: ['walking'], horizontal_accuracy: 8, wifi: 'secret' },
-  };
-  const batch = await read(JSON.stringify({ locations: [feature, feature] }));
-  expect(batch.format).toBe('overland');
-  expect(new Set(batch.entries.map(entryText))).toEqual(
-    new Set([`overland ${t0} 52.5,13.4 accuracy=8`, `overland ${t0} motion 7`]),
-  );
-});
-
-it('GeoLife: trajectories in metres and GMT, and labels as user input', async () => {
-  const header =
-    'Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n0,2,255,My Track,0,0,2,8421376\r\n0\r\n';
-  const plt = await read(
-    `${header}39.9,116.3,0,492,39744.1,2008-10-23,02:53:04\r\n39.9,116.4,0,-777,39744.1,2008-10-23,02:53:10\r\n`,
-  );
-  const ts = Date.parse('2008-10-23T02:53:04Z') / 1000;
-  expect([plt.format, plt.entries.map(entryText)]).toEqual([
-    'geolife',
-    [`geolife ${ts} 39.9,116.3 Asia/Shanghai altitude=${492 * 0.3048}`, `geolife ${ts + 6} 39.9,116.4 Asia/Shanghai`],
-  ]);
-  const labels = await read(
-    'Start Time\tEnd Time\tTransportation Mode\r\n2008/10/23 02:53:04\t2008/10/23 03:00:00\tbus\r\nno line\r\n',
-  );
-  expect(labels.entries.map(({ metadata, data }) => [metadata.key, metadata.type, data])).toEqual([
-    ['manual/mode_confirm', 'message', { start_ts: ts, end_ts: ts + 416, label: 'bus' }],
-  ]);
-  expect(labels.unread).toEqual(['expected start, end and mode at line 3, found a missing or unreadable field']);
 });
 
 it('two locations of one second remain two, and each keeps its identity in any order', async () => {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Part, SourcePerson } from '../../src/import/import-format.ts';
+import type { Part } from '../../src/import/import-format.ts';
 import { findParts, formatNames } from '../../src/import/import-formats.ts';
-import { importParts } from '../../src/import/import-source.ts';
-import { MobilityError } from '../../src/model/mobility-error.ts';
+import { type ImportOptions, importParts } from '../../src/import/import-source.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { newStore } from '../support/store.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { zip } from '../support/zip.ts';
 import { madeUpDatabase, writeDump } from './emission-database.ts';
 import { withoutTimesOfRuns } from './store-texts.ts';
@@ -25,13 +25,19 @@ const entry = (i: number, more: object = {}) => ({
 /** A file of 7,000 entries: more than one batch. */
 async function longFile({ folder }: Program): Promise<string> {
   const path = join(folder, 'long.json.gz');
-  const entries = Array.from({ length: 7_000 }, (_, i) => entry(i));
-  await writeFile(
-    path,
-    gzipSync(JSON.stringify({ phone_data: entries.map((one) => ({ user_id: { $uuid: uuid }, ...one })) })),
-  );
+  const phone_data = Array.from({ length: 7_000 }, (_, i) => ({ user_id: { $uuid: uuid }, ...entry(i) }));
+  await writeFile(path, gzipSync(JSON.stringify({ phone_data })));
   return path;
 }
+
+/** Imports a file of this name and content for ada, who is registered. */
+async function importing(name: string, content: string | Buffer) {
+  const program = await freshProgram('ada');
+  await writeFile(join(program.folder, name), content);
+  return { ...program, args: ['import', join(program.folder, name), '--user', 'ada', '--json'] };
+}
+
+const all = { now: () => 1, whom: null };
 
 describe('an incomplete import', () => {
   async function afterTrouble(trouble: (store: Store, path: string) => Promise<void>): Promise<void> {
@@ -59,8 +65,7 @@ describe('an incomplete import', () => {
       });
       const failing: Store = Object.create(store, { usercache: { value: usercache } });
       const { parts } = await findParts([path]);
-      const importing = importParts(parts, { store: failing, now: () => 1, whom: null });
-      await expect(importing).rejects.toThrow('the disk is gone');
+      await expect(importParts(parts, { ...all, store: failing })).rejects.toThrow('the disk is gone');
     });
   });
 
@@ -68,13 +73,8 @@ describe('an incomplete import', () => {
     await afterTrouble(async (store, path) => {
       const abort = new AbortController();
       const { parts } = await findParts([path]);
-      const report = await importParts(parts, {
-        store,
-        now: () => 1,
-        whom: null,
-        signal: abort.signal,
-        onProgress: (_, __, { stored }) => stored > 0 && abort.abort(),
-      });
+      const onProgress: ImportOptions['onProgress'] = (_, __, { stored }) => stored > 0 && abort.abort();
+      const report = await importParts(parts, { ...all, store, signal: abort.signal, onProgress });
       expect(report.interrupted).toBe(true);
     });
   });
@@ -90,12 +90,7 @@ describe('an incomplete import', () => {
       }
     };
     const part: Part = { name: 'noise.gpx', format: 'gpx', size: 1000, names: 'none', read };
-    const report = await importParts([part, part], {
-      store: await newStore(),
-      now: () => 1,
-      whom: null,
-      signal: abort.signal,
-    });
+    const report = await importParts([part, part], { ...all, store: await newStore(), signal: abort.signal });
     expect([chunks, report]).toMatchObject([2, { interrupted: true, parts: [{ problems: [] }] }]);
   });
 
@@ -120,13 +115,9 @@ describe('an incomplete import', () => {
         abort.abort();
       }
     };
-    const options = {
-      store: await newStore(),
-      now: () => 1,
-      whom: { name: 'ada', create: true },
-      signal: abort.signal,
-    };
-    const report = await importParts([{ ...parts[0]!, read }], options as Parameters<typeof importParts>[1]);
+    const whom = { name: 'ada', user: null, create: true };
+    const options = { ...all, whom, store: await newStore(), signal: abort.signal };
+    const report = await importParts([{ ...parts[0]!, read }], options);
     expect([report.interrupted, ended]).toEqual([true, abort.signal.reason]);
   });
 
@@ -146,68 +137,45 @@ describe('an incomplete import', () => {
   });
 
   it('because the file is cut, keeps the entries before the cut and ends with 3', async () => {
-    const program = await freshProgram();
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify(entry(i))).join(',');
-    await writeFile(join(program.folder, 'cut.json'), `[${lines},{"metadata":`);
-    await program.run(['users', 'add', 'ada']);
-    const { code, stderr, json } = await program.run([
-      'import',
-      join(program.folder, 'cut.json'),
-      '--user',
-      'ada',
-      '--json',
-    ]);
-    expect([code, json()]).toMatchObject([3, { read: 50, stored: 50 }]);
-    expect(stderr).toMatch(
-      /cut.json: expected the end of the JSON, found the end of the file at byte \d+; everything before it was read. Repair the file/,
-    );
+    const { args, refuse } = await importing('cut.json', `[${lines},{"metadata":`);
+    const cut =
+      /cut.json: expected the end of the JSON, found the end of the file at byte \d+; everything before it was read. Repair the file/;
+    expect((await refuse(args, cut, { code: 3 })).json()).toMatchObject({ read: 50, stored: 50 });
   });
 });
 
 it('a dry run shows what an import would do, and changes nothing, even without a store', async () => {
-  const program = await freshProgram();
-  await writeDump(madeUpDatabase(), join(program.folder, 'dump'));
-  const dry = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
-  expect(dry.code).toBe(0);
-  expect((await program.run(['status'])).stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a store in/);
-  const real = await program.run(['import', join(program.folder, 'dump'), '--json']);
-  expect(real.json().read).toBe(dry.json().read);
-  const names = ({ users }: { users: { user_email: string; registered: boolean }[] }) =>
-    users.map(({ user_email, registered }) => [user_email, registered]);
-  expect(names(dry.json())).toEqual(names(real.json()));
-  const second = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
-  expect(second.json()).toMatchObject({ stored: 0, known: real.json().stored, doubled: real.json().doubled });
+  const { folder, refuse, json } = await freshProgram();
+  const dump = join(folder, 'dump');
+  await writeDump(madeUpDatabase(), dump);
+  const dry = await json('import', dump, '--dry-run');
+  await refuse(['status'], /MOBILITY_STORE_ADDRESS: expected a store in/);
+  const real = await json('import', dump);
+  const names = ({ users }: Untyped) => users.map(({ user_email, registered }: Untyped) => [user_email, registered]);
+  expect([dry.read, names(dry)]).toEqual([real.read, names(real)]);
+  const second = { stored: 0, known: real.stored, doubled: real.doubled };
+  expect(await json('import', dump, '--dry-run')).toMatchObject(second);
 });
 
 describe('the owner of a file', () => {
   it('must be given for files that do not name a user, and must be registered', async () => {
-    const { folder, run } = await freshProgram();
-    await writeFile(join(folder, 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
+    const { folder, run, refuse } = await freshProgram();
     const path = join(folder, 'a.jsonl');
-    expect(await run(['import', path])).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/does not name its user/),
-    });
+    await writeFile(path, `${JSON.stringify(entry(0))}\n`);
+    await refuse(['import', path], /does not name its user/);
     await run(['users', 'add', 'ada']);
-    expect(await run(['import', path, '--user', 'eve'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/MOBILITY_USER_UNKNOWN: no user "eve".*users add eve/),
-    });
+    await refuse(['import', path, '--user', 'eve'], /MOBILITY_USER_UNKNOWN: no user "eve".*users add eve/);
     expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);
   });
 
   it('is one person: entries of two people are not mixed', async () => {
-    const { folder, run, withStore, refuse } = await freshProgram();
     const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
-    await writeFile(join(folder, 'two.jsonl'), `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`);
-    const { user } = await withStore((store) => store.users.register('ada', { now: 1 }));
-    await refuse(
-      ['import', join(folder, 'two.jsonl'), '--user', 'ada'],
-      /expected entries of one person.*found a second UUID/,
-      { code: 3 },
-    );
-    expect(await withStore((store) => store.counts(user.uuid))).toMatchObject({ usercache: 1 });
-    expect((await run(['import', join(folder, 'two.jsonl'), '--json'])).json().users).toHaveLength(2);
+    const two = `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`;
+    const { args, json, withUser, refuse } = await importing('two.jsonl', two);
+    await refuse(args, /expected entries of one person.*found a second UUID/, { code: 3 });
+    expect(await withUser('ada', (store, id) => store.counts(id))).toMatchObject({ usercache: 1 });
+    expect((await json(...args.slice(0, 2))).users).toHaveLength(2);
   });
 
   it('is one folder of GeoLife at a time', async () => {
@@ -225,22 +193,21 @@ describe('the owner of a file', () => {
 });
 
 it('known, duplicate and new entries are counted separately, and --create registers the owner with the first entry', async () => {
-  const { folder, run } = await freshProgram();
+  const { folder, run, refuse } = await freshProgram();
   const path = join(folder, 'a.csv');
   const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;
   await writeFile(path, ['time,lat,lon', row(0), row(1), row(1), 'never,38.5,-7.9'].join('\n'));
   const args = ['import', path, '--user', 'ada', '--create', '--json'];
   const counts = { read: 5, doubled: 1, set_aside: 1, left_behind: 0 }; // with the end of the recording
-  const dry = await run([...args, '--dry-run']);
-  expect(dry.json()).toMatchObject({ ...counts, stored: 3, users: [{ user_email: 'ada', registered: true }] });
-  const first = await run(args);
-  expect([first.code, first.json()]).toMatchObject([
-    3,
-    { ...counts, stored: 3, known: 0, users: [{ registered: true }] },
-  ]);
-  const second = await run(args);
-  expect(second.json()).toMatchObject({ ...counts, stored: 0, known: 3, users: [{ registered: false }] });
-  expect((await run(['import', path, '--create'])).stderr).toMatch(/expected --create together with --user NAME/);
+  const outcome = async (...flags: string[]) => {
+    const { code, json } = await run([...args, ...flags]);
+    return [code, json()];
+  };
+  const registered = (isNew: boolean) => ({ users: [{ user_email: 'ada', registered: isNew }] });
+  expect((await outcome('--dry-run'))[1]).toMatchObject({ ...counts, stored: 3, ...registered(true) });
+  expect(await outcome()).toMatchObject([3, { ...counts, stored: 3, known: 0, ...registered(true) }]);
+  expect((await outcome())[1]).toMatchObject({ ...counts, stored: 0, known: 3, ...registered(false) });
+  await refuse(['import', path, '--create'], /expected --create together with --user NAME/);
 });
 
 it('an own export with errors, imported twice, exits with 0 the second time, since they are known', async () => {
@@ -290,94 +257,54 @@ it('a damaged line of an own export is one problem, and the other lines are impo
   expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
 });
 
-it('a document of an own export is accepted only with all its fields, and its user must have a UUID and a name', async () => {
+it('rows of an own export are accepted only with all their fields, and its user must have a UUID and a name', async () => {
   const { folder, run, withStore, refuse } = await freshProgram();
-  const path = join(folder, 'user.json');
-  await writeFile(join(folder, 'entries.jsonl'), '');
+  const write = (name: string, rows: object[]) =>
+    writeFile(join(folder, name), rows.map((row) => JSON.stringify(row)).join('\n'));
+  await write('entries.jsonl', []);
   for (const wrong of [
     { user_email: 'ada' },
     { uuid: 'x', user_email: 'ada' },
     { uuid },
     { uuid: 1, user_email: 'a' },
   ]) {
-    await writeFile(path, JSON.stringify(wrong));
+    await write('user.json', [wrong]);
     await refuse(['import', folder], /expected a user with uuid and user_email in .*user.json/, { code: 1 });
   }
-  await writeFile(path, JSON.stringify({ uuid, user_email: 'ada' }));
-  const whole = { key: 'analysis/made', write_ts: 5, data: {} };
-  const rows = [{ ...whole, key: 1 }, { ...whole, write_ts: '5' }, { ...whole, data: undefined }, whole];
-  await writeFile(join(folder, 'documents.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
-  expect((await run(['import', folder, '--json'])).json()).toMatchObject({ read: 3, set_aside: 3 });
-  await withStore(async (store) => expect(await store.documents.keys(uuid)).toEqual(['analysis/made']));
+  await write('user.json', [{ uuid, user_email: 'ada' }]);
+  const document = { key: 'analysis/made', write_ts: 5, data: {} };
+  await write('documents.jsonl', [
+    { ...document, key: 1 },
+    { ...document, write_ts: '5' },
+    { ...document, data: undefined },
+    document,
+  ]);
+  const times = { first_ts: 5, last_ts: 6, received_ts: 5 };
+  const texts = { id: 'a'.repeat(24), reason: 'not_an_object', message: 'x' };
+  const error = { ...texts, entry: 1, identity: null, tries: 1, ...times };
+  const broken = Object.keys(error).map((field) => ({ ...error, [field]: field === 'entry' ? undefined : [] }));
+  await write('errors.jsonl', [...broken, error]);
+  expect((await run(['import', folder, '--json'])).json()).toMatchObject({ read: 3 + 10, set_aside: 3 + 10 });
+  await withStore(async (store) => {
+    expect(await store.documents.keys(uuid)).toEqual(['analysis/made']);
+    expect((await store.counts(uuid)).errors).toBe(1);
+  });
 });
 
 it('a source with known or duplicate entries has no problem, and five of many problems are named', async () => {
-  const { folder, run } = await freshProgram();
+  const { folder, json } = await freshProgram();
   const path = join(folder, 'a.jsonl');
   const problemsOf = async (...lines: string[]): Promise<string[]> => {
     await writeFile(path, lines.join('\n'));
-    return (await run(['import', path, '--user', 'ada', '--create', '--json'])).json<{
-      parts: [{ problems: string[] }];
-    }>().parts[0].problems;
+    return (await json('import', path, '--user', 'ada', '--create')).parts[0].problems;
   };
   const line = (i: number): string => JSON.stringify(entry(i));
-  expect(await problemsOf(line(0), line(0))).toEqual([]);
-  expect(await problemsOf(line(0), line(1))).toEqual([]);
-  expect(await problemsOf(line(0), line(0))).toEqual([]);
+  for (const i of [0, 1, 0]) expect(await problemsOf(line(0), line(i))).toEqual([]);
   const problems = await problemsOf(...Array<string>(7).fill('{"metadata":'), line(0));
   expect(problems.map((text) => /line \d/.exec(text)?.[0] ?? text)).toEqual([
     ...[1, 2, 3, 4, 5].map((i) => `line ${i}`),
     'and further problems',
   ]);
-});
-
-it('a rejected entry of an own export is accepted only with all its fields', async () => {
-  const { folder, run, withStore } = await freshProgram();
-  await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));
-  await writeFile(join(folder, 'entries.jsonl'), '');
-  const times = { first_ts: 5, last_ts: 6, received_ts: 5 };
-  const row = {
-    id: 'a'.repeat(24),
-    entry: 1,
-    identity: null,
-    reason: 'not_an_object',
-    message: 'x',
-    tries: 1,
-    ...times,
-  };
-  const broken = Object.keys(row).map((field) => ({ ...row, [field]: field === 'entry' ? undefined : [] }));
-  await writeFile(join(folder, 'errors.jsonl'), [...broken, row].map((one) => JSON.stringify(one)).join('\n'));
-  const { json } = await run(['import', folder, '--json']);
-  expect(json()).toMatchObject({ read: 10, set_aside: 10 });
-  await withStore(async (store) => expect((await store.counts(uuid)).errors).toBe(1));
-});
-
-it('a store that fails ends the import, also of a source without bytes', async () => {
-  const store = await newStore();
-  const full = new MobilityError('MOBILITY_STORE_FULL', 'the disk is full');
-  const users = Object.create(store.users, { byUuid: { value: () => Promise.reject(full) } });
-  const shares: (number | null)[] = [];
-  const importOf = (of: SourcePerson | null, size: number) => {
-    const part: Part = {
-      name: 'a',
-      format: 'a',
-      size,
-      names: 'people',
-      read: async function* () {
-        yield of === null ? { skipped: 'trips' } : { owner: of, person: true };
-      },
-    };
-    const failing: Store = Object.create(store, { users: { value: users } });
-    return importParts([part], {
-      store: failing,
-      now: () => 1,
-      whom: null,
-      onProgress: (_, share) => shares.push(share),
-    });
-  };
-  await expect(importOf({ uuid }, 9)).rejects.toBe(full);
-  await importOf(null, 0);
-  expect(shares).toEqual([1]);
 });
 
 it('folders are read once, with any links in them, and unknown files are named', async () => {
@@ -392,11 +319,6 @@ it('folders are read once, with any links in them, and unknown files are named',
 });
 
 describe('a source', () => {
-  const importFile = async (name: string, content: string | Buffer, ...flags: string[]) => {
-    const { folder, run } = await freshProgram('ada');
-    await writeFile(join(folder, name), content);
-    return run(['import', join(folder, name), '--user', 'ada', '--json', ...flags]);
-  };
   /** A ride of 10 m/s to the north, a point every 10 s. */
   const ride = (speed: number): string =>
     `timestamp,latitude,longitude,speed\n${Array.from({ length: 30 }, (_, i) =>
@@ -404,19 +326,17 @@ describe('a source', () => {
     ).join('\n')}\n`;
 
   it.each([
-    [36, /3\.6 times as large as distance over time.*km\/h.*speed_kmh/],
-    [10 / (1852 / 3600), /1\.9 times as large.*knots.*speed_knots/],
-  ])('whose speeds are %d where it moves with 10 m/s is reported', async (speed, warning) => {
-    const { code, stderr } = await importFile('ride.csv', ride(speed));
-    expect([code, stderr]).toEqual([3, expect.stringMatching(warning)]);
-  });
-
-  it.each([
-    [10, []],
-    [36, ['--columns', 'speed_kmh=speed']],
-  ])('whose speeds are %d is not reported if the unit fits: %s', async (speed, flags) => {
-    const { code, stderr } = await importFile('ride.csv', ride(speed), ...flags);
-    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/distance over time/)]);
+    ['m/s in km/h', 36, /3\.6 times as large as distance over time.*km\/h.*speed_kmh/, []],
+    ['m/s in knots', 10 / (1852 / 3600), /1\.9 times as large.*knots.*speed_knots/, []],
+    ['m/s', 10, null, []],
+    ['km/h', 36, null, ['--columns', 'speed_kmh=speed']],
+  ])('whose speeds are %s is reported if the unit does not fit', async (_, speed, warning, flags) => {
+    const { args, run, refuse } = await importing('ride.csv', ride(speed));
+    if (warning !== null) await refuse([...args, ...flags], warning, { code: 3 });
+    else {
+      const { code, stderr } = await run([...args, ...flags]);
+      expect([code, stderr]).toEqual([0, expect.not.stringMatching(/distance over time/)]);
+    }
   });
 
   it.each([
@@ -430,7 +350,8 @@ describe('a source', () => {
     ['plan.gpx', '<gpx><rte><rtept lat="1" lon="2"/></rte></gpx>', /the points of a route only \(1\): a plan/],
     ['other.json', '[{"when_":1,"north":2}]', /JSON with the names when_, north.*--columns/],
   ])('that stores nothing fails with the reason: %s', async (name, content, reason) => {
-    const { code, stderr } = await importFile(name, content);
+    const { args, run } = await importing(name, content);
+    const { code, stderr } = await run(args);
     expect([code === 0, stderr]).toEqual([false, expect.stringMatching(reason)]);
   });
 
@@ -440,14 +361,10 @@ describe('a source', () => {
     head.write('0000644\x000000000\x000000000\0', 100);
     head.write('00400000000\x0000000000000\0        0', 124); // 64 MiB
     head.write('ustar\u000000', 257);
-    head.write(
-      `${head
-        .reduce((sum, byte) => sum + byte, 0)
-        .toString(8)
-        .padStart(6, '0')}\0 `,
-      148,
-    );
-    const { code, stderr } = await importFile('a.tgz', gzipSync(Buffer.concat([head, Buffer.alloc(64 * 1024 ** 2)])));
+    const sum = head.reduce((before, byte) => before + byte, 0);
+    head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    const { args, run } = await importing('a.tgz', gzipSync(Buffer.concat([head, Buffer.alloc(64 * 1024 ** 2)])));
+    const { code, stderr } = await run(args);
     expect([code === 0, stderr]).toEqual([false, expect.stringMatching(/unpacks to at most 200 times/)]);
   });
 });
@@ -461,7 +378,6 @@ it('--help and an unknown --format name every format of the table', async () => 
 });
 
 it('the trip of a single GPX file is in the diary, since the import adds the end of the recording', async () => {
-  const { folder, run } = await freshProgram('ada');
   const speeds = [...Array(60).fill(1.3), ...Array(90).fill(12), ...Array(30).fill(1.3)]; // m/s, each for 10 s
   let metres = 0;
   const points = speeds.map((speed, i) => {
@@ -469,20 +385,16 @@ it('the trip of a single GPX file is in the diary, since the import adds the end
     const time = new Date(Date.UTC(2024, 5, 17, 8) + 10_000 * i).toISOString();
     return `<trkpt lat="${52.5 + metres / 111_195}" lon="13.4"><time>${time}</time></trkpt>`;
   });
-  await writeFile(
-    join(folder, 'ride.gpx'),
-    `<gpx creator="Any 1.0"><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`,
-  );
-  expect((await run(['import', join(folder, 'ride.gpx'), '--user', 'ada'])).code).toBe(0);
+  const gpx = `<gpx creator="Any 1.0"><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`;
+  const { args, run, show } = await importing('ride.gpx', gpx);
+  expect((await run(args)).code).toBe(0);
   await run(['pipeline', '--user', 'ada']);
-  const diary = await run(['diary', '--user', 'ada', '--day', '2024-06-17']);
-  expect(diary.stdout).toMatch(/1 trip, 1[12]\.\d km/);
+  await show(['diary', '--user', 'ada', '--day', '2024-06-17'], /1 trip, 1[12]\.\d km/);
 });
 
 it('a time of hundreds of digits is invalid, and the valid rows are imported', async () => {
-  const { run, folder } = await freshProgram('ada');
-  const path = join(folder, 'long.csv');
-  await writeFile(path, `time,lat,lon\n${'9'.repeat(400)},38.5,-7.9\n1710230400,38.5,-7.9\n`);
-  const { code, stdout } = await run(['import', path, '--user', 'ada', '--json']);
-  expect([code, JSON.parse(stdout)]).toEqual([3, expect.objectContaining({ set_aside: 1 })]);
+  const content = `time,lat,lon\n${'9'.repeat(400)},38.5,-7.9\n1710230400,38.5,-7.9\n`;
+  const { args, run } = await importing('long.csv', content);
+  const { code, json } = await run(args);
+  expect([code, json()]).toMatchObject([3, { set_aside: 1 }]);
 });

@@ -39,9 +39,10 @@ function entryLine(entry: Entry): string {
   if (key === 'statemachine/transition') return '';
   const { ts, latitude, longitude, type, ...more } = entry.data;
   if (key === 'background/battery') return 'battery';
+  if (key.startsWith('manual/')) return `${key} ${JSON.stringify(entry.data)}`;
   const at = Math.round((Number(ts) - Date.UTC(2024, 2, 12, 8) / 1000) * 1000) / 1000;
-  if (key !== 'background/location') return `${at} motion ${type}`;
   const others = Object.entries(more).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  if (key !== 'background/location') return [at, 'motion', type, ...others].join(' ');
   return [at, `${latitude},${longitude}`, ...(time_zone === 'Europe/Lisbon' ? [] : [time_zone]), ...others].join(' ');
 }
 
@@ -51,7 +52,7 @@ const expected = JSON.parse(readFileSync(join(folder, '../recordings.json'), 'ut
   { reading?: FileReading; lines: string[] }
 >;
 
-it.each(readdirSync(folder))('%s', async (name) => {
+it.each([...new Set([...readdirSync(folder), ...Object.keys(expected)])])('%s', async (name) => {
   const { reading, lines } = expected[name] ?? { lines: [] };
   expect(await found(name, reading)).toEqual(lines);
 });
