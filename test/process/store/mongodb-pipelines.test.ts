@@ -1,5 +1,5 @@
 // Two simultaneous runs over all users on one MongoDB: each user is processed by one run only, corrections included.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { type AllReport, runAll } from '../../../src/pipeline/run-all.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -7,8 +7,6 @@ import { everythingOf, pushesOf } from '../../faults/kit.ts';
 import { describeOnServers, newStoreOn } from '../../store/servers.ts';
 import { correction } from '../../support/corrections.ts';
 import { newStore, newUser, openStoreIn } from '../../support/store.ts';
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 const uuids = Array.from({ length: 6 }, (_, i) => `${i}0000000-0000-4000-8000-000000000000`);
 const options = { log: silentLog, now: () => 1_800_000_000, parallel: 3 };
