@@ -82,7 +82,9 @@ async function rangeOf({ store, person: { uuid }, days }: Source): Promise<{ fro
   if (starts.length === 0) return {};
   const before = await trips.previous(uuid, starts[0]!.chain_ts);
   const after = await trips.next(uuid, starts.at(-1)!.chain_ts);
-  return { ...(before && { from: before.chain_ts }), ...(after && { to: justAfter(after.chain_ts) }) };
+  // Drafts come last, but after a journey over the date line a draft may be of an earlier local day than `after`.
+  const hasDraft = (await trips.drafts(uuid)).some(({ day }) => isAmong(day, days));
+  return { ...(before && { from: before.chain_ts }), ...(after && !hasDraft && { to: justAfter(after.chain_ts) }) };
 }
 
 export async function* everyTrip(source: Source, range = {}): AsyncGenerator<KeptTrip> {

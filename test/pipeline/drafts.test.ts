@@ -9,6 +9,7 @@ import { fromOwnTracks } from '../../src/intake/apps/owntracks.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainAfter, putAndRun } from '../support/diary.ts';
+import { chained, trip } from '../support/equator-trips.ts';
 import { runs } from '../support/lives.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -61,6 +62,24 @@ describe('the last trip of a person who removes the app', () => {
       'trip',
     ]);
     expect(await store.trips.drafts(uuid)).toEqual([]);
+  });
+
+  it('is in the file of its local day, though a trip before it began beyond the date line, on the next day', async () => {
+    const uuid = await newUser(store);
+    const noon = (day: string) => Date.parse(`${day}T12:00Z`) / 1000;
+    const [from, to] = ['2026-05-04', '2026-05-05'];
+    const ride = (start: number, east: number) => [{ times: [start, start + 600], easts: [east, east + 6000] }];
+    const before = trip('before', ride(noon(from) - 3 * hour, 0), { day: from });
+    const beyond = trip('beyond', ride(noon(from) - hour, 6000), { day: to }, Array(2).fill('Pacific/Kiritimati'));
+    const back = { day: from, kind: 'draft' } as const;
+    const draft = trip('draft', ride(noon(from) + 2 * hour, 12_000), back, Array(2).fill('Pacific/Honolulu'));
+    const taken = await store.leases.acquire(uuid, 'test', 60);
+    if ('heldBy' in taken) throw new Error('the lease is held');
+    await store.trips.apply(uuid, { put: chained(before, beyond), remove: [], drafts: [draft] }, {}, taken.lease);
+    const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
+    const found = [];
+    for await (const [, row] of rowsOf(['trips'], { store, person, days: { from, to: from }, now })) found.push(row);
+    expect(found).toEqual(['before', 'draft']);
   });
 
   it('is the same in every order and over stretches of any size, with pings that show the rest after it', async () => {
