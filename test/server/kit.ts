@@ -6,7 +6,7 @@ import { studyArchive } from '../../src/export/study-archive.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
-import type { UserRecord } from '../../src/model/user.ts';
+import { type TokenKind, tokenHash, type UserRecord } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import type { ServerEnv } from '../../src/server/call.ts';
@@ -15,6 +15,7 @@ import { type ServeOptions, type Serving, serve } from '../../src/server/listen.
 import { problemSchema } from '../../src/server/openapi.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
+import { csrfOf } from '../../src/web/sessions.ts';
 import { atEnd } from '../support/clean-up.ts';
 import { newStore } from '../support/store.ts';
 
@@ -42,6 +43,10 @@ export interface Kit {
   user(name: string): Promise<UserRecord>;
   /** Makes a call in process. A body that is no object or array is sent as it is. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
+  /** Pushes entries of a user. */
+  put(entries: unknown, user?: string): Promise<Answered>;
+  /** Sends a form of a page. */
+  form(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Answered>;
   request(path: string, init?: RequestInit): Promise<Answered>;
 }
 
@@ -168,18 +173,46 @@ export async function openKit(
     checkAnswer(path, init.method ?? 'GET', answer);
     return answer;
   };
+  const post: Kit['post'] = (path, body, headers = {}) =>
+    request(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
+      body: bodyOf(body),
+    });
   return {
     ...kit,
     app,
     request,
+    post,
     user: async (name) => (await store.users.register(name, { now })).user,
-    post: (path, body, headers = {}) =>
-      request(path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
-        body: bodyOf(body),
-      }),
+    put: (entries, user = 'ada') => post('/usercache/put', { user, phone_to_server: entries }),
+    form: (path, fields, headers = {}) =>
+      post(path, String(new URLSearchParams(fields)), { 'Content-Type': formType, ...headers }),
   };
+}
+
+export const formType = 'application/x-www-form-urlencoded';
+
+/** The header of a caller who gives a name and a password. */
+export const basic = (name: string, password = name): { Authorization: string } => ({
+  Authorization: `Basic ${btoa(`${name}:${password}`)}`,
+});
+
+/** Gives a user a token: this text. */
+export function addToken(
+  store: Store,
+  user_id: string,
+  text: string,
+  { kind, expires_ts = null }: { kind?: TokenKind; expires_ts?: number | null } = {},
+): Promise<void> {
+  return store.tokens.add({ hash: tokenHash(text), user_id, created_ts: 1, expires_ts, ...(kind && { kind }) });
+}
+
+/** Signs a browser of a user in: the header that it sends, and the secret of its forms. */
+export async function signedIn(store: Store, user_id: string): Promise<{ Cookie: string; csrf: string }> {
+  const secret = 'the secret of a session';
+  await addToken(store, user_id, secret, { kind: 'session', expires_ts: 4e9 });
+  return { Cookie: `mobility-days=${secret}`, csrf: csrfOf(secret) };
 }
 
 /** Serves an app on a port until the end of the test or file. */
