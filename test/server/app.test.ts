@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { folderIn } from '../../src/model/address.ts';
 import { type ErrorCode, MobilityError } from '../../src/model/mobility-error.ts';
+import { tokenHash } from '../../src/model/user.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
 import { pendingEntries } from '../support/store.ts';
 import { until } from '../support/until.ts';
-import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
+import { addToken, androidLocation, basic, config, failingAt, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
 // Routes of other apps have other formats: other-apps.test.ts tests them.
@@ -58,43 +58,27 @@ describe('failures', () => {
   });
 
   it('a wrong field is named with what was expected and the kind of what was found, and no value of it', async () => {
-    const detailOf = async (path: string, body: unknown) => {
-      const { status, json } = await kit.post(path, body);
-      expect(status).toBe(400);
-      return json.detail;
-    };
-    const user = 'ada';
+    const find = '/datastreams/find_entries/timestamp';
+    const insert = '/customlabel/insert';
+    const label = (text: string) => ({ inserted_label: { key: 'mode', label: text } });
     const cases: [path: string, body: object | string, detail: string][] = [
-      ['/usercache/put', { user, phone_to_server: {} }, 'expected "phone_to_server" to be a list, found an object'],
-      [
-        '/datastreams/find_entries/timestamp',
-        { user, key_list: 'secret' },
-        'expected "key_list" to be a list or null, found a text',
-      ],
-      [
-        '/datastreams/find_entries/timestamp',
-        { user, trunc_method: 'secret' },
-        'expected "trunc_method" to be one of first, last, sample, found another text',
-      ],
-      [
-        '/customlabel/insert',
-        { user, inserted_label: { key: 'mode', label: '' } },
-        'expected "inserted_label.label" to be a text with characters, found an empty text',
-      ],
-      [
-        '/customlabel/insert',
-        { user, inserted_label: { key: 'mode', label: 'x'.repeat(5000) } },
-        expect.stringMatching(/^expected "inserted_label.label" to have at most \d+ characters, found 5000$/),
-      ],
-      ['/customlabel/insert', { user, inserted_label: {} }, 'expected a field "inserted_label.key", found none'],
-      ['/usercache/get', 'null', 'expected a JSON object as body, found null'],
+      ['/usercache/put', { phone_to_server: {} }, '"phone_to_server" to be a list, found an object'],
+      [find, { key_list: 'secret' }, '"key_list" to be a list or null, found a text'],
+      [find, { trunc_method: 'secret' }, '"trunc_method" to be one of first, last, sample, found another text'],
+      [insert, label(''), '"inserted_label.label" to be a text with characters, found an empty text'],
+      [insert, label('x'.repeat(5000)), '"inserted_label.label" to have at most 200 characters, found 5000'],
+      [insert, { inserted_label: {} }, 'a field "inserted_label.key", found none'],
+      ['/usercache/get', 'null', 'a JSON object as body, found null'],
       [
         '/timeline/getTrips/2016-13-01',
-        { user },
-        'expected a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"',
+        {},
+        'a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"',
       ],
     ];
-    for (const [path, body, detail] of cases) expect(await detailOf(path, body)).toEqual(detail);
+    for (const [path, body, detail] of cases) {
+      const { status, json } = await kit.post(path, typeof body === 'string' ? body : { user: 'ada', ...body });
+      expect([status, json.detail]).toEqual([400, `expected ${detail}`]);
+    }
     expect(kit.log.join()).not.toContain('secret');
   });
 
@@ -108,12 +92,7 @@ describe('failures', () => {
   });
 
   it('an exception is a 500 without details, and its stack is on standard error with the request id', async () => {
-    const broken = await openKit({
-      wrap: (store) => ({
-        ...store,
-        documents: { ...store.documents, list: () => Promise.reject(new Error('secret 42')) },
-      }),
-    });
+    const broken = await openKit({ wrap: failingAt('documents.list', new Error('secret 42')) });
     await broken.user('ada');
     const answer = await broken.post('/usercache/get', { user: 'ada' });
     expect(answer.json).toEqual(problem(500));
@@ -127,50 +106,37 @@ describe('failures', () => {
     expect(broken.console.at(-1)).toMatch(/^END \S+ POST \/usercache\/get [0-9a-f-]{36} \d/);
   });
 
-  const failing = (code: ErrorCode) => (store: Store) => ({
-    ...store,
-    usercache: { ...store.usercache, put: () => Promise.reject(new MobilityError(code, '/srv/data: no')) },
-  });
-
-  it('a store that cannot write is 503 with Retry-After, and other errors of the store are 500', async () => {
-    const statuses: Partial<Record<ErrorCode, number>> = {
-      MOBILITY_STORE_FULL: 503,
-      MOBILITY_STORE_UNAVAILABLE: 503,
-      MOBILITY_STORE_BUSY: 503,
-      MOBILITY_STORE_CLOSED: 503,
-      MOBILITY_STORE_DAMAGED: 500,
-      MOBILITY_STORE_READONLY: 503,
-    };
-    for (const [code, status] of Object.entries(statuses)) {
-      const broken = await openKit({ wrap: failing(code as ErrorCode) });
-      await broken.user('ada');
-      const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
-      expect(answer.json).toEqual(problem(status, { code }));
-      expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
-      expect(answer.text).not.toContain('/srv');
-      expect(broken.errors.join()).toContain('/srv/data: no');
-      // A full disk fails every call: no stacks then.
-      expect(/\n +at /.test(broken.errors.join())).toBe(status === 500);
-      expect(broken.log.join()).not.toContain('Updated result');
-    }
+  it.each<[ErrorCode, number]>([
+    ['MOBILITY_STORE_FULL', 503],
+    ['MOBILITY_STORE_UNAVAILABLE', 503],
+    ['MOBILITY_STORE_BUSY', 503],
+    ['MOBILITY_STORE_CLOSED', 503],
+    ['MOBILITY_STORE_READONLY', 503],
+    ['MOBILITY_STORE_DAMAGED', 500],
+  ])('a put that the store refuses with %s is answered with %i', async (code, status) => {
+    const broken = await openKit({ wrap: failingAt('usercache.put', new MobilityError(code, '/srv/data: no')) });
+    await broken.user('ada');
+    const answer = await broken.put([androidLocation(1.5e9)]);
+    expect(answer.json).toEqual(problem(status, { code }));
+    expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+    expect(answer.text).not.toContain('/srv');
+    expect(broken.errors.join()).toContain('/srv/data: no');
+    // A full disk fails every call: no stacks then.
+    expect(/\n +at /.test(broken.errors.join())).toBe(status === 500);
+    expect(broken.log.join()).not.toContain('Updated result');
   });
 
   it('a put succeeds even if its profile cannot be written', async () => {
-    const broken = await openKit({
-      wrap: (store) => ({
-        ...store,
-        profiles: { ...store.profiles, merge: () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'no')) },
-      }),
-    });
+    const full = new MobilityError('MOBILITY_STORE_FULL', 'no');
+    const broken = await openKit({ wrap: failingAt('profiles.merge', full) });
     const { uuid } = await broken.user('ada');
-    const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
-    expect(answer.status).toBe(200);
+    expect((await broken.put([androidLocation(1.5e9)])).status).toBe(200);
     expect(await pendingEntries(broken.store, uuid)).toHaveLength(1);
   });
 
   it('puts fail and readyz is 503 while the folder of the store is moved or replaced, or its log is missing', async () => {
     const folder = folderIn(kit.store.address);
-    const put = (ts: number) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
+    const put = (ts: number) => kit.put([androidLocation(ts)]);
     const unavailable = problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' });
     expect((await put(1.5e9)).status).toBe(200);
     await rename(folder, `${folder}-moved`);
@@ -222,9 +188,8 @@ describe('failures', () => {
     const body = { user: 'ada', start_time: 0, end_time: 2e9 };
     expect((await broken.post('/datastreams/find_entries/timestamp', body)).status).toBe(503);
     await expect(broken.post('/datastreams/find_entries/timestamp', body)).rejects.toThrow();
-    await new Promise((resolve) => setImmediate(resolve));
+    await until(() => broken.log.at(-1)!.includes('END POST /datastreams'));
     expect(broken.errors.at(-1)).toContain('gone');
-    expect(broken.log.at(-1)).toMatch(/END POST \/datastreams/);
   });
 });
 
@@ -269,18 +234,22 @@ describe('the caller', () => {
   });
 
   it('the token may be in a header, and two different tokens are refused', async () => {
+    const get = async (user: string | null, headers: Record<string, string>): Promise<number> =>
+      (await kit.post('/usercache/get', user === null ? {} : { user }, headers)).status;
     const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
-    expect((await kit.post('/usercache/get', {}, bearer('ada'))).status).toBe(200);
-    expect((await kit.request('/usercache/get', { method: 'POST', headers: bearer('ada') })).status).toBe(200);
-    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('ada'))).status).toBe(200);
-    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('eve'))).status).toBe(403);
+    expect(await get('ada', bearer('eve'))).toBe(403);
     await kit.user('eve');
-    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('eve'))).status).toBe(400);
-    const basic = (password: string) => ({ Authorization: `Basic ${btoa(`phone:${password}`)}` });
-    expect((await kit.post('/usercache/get', {}, basic('ada'))).status).toBe(200);
-    expect((await kit.post('/usercache/get', { user: 'eve' }, basic('ada'))).status).toBe(400);
-    expect((await kit.post('/usercache/get', { user: 'ada' }, { Authorization: 'Basic eDp5' })).status).toBe(200);
-    expect((await kit.post('/usercache/get', {}, { Authorization: 'Basic eDp5' })).status).toBe(403);
+    expect((await kit.request('/usercache/get', { method: 'POST', headers: bearer('ada') })).status).toBe(200);
+    for (const [user, header, status] of [
+      [null, bearer('ada'), 200],
+      ['ada', bearer('ada'), 200],
+      ['ada', bearer('eve'), 400],
+      [null, basic('phone', 'ada'), 200],
+      ['eve', basic('phone', 'ada'), 400],
+      ['ada', basic('x', 'y'), 200],
+      [null, basic('x', 'y'), 403],
+    ] as const)
+      expect([user, header, await get(user, header)]).toEqual([user, header, status]);
   });
 
   it('with open registration only profile/create creates an account, and only once', async () => {
@@ -296,12 +265,10 @@ describe('the caller', () => {
   });
 
   it('a token identifies the account that it was made for, until it expires', async () => {
-    const { createHash } = await import('node:crypto');
-    const hash = (token: string) => createHash('sha256').update(token).digest('hex');
     const tokens = await openKit({ config: { ...config, auth: 'token', openRegistration: true } });
     const ada = await tokens.user('ada');
-    const add = (token: string, user: string, expires: number | null) =>
-      tokens.store.tokens.add({ hash: hash(token), user_id: user, created_ts: now, expires_ts: expires });
+    const add = (token: string, user: string, expires_ts: number | null) =>
+      addToken(tokens.store, user, token, { expires_ts });
     await add('good', ada.uuid, now + 1);
     await add('old', ada.uuid, now);
     await add('eternal', ada.uuid, null);
@@ -310,13 +277,13 @@ describe('the caller', () => {
     for (const token of ['good', 'eternal']) {
       expect((await tokens.post('/profile/create', { user: token })).json).toEqual({ uuid: ada.uuid });
     }
-    for (const token of ['old', 'orphan', 'ada', ada.uuid, hash('good'), 'x'.repeat(10_000)]) {
+    for (const token of ['old', 'orphan', 'ada', ada.uuid, tokenHash('good'), 'x'.repeat(10_000)]) {
       for (const path of ['/profile/create', '/usercache/get']) {
         expect((await tokens.post(path, { user: token })).status, `${path} ${token}`).toBe(403);
       }
     }
     const written = [...tokens.log, ...tokens.console, ...tokens.errors].join('\n');
-    for (const token of ['good', 'eternal', 'orphan', hash('good')]) expect(written).not.toContain(token);
+    for (const token of ['good', 'eternal', 'orphan', tokenHash('good')]) expect(written).not.toContain(token);
   });
 });
 

@@ -2,17 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type BodyShare, ByteBudget, type ByteLimits, byteLimits, streamBytes } from '../../src/server/byte-budget.ts';
-import { Problem } from '../../src/server/problem.ts';
+import type { Problem } from '../../src/server/problem.ts';
 import { readBody } from '../../src/server/read-body.ts';
+import { statusOf } from './kit.ts';
 
-const statusOf = (reading: Promise<unknown>): Promise<number> =>
-  reading.then(
-    () => 200,
-    (error: unknown) => {
-      if (error instanceof Problem) return error.status;
-      throw error;
-    },
-  );
 const mebibyte = 1024 * 1024;
 const limits: ByteLimits = {
   small: { total: 160_000, perCaller: 40_000, perNetwork: 80_000 },
@@ -45,13 +38,11 @@ function open(changed: Partial<ByteLimits> = {}) {
   return { budget, clock, ended, share, hold };
 }
 
-describe('announced bytes', () => {
-  it('do not count before they arrive', async () => {
-    const { share, hold } = open();
-    for (const name of ['ada', 'ada', 'eve', 'net 1']) share(name, 1e9);
-    await hold('bob', 10_000);
-    await hold('bob', 500_000, 500_000);
-  });
+it('announced bytes do not count before they arrive', async () => {
+  const { share, hold } = open();
+  for (const name of ['ada', 'ada', 'eve', 'net 1']) share(name, 1e9);
+  await hold('bob', 10_000);
+  await hold('bob', 500_000, 500_000);
 });
 
 describe('when callers use the whole budget', () => {
@@ -80,31 +71,6 @@ describe('when callers use the whole budget', () => {
     expect(quick.bytes).toBeGreaterThan(9_000);
   });
 
-  it('another caller with a large body is served within 5 s after they stop sending', async () => {
-    const { hold, share, ended, clock } = open();
-    for (const name of ['ada', 'eve', 'joe']) for (let i = 0; i < 20; i += 1) await hold(name, 16_600);
-    const bob = share('bob', 400_000);
-    const waiting = bob.hold(20_000);
-    await tick();
-    expect(bob.bytes).toBe(0);
-    clock.now = 6_000;
-    (await hold('kim', 1)).release(); // any other call
-    await expect(waiting).resolves.toBeUndefined();
-    await tick();
-    expect(ended.length).toBeGreaterThan(0);
-  });
-
-  it('unidentified callers of one network share its part of the budget, and beyond it their slowest body ends', async () => {
-    const { hold, share, ended } = open();
-    expect(share('net 1')).toMatchObject({ bytes: 0, expected: 0, isReceived: false });
-    for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
-    await tick();
-    expect(ended).toEqual([]);
-    await hold('net 1', 10_000);
-    await tick();
-    expect(ended).toEqual(['net 1']);
-  });
-
   it('unidentified callers of one network do not block callers of other networks', async () => {
     const { hold } = open();
     for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
@@ -130,25 +96,6 @@ describe('when callers use the whole budget', () => {
   });
 });
 
-describe('the share of a caller', () => {
-  it('refuses with 429 a body that does not fit beside their other bodies, if these are fast enough', async () => {
-    const { hold } = open();
-    await hold('ada', 400_000, 400_000);
-    expect(await statusOf(hold('ada', 300_000, 300_000))).toBe(429);
-    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
-    expect(await statusOf(hold('eve', 10_000))).toBe(429);
-  });
-
-  it('gives the bytes of their stalled bodies to their next body', async () => {
-    const { hold, ended, clock } = open();
-    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
-    clock.now = 6_000;
-    await hold('eve', 10_000);
-    await tick();
-    expect(ended).toEqual(['eve']);
-  });
-});
-
 describe('large bodies', () => {
   it('wait until they fit, and small ones do not wait for them', async () => {
     const { hold, share } = open();
@@ -171,12 +118,6 @@ describe('large bodies', () => {
     const first = statusOf(hold('bob', 20_000, 500_000));
     expect(await statusOf(hold('bob', 100_001, 100_001))).toBe(429);
     expect(await first).toBe(503);
-  });
-
-  it('are refused with 503 if they do not fit in time', async () => {
-    const { hold } = open({ patience: 20 });
-    (await hold('ada', 600_000)).isReceived = true;
-    expect(await statusOf(hold('bob', 500_000, 500_000))).toBe(503);
   });
 
   it('always fit alone', async () => {
@@ -370,48 +311,51 @@ it('bodies that wait start in the order of what their owners hold, the least fir
   expect(started).toEqual(['zoe', 'bob']);
 });
 
-it('answers over 16 KiB count, in the part of the caller or of the network', () => {
-  const { budget, clock } = open({ answers: { total: 90_000, perCaller: 60_000, perNetwork: 40_000 } });
+/** Holds answers; `refusal` has the status and the limit of an answer that is refused. */
+function openAnswers(answers: ByteLimits['answers']) {
+  const { budget, clock } = open({ answers });
   const cut: string[] = [];
-  const answer = (caller: string | null, network: string | null, size: number) =>
-    budget.holdAnswer(caller, network, size, () => cut.push(caller ?? network ?? '-'));
-  for (let i = 0; i < 20; i += 1) answer('ada', null, 16_384);
-  const [one, two] = [answer('ada', null, 30_000), answer('ada', null, 30_000)];
-  expect(() => answer('ada', null, 16_385)).toThrow(
-    expect.objectContaining({
-      status: 429,
-      options: expect.objectContaining({
-        headers: { 'Retry-After': '5' },
-        members: { limit: 'unsent_bytes', most: 60_000 },
-      }),
-    }),
-  );
-  one();
-  two();
-  answer(null, 'net 1', 20_000);
-  answer(null, 'net 1', 20_000);
-  expect(() => answer(null, 'net 1', 16_385)).toThrow(expect.objectContaining({ status: 503 }));
+  const hold = (name: string, size: number): (() => void) => {
+    const [caller, network] = name.startsWith('net') ? [null, name] : [name, null];
+    return budget.holdAnswer(caller, network, size, () => cut.push(name));
+  };
+  const refusal = (name: string, size: number): unknown[] => {
+    try {
+      hold(name, size);
+    } catch (error) {
+      const { status, options } = error as Problem;
+      return [status, options.members?.limit, options.members?.most];
+    }
+    return [];
+  };
+  return { clock, cut, hold, refusal };
+}
+
+it('answers over 16 KiB count, in the part of the caller or of the network', () => {
+  const { clock, cut, hold, refusal } = openAnswers({ total: 90_000, perCaller: 60_000, perNetwork: 40_000 });
+  for (let i = 0; i < 20; i += 1) hold('ada', 16_384);
+  const both = [hold('ada', 30_000), hold('ada', 30_000)];
+  expect(refusal('ada', 16_385)).toEqual([429, 'unsent_bytes', 60_000]);
+  for (const release of both) release();
+  for (let i = 0; i < 2; i += 1) hold('net 1', 20_000);
+  expect(refusal('net 1', 16_385)[0]).toBe(503);
   clock.now = 5_000;
-  answer(null, 'net 1', 20_000);
+  hold('net 1', 20_000);
   expect(cut).toEqual(['net 1']);
 });
 
 it('answers count for their owner, and the oldest one of the owner with the most bytes ends for others after 5 s', () => {
-  const { budget, clock } = open();
-  const cut: string[] = [];
-  const answer = (name: string, size: number) => budget.holdAnswer(name, null, size, () => cut.push(name));
-  const sent = answer('ada', 3 * mebibyte);
-  expect(() => answer('ada', 2 * mebibyte)).toThrow(expect.objectContaining({ status: 429 }));
-  answer('eve', 3 * mebibyte);
-  answer('joe', 2 * mebibyte);
-  expect(() => answer('bob', 3 * mebibyte)).toThrow(expect.objectContaining({ status: 503 }));
-  clock.now = 4_999;
-  expect(() => answer('bob', 3 * mebibyte)).toThrow(expect.objectContaining({ status: 503 }));
+  const { clock, cut, hold, refusal } = openAnswers(limits.answers);
+  const sent = hold('ada', 3 * mebibyte);
+  expect(refusal('ada', 2 * mebibyte)[0]).toBe(429);
+  hold('eve', 3 * mebibyte);
+  hold('joe', 2 * mebibyte);
+  for (clock.now of [0, 4_999]) expect(refusal('bob', 3 * mebibyte)[0]).toBe(503);
   clock.now = 5_000;
-  answer('bob', 3 * mebibyte);
+  hold('bob', 3 * mebibyte);
   expect(cut).toEqual(['ada']);
   sent();
-  answer('kim', 2 * mebibyte);
+  hold('kim', 2 * mebibyte);
 });
 
 it('every sender gets an answer, memory is bounded, and all bytes are released', async () => {

@@ -13,9 +13,11 @@ import type { ServerEnv } from '../../src/server/call.ts';
 import { countCalls } from '../../src/server/call-metrics.ts';
 import { type ServeOptions, type Serving, serve } from '../../src/server/listen.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
+import { Problem } from '../../src/server/problem.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
 import { atEnd } from '../support/clean-up.ts';
 import { newStore } from '../support/store.ts';
 
@@ -207,6 +209,23 @@ export function addToken(
 ): Promise<void> {
   return store.tokens.add({ hash: tokenHash(text), user_id, created_ts: 1, expires_ts, ...(kind && { kind }) });
 }
+
+/** The status with which a call inside of the server ends: of its refusal, or 200. */
+export async function statusOf(call: Promise<unknown>): Promise<number> {
+  try {
+    await call;
+    return 200;
+  } catch (error) {
+    if (error instanceof Problem) return error.status;
+    throw error;
+  }
+}
+
+/** A store whose calls with this name, such as `usercache.put`, fail. */
+export const failingAt = (call: string, error: Error) => (store: Store) =>
+  interposedStore(store, (name) => {
+    if (name === call) throw error;
+  });
 
 /** Signs a browser of a user in: the header that it sends, and the secret of its forms. */
 export async function signedIn(store: Store, user_id: string): Promise<{ Cookie: string; csrf: string }> {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type BodyShare, ByteBudget } from '../../src/server/byte-budget.ts';
-import { Problem } from '../../src/server/problem.ts';
 import { type IncomingBody, readBody as read } from '../../src/server/read-body.ts';
+import { statusOf } from './kit.ts';
 
 const body = (chunks: Uint8Array[], headers: { length?: number; encoding?: string } = {}): IncomingBody => ({
   chunks: (async function* () {
@@ -13,14 +13,6 @@ const body = (chunks: Uint8Array[], headers: { length?: number; encoding?: strin
   contentLength: headers.length === undefined ? null : String(headers.length),
   contentEncoding: headers.encoding ?? null,
 });
-const statusOf = (reading: Promise<unknown>): Promise<number> =>
-  reading.then(
-    () => 200,
-    (error: unknown) => {
-      if (error instanceof Problem) return error.status;
-      throw error;
-    },
-  );
 const big = () => new ByteBudget().share();
 const readBody = (incoming: IncomingBody, limit: number, share: BodyShare, isKnown = true) =>
   read(incoming, { limit, share, tokenField: 'user', isKnown: () => isKnown, admit: async () => {} });
