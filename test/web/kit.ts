@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { Store } from '../../src/store/store.ts';
-import { type CommandResult, freshProgram } from '../cli/kit.ts';
+import { type CommandResult, freshProgram, type Program } from '../cli/kit.ts';
 import { appParts } from '../server/kit.ts';
 import { openStoreIn } from '../support/store.ts';
 
@@ -11,27 +11,55 @@ export interface Pages {
   store: Store;
   /** Acts of the audit log. */
   acts: Act[];
+  program: Program;
   run(...args: string[]): Promise<CommandResult>;
   /** Cookies of the browsers of the person and of the manager. */
   person: string;
   manager: string;
   /** Signs the manager in again, for a time after the session. */
   signIn(): Promise<void>;
+  /** Signs a browser of a person in: its cookie. */
+  openAs(person: string): Promise<string>;
   get(path: string, cookie: string): Promise<Response>;
   request(path: string, init: RequestInit): Promise<Response>;
+  post(path: string, fields: URLSearchParams | FormData | Record<string, string>, cookie?: string): Promise<Response>;
   /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
   send(page: string, action: string, fields: Record<string, string | Blob>, cookie: string): Promise<Response>;
 }
 
-/** Opens the pages of the study sunny with `users` people and `days` days, whose first person is `sim-demo-1`. */
-export async function openPages(
-  { users, days, now }: { users: number; days: number; now: () => number },
-  ...create: string[]
-): Promise<Pages> {
+/** What is simulated for the study sunny. */
+interface Simulated {
+  users: number;
+  days: number;
+  now: () => number;
+  /** More flags of `mobility study create`. */
+  create?: readonly string[];
+  /** Simulates people whose phones work well, from this day on, in place of the mixed people of `--study`. */
+  well?: { seed: string; from: string };
+}
+
+/** The hidden fields of a form. */
+export const hiddenFields = (form: string): Record<string, string> =>
+  Object.fromEntries(
+    [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
+  );
+
+const cookieIn = (answer: Response): string => answer.headers.get('set-cookie')!.split(';')[0]!;
+
+/** Opens the pages of the study sunny, with its first person signed in: `sim-demo-1`, or `sim-SEED-1`. */
+export async function openPages(simulated: Simulated): Promise<Pages> {
+  const { users, days, now, create = [], well } = simulated;
+  const nameOf = (i: number): string => `sim-${well?.seed ?? 'demo'}-${i}@example.org`;
   const program = await freshProgram();
   const run = (...args: string[]) => program.succeed(args, { now: now() });
   await run('study', 'create', 'sunny', ...create);
-  await run('simulate', '--study', 'sunny', '--users', `${users}`, '--days', `${days}`);
+  const joined = { now: now() - 9 * 86_400, study: 'sunny' };
+  if (well)
+    await program.withStore(async (store) => {
+      for (let i = 1; i <= users; i += 1) await store.users.register(nameOf(i), joined);
+    });
+  const chosen = well ? ['--from', well.from, '--seed', well.seed] : ['--study', 'sunny'];
+  await run('simulate', '--users', `${users}`, '--days', `${days}`, ...chosen);
   await run('pipeline', '--all');
   const store = await openStoreIn(program.address);
   const acts: Act[] = [];
@@ -39,6 +67,7 @@ export async function openPages(
     appParts({
       store,
       now,
+      version: '1.2.3',
       audit: async (act) => void acts.push(act),
       checks: async () => [
         { name: 'store', ok: true, text: 'works' },
@@ -47,42 +76,42 @@ export async function openPages(
       ],
     }),
   );
-  const get = async (path: string, cookie: string): Promise<Response> =>
-    app.request(path, { headers: { Cookie: cookie } });
-  const post = async (path: string, body: URLSearchParams | FormData, cookie = ''): Promise<Response> =>
-    app.request(path, { method: 'POST', headers: { Cookie: cookie }, body });
-  const cookieAfter = async (path: string, fields: Record<string, string>): Promise<string> =>
-    (await post(path, new URLSearchParams(fields))).headers.get('set-cookie')!.split(';')[0]!;
-  const link = (
-    await run('users', 'link', 'sim-demo-1@example.org', '--server', 'http://127.0.0.1:8080')
-  ).stdout.trim();
-  const password = (
-    await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export')
-  ).stdout.trim();
-  const signedIn = (): Promise<string> => cookieAfter('/sign-in/study', { name: 'mira', password });
+  const get: Pages['get'] = async (path, cookie) => app.request(path, { headers: { Cookie: cookie } });
+  const post: Pages['post'] = async (path, fields, cookie = '') => {
+    const body = fields instanceof FormData ? fields : new URLSearchParams(fields);
+    return app.request(path, { method: 'POST', headers: { Cookie: cookie }, body });
+  };
+  const openAs = async (who: string): Promise<string> => {
+    const { stdout } = await run('users', 'link', who, '--server', 'http://127.0.0.1:8080');
+    return cookieIn(await post('/me/open', { key: new URL(stdout.trim()).searchParams.get('key')! }));
+  };
+  const added = await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export');
+  const signIn = async (): Promise<void> => {
+    pages.manager = cookieIn(await post('/sign-in/study', { name: 'mira', password: added.stdout.trim() }));
+  };
   const pages: Pages = {
     store,
     acts,
+    program,
     run,
-    person: await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key')! }),
-    manager: await signedIn(),
-    signIn: async () => {
-      pages.manager = await signedIn();
-    },
+    signIn,
+    openAs,
     get,
+    post,
+    person: await openAs(nameOf(1)),
+    manager: '',
     request: async (path, init) => app.request(path, init),
     send: async (page, action, fields, cookie) => {
       const forms = (await (await get(page, cookie)).text()).match(/<form.*?<\/form>/gs) ?? [];
       const form = forms.find((one) => one.includes(`action="${action}`));
       expect(form, `${action} in ${forms.length} forms`).toBeDefined();
       const path = /action="([^"]*)"/.exec(form!)![1]!.replaceAll('&amp;', '&');
-      const isMultipart = form!.includes('multipart/form-data');
-      const body = isMultipart ? new FormData() : new URLSearchParams();
-      for (const [, name, value] of form!.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g))
-        body.set(name!, value!);
-      for (const [name, value] of Object.entries(fields)) (body as FormData).set(name, value as string);
+      const body = form!.includes('multipart/form-data') ? new FormData() : new URLSearchParams();
+      for (const [name, value] of Object.entries({ ...hiddenFields(form!), ...fields }))
+        (body as FormData).set(name, value as string);
       return post(path, body, cookie);
     },
   };
+  await signIn();
   return pages;
 }

@@ -1,7 +1,7 @@
 // My data and My days over HTTP: downloads, phones that are lost, reasons of trips, gaps.
 import { beforeAll, expect, it } from 'vitest';
 import { languages } from '../../src/web/pages/texts/texts.ts';
-import { openPages, type Pages } from './kit.ts';
+import { hiddenFields, openPages, type Pages } from './kit.ts';
 
 const now = 1_720_000_000;
 const name = 'sim-demo-1@example.org';
@@ -67,10 +67,9 @@ it('a gap becomes a stay at the place before it, and its undo restores the gap w
   const before = await text(path);
   expect(before).toContain('Location was switched off on the phone.');
   const gap = /<div class="row gap">.*?<\/form>/s.exec(before)![0];
-  const hidden = [...gap.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, key, value]) => [key, value]);
-  const fields = Object.fromEntries(hidden) as Record<string, string>;
+  const fields = hiddenFields(gap);
   expect(fields.kind).toBe('at_place');
-  const answer = await pages.send(path, '/me/correct', { ...fields, kind: 'at_place' }, pages.person);
+  const answer = await pages.post('/me/correct', fields, pages.person);
   const saved = answer.headers.get('location')!;
   expect(await text(saved)).not.toContain('Location was switched off');
   const undone = await pages.send(saved, '/me/correct', {}, pages.person);

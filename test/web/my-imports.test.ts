@@ -63,12 +63,8 @@ it('reports the problem of a file, and reads no file of a form of another site',
   expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=format#import');
   expect(await text('/me/data?done=format&lang=de')).toContain(languages.de!.imports.problems.format);
   expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
-  const foreign = await pages.send(
-    '/me/data',
-    '/me/import"',
-    { csrf: 'x', file: new File([gpx()], 'a.gpx') },
-    pages.person,
-  );
+  const forged = { csrf: 'x', file: new File([gpx()], 'a.gpx') };
+  const foreign = await pages.send('/me/data', '/me/import"', forged, pages.person);
   expect(foreign.status).toBe(403);
   expect(await pages.store.counts(user)).toEqual(before);
 });
@@ -149,22 +145,17 @@ it('lets others import while a slow sender sends a file', async () => {
 });
 
 it('lets a person who just imported wait for others who asked within the last ten minutes', async () => {
-  const link = await pages.run('users', 'link', 'sim-demo-2@example.org', '--server', 'http://127.0.0.1:8080');
-  const body = new URLSearchParams({ key: new URL(link.stdout.trim()).searchParams.get('key')! });
-  const opened = await pages.request('/me/open', { method: 'POST', body });
-  const other = opened.headers.get('set-cookie')!.split(';')[0]!;
+  const other = await pages.openAs('sim-demo-2@example.org');
   const imports = async (person: string): Promise<string> => {
     now += 10;
     return /done=(\w+)/.exec(where(await upload(new File([gpx()], 'a.gpx'), person))[1]!)![1]!;
   };
   const whileImporting = async (work: () => Promise<void>): Promise<void> => {
     let go = (): void => {};
-    const merge = vi.spyOn(pages.store.profiles, 'merge').mockImplementationOnce(async () => {
-      await new Promise<void>((resolve) => {
-        go = resolve;
-      });
-      return {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
     });
+    const merge = vi.spyOn(pages.store.profiles, 'merge').mockImplementationOnce(async () => held.then(() => ({})));
     const first = imports(pages.person);
     await until(() => merge.mock.calls.length > 0);
     merge.mockRestore();
@@ -173,11 +164,8 @@ it('lets a person who just imported wait for others who asked within the last te
     expect(await first).toBe('import');
   };
   await whileImporting(async () => expect(await imports(other)).toBe('busy'));
-  expect([await imports(pages.person), await imports(other), await imports(pages.person)]).toEqual([
-    'busy',
-    'import',
-    'import',
-  ]);
+  const three = [await imports(pages.person), await imports(other), await imports(pages.person)];
+  expect(three).toEqual(['busy', 'import', 'import']);
   await whileImporting(async () => expect(await imports(other)).toBe('busy'));
   now += 590;
   expect(await imports(pages.person)).toBe('busy');
@@ -193,28 +181,15 @@ it('ends an import that takes too long, with a message', async () => {
 
 it('reads fields and the file of a form as browsers send it, for any content of the file', () => {
   const body = (...lines: string[]): Buffer => Buffer.from(lines.join('\r\n'), 'latin1');
-  const sent = body(
-    '--b',
-    'Content-Disposition: form-data; name="csrf"',
-    '',
-    '12ab',
-    '--b',
-    'Content-Disposition: form-data; name="file"; filename="a.bin"',
-    'Content-Type: application/octet-stream',
-    '',
-    '\r\n--a\0\xff\r\n',
-    '--b--',
-    '',
-  );
+  const field = (name: string): string => `Content-Disposition: form-data; name="${name}"`;
+  const ofFile = [`${field('file')}; filename="a.bin"`, 'Content-Type: application/octet-stream', ''];
+  const sent = body('--b', field('csrf'), '', '12ab', '--b', ...ofFile, '\r\n--a\0\xff\r\n', '--b--', '');
   const { form, file } = readMultipart(sent, 'b');
   expect({ ...form }).toEqual({ csrf: '12ab' });
   expect([file?.name, Buffer.from(file!.bytes).toString('latin1')]).toEqual(['a.bin', '\r\n--a\0\xff\r\n']);
   expect(readMultipart(sent.subarray(0, 100), 'b').file).toBeNull();
   expect({ ...readMultipart(Buffer.from('x'), '').form }).toEqual({});
-  const fields = Array.from(
-    { length: 21 },
-    (_, i) => `--b\r\nContent-Disposition: form-data; name="f${i}"\r\n\r\n1\r\n`,
-  );
-  const many = readMultipart(body(`${fields.join('')}--b--`, ''), 'b').form;
+  const fields = Array.from({ length: 21 }, (_, i) => ['--b', field(`f${i}`), '', '1']).flat();
+  const many = readMultipart(body(...fields, '--b--', ''), 'b').form;
   expect([Object.keys(many).length, many.f19, many.f20]).toEqual([20, '1', undefined]);
 });

@@ -1,6 +1,7 @@
 // The tables of a study over HTTP: a ZIP archive that is made while it is sent.
+import { text } from 'node:stream/consumers';
 import { beforeAll, expect, it } from 'vitest';
-import { fromBuffer, type ZipFile } from 'yauzl';
+import { fromBufferPromise } from 'yauzl';
 import { zipStream } from '../../src/export/zip-stream.ts';
 import { openPages, type Pages } from './kit.ts';
 
@@ -8,56 +9,34 @@ const now = 1_720_000_000;
 const range = { from: '2024-06-27', to: '2024-07-02' };
 let pages: Pages;
 beforeAll(async () => {
-  pages = await openPages({ users: 3, days: 7, now: () => now }, '--show-names');
+  pages = await openPages({ users: 3, days: 7, now: () => now, create: ['--show-names'] });
 });
 
 /** The files of an archive, whose checksums the reader checks. */
-async function unpack(bytes: Buffer): Promise<Record<string, string>> {
-  const zip = await new Promise<ZipFile>((resolve, reject) =>
-    fromBuffer(bytes, { lazyEntries: true }, (error, opened) => (error ? reject(error) : resolve(opened))),
-  );
+async function unpack(answer: Response): Promise<Record<string, string>> {
+  const zip = await fromBufferPromise(Buffer.from(await answer.arrayBuffer()), { lazyEntries: true, autoClose: false });
   const files: Record<string, string> = {};
-  return new Promise((resolve, reject) => {
-    zip.on('error', reject);
-    zip.on('end', () => resolve(files));
-    zip.on('entry', (entry) =>
-      zip.openReadStream(entry, async (error, stream) => {
-        if (error) return reject(error);
-        const pieces: Buffer[] = [];
-        for await (const piece of stream) pieces.push(piece as Buffer);
-        files[entry.fileName] = Buffer.concat(pieces).toString('utf8');
-        zip.readEntry();
-      }),
-    );
-    zip.readEntry();
-  });
+  for await (const entry of zip.eachEntry()) files[entry.fileName] = await text(await zip.openReadStreamPromise(entry));
+  return files;
 }
 
-const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
 const download = (fields: Record<string, string>): Promise<Response> =>
   pages.send('/study/sunny/export', '/study/sunny/export.zip', fields, pages.manager);
 
 it('has the tables of the command, with stable pseudonyms, and is in the audit log', async () => {
   const answer = await download(range);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/zip']);
-  const files = await unpack(await bytesOf(answer));
-  expect(Object.keys(files)).toEqual([
-    'days.csv',
-    'trips.csv',
-    'sections.csv',
-    'places.csv',
-    'points.csv',
-    'datapackage.json',
-    'codebook.html',
-  ]);
+  const files = await unpack(answer);
+  const tables = ['days', 'trips', 'sections', 'places', 'points'].map((table) => `${table}.csv`);
+  expect(Object.keys(files)).toEqual([...tables, 'datapackage.json', 'codebook.html']);
   expect(files['trips.csv']!.split('\n').length).toBeGreaterThan(10);
   expect(Object.values(files).join()).not.toMatch(/sim-demo/);
   expect(JSON.parse(files['datapackage.json']!).treatment).toMatchObject({ pseudonyms: true, coarse: null });
   expect(pages.acts.at(-1)).toMatchObject({ who: 'manager mira', action: expect.stringMatching(/^export 2024-06-27/) });
-  const again = await unpack(await bytesOf(await download(range)));
+  const again = await unpack(await download(range));
   expect(again['trips.csv']).toBe(files['trips.csv']);
 
-  const coarse = await unpack(await bytesOf(await download({ ...range, coarse: '500', names: 'yes' })));
+  const coarse = await unpack(await download({ ...range, coarse: '500', names: 'yes' }));
   expect(JSON.parse(coarse['datapackage.json']!).treatment).toMatchObject({ pseudonyms: false, coarse: 500 });
   expect(coarse['days.csv']).toMatch(/sim-demo-1/);
   const odd = await download({ ...range, coarse: '300' });
@@ -72,17 +51,15 @@ it('makes one archive at a time, and the next one after a reader disconnects', a
   await expect.poll(async () => (await download(range)).status).toBe(200);
 });
 
-it('keeps the chosen cells in the command and the form', async () => {
+it('names the command for a range too large for a browser, and keeps the chosen cells in it and the form', async () => {
   const answer = await download({ from: '2020-01-01', to: '2024-07-01', coarse: '500' });
   const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
-  expect(html).toMatch(/<code>mobility export [^<]* --coarse 500m [^<]*<\/code>/);
+  const range = '--from 2020-01-01 --to 2024-07-01';
+  expect(html).toContain(`mobility export --study sunny ${range} --format csv --pseudonyms key.txt --coarse 500m`);
   expect(html.match(/<option value="\d*" selected>/g)).toEqual(['<option value="500" selected>']);
 });
 
-it('names the command for a range too large for a browser, and is missing without the right to export', async () => {
-  const answer = await download({ from: '2020-01-01', to: '2024-07-01' });
-  const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
-  expect(html).toContain('mobility export --study sunny --from 2020-01-01 --to 2024-07-01 --format csv');
+it('is missing without the right to export', async () => {
   await pages.store.managers.change('mira', (before) => {
     const { may_export: _, ...rest } = before!;
     return rest;

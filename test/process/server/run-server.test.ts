@@ -58,31 +58,36 @@ async function stopDuringPut(server: RunningServer, body: string, place: number)
     received += piece;
   });
   const ended = new Promise((resolve) => socket.on('close', resolve));
-  socket.write(
-    `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, place)}`,
-  );
-  while (!server.output().stdout.includes(' POST /usercache/put'))
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  const head = ['POST /usercache/put HTTP/1.1', 'Host: localhost', 'Content-Type: application/json'].join('\r\n');
+  socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, place)}`);
+  await until(() => server.output().stdout.includes(' POST /usercache/put'));
   const stopped = server.stop();
-  const refused = () =>
+  const isRefused = () =>
     fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
       () => false,
       () => true,
     );
-  while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(isRefused);
   socket.write(body.slice(place));
   await ended;
   return { received, exit: await stopped };
 }
 
-/** Of a process, as Linux names it: T is stopped, Z ended; null: it is gone. */
-function stateOf(pid: string | number): string | null {
+/** The processes that a server has started, as Linux lists them. */
+const childrenOf = ({ pid }: RunningServer): string[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+
+/** The fields of a process behind its name, as Linux lists them; null: it is gone. */
+function fieldsOf(pid: string | number): string[] | null {
   try {
-    return / (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''))![1]!;
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
   } catch {
     return null;
   }
 }
+const hasProc = process.platform === 'linux';
 
 describe('several workers', () => {
   it('share one address and one log file, and each call keeps its thread id', async () => {
@@ -104,84 +109,58 @@ describe('several workers', () => {
     expect(exit.stdout.split('\n').filter((line) => line.startsWith('END '))).toHaveLength(40);
   });
 
-  // Which processes are whose children is read from /proc.
-  it.skipIf(process.platform !== 'linux')(
-    'a worker that dies is replaced and reported, and no counter falls',
-    async () => {
-      const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
-      const counted = async (name: string): Promise<number> => {
-        const text = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
-        return Number(
-          text
-            .split('\n')
-            .find((line) => line.startsWith(`${name} `))
-            ?.slice(name.length),
-        );
-      };
-      const puts = 'mobility_calls_total{handler="userCache.put",status="200",cause="none"}';
-      expect(await counted(puts)).toBe(0);
-      for (let i = 0; i < 10; i += 1) await put(server, i);
-      expect(await counted(puts)).toBe(10);
-      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(10);
-      const memory = await counted('process_resident_memory_bytes');
-      const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
-      expect(children).toHaveLength(2);
-      process.kill(Number(children[0]), 'SIGKILL');
-      const sees = (text: string) => server.output().stderr.includes(text);
-      await until(() => sees('ended with SIGKILL'));
-      for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
-      const workers = () =>
-        readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
-      await until(() => workers() >= 2);
-      expect(await counted(puts)).toBe(20);
-      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
-      expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);
-      expect((await server.stop()).code).toBe(0);
-      expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
-        true,
-      );
-    },
-  );
+  it.skipIf(!hasProc)('a worker that dies is replaced and reported, and no counter falls', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
+    const counted = async (name: string): Promise<number> => {
+      const text = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+      const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+      return Number(line?.slice(name.length));
+    };
+    const puts = 'mobility_calls_total{handler="userCache.put",status="200",cause="none"}';
+    expect(await counted(puts)).toBe(0);
+    for (let i = 0; i < 10; i += 1) await put(server, i);
+    expect(await counted(puts)).toBe(10);
+    expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(10);
+    const memory = await counted('process_resident_memory_bytes');
+    const children = childrenOf(server);
+    expect(children).toHaveLength(2);
+    process.kill(Number(children[0]), 'SIGKILL');
+    await until(() => server.output().stderr.includes('ended with SIGKILL'));
+    for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
+    await until(() => childrenOf(server).length >= 2);
+    expect(await counted(puts)).toBe(20);
+    expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
+    expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);
+    expect((await server.stop()).code).toBe(0);
+    const errors = logLines().filter(({ level }) => level === 'ERROR');
+    expect(errors).toContainEqual(expect.objectContaining({ message: expect.stringContaining('ended with SIGKILL') }));
+  });
 
-  // Priorities are read from /proc.
-  it.skipIf(process.platform !== 'linux')(
+  it.skipIf(!hasProc)(
     'makes the archive of a study in a process of low priority, which ends with its reader',
     async () => {
       const { address: store, succeed } = await freshProgram();
-      const words = async (line: string): Promise<string> => {
-        const result = await succeed(line.split(' '));
-        return result.stdout.trim();
-      };
+      const words = async (line: string): Promise<string> => (await succeed(line.split(' '))).stdout.trim();
       await words('study create sunny');
       await words('simulate --study sunny --users 3 --days 7');
       await words('pipeline --all');
       const password = await words('managers add mira --study sunny --may-export');
       const server = await startServer(store, { env: { MOBILITY_WORKERS: '1' } });
-      const send = (path: string, body: Record<string, string>, Cookie = '') =>
-        fetch(`${server.url}${path}`, {
-          method: 'POST',
-          redirect: 'manual',
-          headers: { Cookie },
-          body: new URLSearchParams(body),
-        });
-      const cookie = (await send('/sign-in/study', { name: 'mira', password })).headers
-        .get('set-cookie')!
-        .split(';')[0]!;
+      const send = (path: string, fields: Record<string, string>, Cookie = '') => {
+        const body = new URLSearchParams(fields);
+        return fetch(`${server.url}${path}`, { method: 'POST', redirect: 'manual', headers: { Cookie }, body });
+      };
+      const signedIn = await send('/sign-in/study', { name: 'mira', password });
+      const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
       const page = await fetch(`${server.url}/study/sunny/export`, { headers: { Cookie: cookie } });
       const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())![1]!;
-      const children = () =>
-        readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').match(/\d+/g) ?? [];
-      const nice = (pid: string) =>
-        readFileSync(`/proc/${pid}/stat`, 'utf8')
-          .replace(/^.*\) /s, '')
-          .split(' ')[16];
       await until(async () => {
         const download = send('/study/sunny/export.zip', { csrf }, cookie);
         let isDone = false;
         void download.finally(() => (isDone = true));
         let found = false;
         while (!isDone) {
-          found ||= children().some((pid) => nice(pid) === '10');
+          found ||= childrenOf(server).some((pid) => fieldsOf(pid)?.[16] === '10');
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
         const bytes = Buffer.from(await (await download).arrayBuffer());
@@ -189,7 +168,7 @@ describe('several workers', () => {
         return found;
       });
       await (await send('/study/sunny/export.zip', { csrf }, cookie)).body!.cancel();
-      await until(() => children().length === 0);
+      await until(() => childrenOf(server).length === 0);
       expect((await server.stop()).code).toBe(0);
     },
   );
@@ -201,8 +180,7 @@ describe('several workers', () => {
     return promisify(execFile)(process.execPath, [script]);
   };
 
-  // The state of a process is read from /proc.
-  it.skipIf(process.platform !== 'linux')('survive a message to a worker that has just died', async () => {
+  it.skipIf(!hasProc)('survive a message to a worker that has just died', async () => {
     const { stdout, stderr } = await runPrimary([
       'const workers = await startWorkers(options);',
       'const [{ process: child }] = Object.values(cluster.workers);',
@@ -247,9 +225,9 @@ describe('several workers', () => {
     expect(stderr).toBe('');
   });
 
-  it.skipIf(process.platform !== 'linux')('end without output when the primary process is killed', async () => {
+  it.skipIf(!hasProc)('end without output when the primary process is killed', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
-    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+    const children = childrenOf(server);
     const { hostname, port } = new URL(server.url);
     const callers = Array.from({ length: 4 }, () => connect(Number(port), hostname).on('error', () => {}));
     const call = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
@@ -258,10 +236,10 @@ describe('several workers', () => {
       callers.map((one) => new Promise((resolve) => one.once('data', resolve).write(call('/healthz')))),
     );
     for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
-    for (const pid of children) while (stateOf(pid) !== 'T');
+    for (const pid of children) await until(() => fieldsOf(pid)?.[0] === 'T');
     for (const one of callers) one.write(call('/metrics')); // each worker will ask the primary
     process.kill(server.pid, 'SIGKILL');
-    while (![null, 'Z', 'X'].includes(stateOf(server.pid)));
+    await until(() => ['Z', 'X', undefined].includes(fieldsOf(server.pid)?.[0]));
     for (const pid of children) process.kill(Number(pid), 'SIGCONT');
     const { stderr } = await server.exit;
     for (const one of callers) one.destroy();
@@ -309,39 +287,23 @@ describe('SIGTERM', () => {
 });
 
 describe('refusals', () => {
-  const refused = async (...args: string[]) => {
-    const server = await start(['serve', '--store', address, '--port', '0', ...args]);
-    const { code, stderr } = await server.exit;
-    return { code, stderr };
-  };
-
   it('--auth dev refuses addresses other than loopback unless the operator allows them', async () => {
-    const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
+    const { exit } = await start(['serve', '--store', address, '--port', '0', '--auth', 'dev', '--host', '0.0.0.0']);
+    expect(await exit).toMatchObject({ code: 2, stderr: expect.stringContaining('MOBILITY_DEV_ANYWHERE') });
     const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
     expect((await server.stop()).code).toBe(0);
   });
 
-  it('a file without tiles ends the server, with one worker and with two', async () => {
-    const env = { MOBILITY_TILES: fileURLToPath(import.meta.url) };
-    for (const workers of ['1', '2']) {
-      const server = await start(['serve', '--store', address, '--port', '0', '--workers', workers], { env });
-      const { code, stderr } = await server.exit;
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringMatching(/^mobility: MOBILITY_CONFIG: expected MOBILITY_TILES .*\n$/),
-      ]);
-    }
-  });
-
-  it('an address in use ends the server, with one worker and with two', async () => {
+  it.each(['1', '2'])('a file without tiles or an address in use ends a server with %s workers', async (workers) => {
+    const MOBILITY_TILES = fileURLToPath(import.meta.url);
+    const args = ['serve', '--store', address, '--workers', workers];
+    const { exit } = await start([...args, '--port', '0'], { env: { MOBILITY_TILES } });
+    const expected = /^mobility: MOBILITY_CONFIG: expected MOBILITY_TILES .*\n$/;
+    expect(await exit).toMatchObject({ code: 2, stderr: expect.stringMatching(expected) });
     const server = await startServer(address);
-    const { port } = new URL(server.url);
-    for (const workers of ['1', '2']) {
-      const { code, stderr } = await refused('--port', port, '--workers', workers);
-      expect([code, stderr.match(/another program listens there/g)?.length]).toEqual([2, 1]);
-      expect(stderr.trim().split('\n')).toHaveLength(1);
-    }
+    const second = await start([...args, '--port', new URL(server.url).port]);
+    const inUse = /^.*another program listens there.*\n$/;
+    expect(await second.exit).toMatchObject({ code: 2, stderr: expect.stringMatching(inUse) });
     await server.stop();
   });
 });
