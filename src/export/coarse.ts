@@ -5,10 +5,7 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
-/**
- * The cells in which a person stays. Only they decide which parts of the person's trips are hidden:
- * if exact places decided it, a reader could compute the places from the hidden parts.
- */
+/** Only these cells decide what is hidden. Otherwise exact places could be computed. */
 export interface StayCells {
   size: number; // m
   /**
@@ -69,7 +66,6 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
   };
 }
 
-/** The first place of a person has no `enter_ts`. */
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };

@@ -14,7 +14,6 @@ interface Figures {
   counts: Map<string, number>;
 }
 
-/** The figures of each column, about the rows that `countRow` gets. */
 export type Frequencies = readonly Figures[];
 
 export const noFrequencies = (columns: readonly Column[]): Frequencies =>

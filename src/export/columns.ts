@@ -4,12 +4,12 @@ import { flagMeanings } from '../diary/flags.ts';
 import { correctionKinds } from '../model/correction.ts';
 import { travelModes } from '../model/modes.ts';
 import type { Position } from '../model/trip.ts';
-import { memberships } from './membership.ts';
 
 const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
 const reasonList = Object.entries(fixReasons)
   .map(([reason, meaning]) => `${reason} (${meaning})`)
   .join(', ');
+export const memberships = ['before_joining', 'member', 'after_leaving'] as const;
 const correctionNames = Object.keys(correctionKinds).join(', ');
 
 export type Kind =
@@ -36,6 +36,18 @@ export interface Column {
 
 /** Values by column name. A missing column has the value null. */
 export type Row = Record<string, Value | undefined>;
+
+/** `write` resolves when there is room for more. */
+export type Writer = { write(piece: string | Uint8Array): Promise<void> };
+
+/** Writes a table in parts, so that its memory is bounded. */
+export interface TableWriter {
+  begin(): Promise<void>;
+  rows(rows: readonly Row[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+export type MakeTableWriter = (writer: Writer, columns: readonly Column[]) => TableWriter;
 
 export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);

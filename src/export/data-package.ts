@@ -16,7 +16,6 @@ export interface WrittenTable {
 /** What an export hides. `coarse`: m, size of the cells; null: places are exact. */
 export type Treatment = { pseudonyms: boolean; coarse: number | null; names: string | null };
 
-/** Says what the reader of an export cannot find out, and what the reader can. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, for readers without the key');

@@ -3,11 +3,11 @@ import { type Day, observedFigures } from '../diary/read-days.ts';
 import { distanceColumn, plainMode } from '../model/modes.ts';
 import { localDay } from '../model/time.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
+import { leftOf } from '../model/user.ts';
 import type { ShownTrip } from './coarse.ts';
-import type { Row } from './columns.ts';
+import type { memberships, Row } from './columns.ts';
 import type { Source } from './exported-trips.ts';
 import { isoWeekday } from './instants.ts';
-import { leftOf, membershipOn } from './membership.ts';
 
 const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
@@ -52,4 +52,12 @@ export async function collectDays({ store, person, coarse }: Source) {
     Object.assign(rowOf(day), times, { time_zone: zone, membership, flags: flagNames(flagged).join(' ') });
   };
   return { addTrip, addDay, rows: (): Row[] => [...days.keys()].sort().map((day) => days.get(day)!) };
+}
+
+type Membership = (typeof memberships)[number];
+
+/** `joined` and `left` are local days; null: the person did not join or leave. */
+function membershipOn(day: string, { joined, left }: Record<'joined' | 'left', string | null>): Membership {
+  if (joined !== null && day < joined) return 'before_joining';
+  return left !== null && day > left ? 'after_leaving' : 'member';
 }

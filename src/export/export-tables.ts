@@ -4,10 +4,9 @@ import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { codebook, countRow, type Frequencies, noFrequencies } from './codebook.ts';
-import { type Column, type Kind, type Row, tables } from './columns.ts';
+import { type Column, type Kind, type MakeTableWriter, type Row, tables, type Writer } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
 import type { Days } from './entry-rows.ts';
-import type { MakeTableWriter, Writer } from './formats/export-format.ts';
 import { type FormatName, formats } from './formats/export-formats.ts';
 import { type NameSet, renamed } from './name-mappings.ts';
 import { idsUnderPseudonym, keyedPseudonym, type Person } from './privacy.ts';
@@ -60,10 +59,7 @@ export async function withFiles(
 
 type TableFiles = TableChoice & { format: FormatName; file: ExportFile };
 
-/**
- * Writes tables. `groups`: the kinds that are written at one time. `isWhole`: the export has all
- * days. `partsOf`: for each person, the rows for the tables of a group.
- */
+/** `groups`: the kinds that are written at one time. `isWhole`: the export has all days. */
 export async function writeTables(
   { kinds, names, format: formatName, file, now, pseudonymKey, coarse }: TableFiles,
   { groups = [kinds], isWhole }: { groups?: readonly (readonly Kind[])[]; isWhole: boolean },
@@ -160,7 +156,6 @@ export async function* inShownOrder({ users }: Store, people: AsyncIterable<User
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());
 
-/** Reads the data of the person once for all `kinds`. */
 export async function* personParts(
   store: Store,
   user: UserRecord,
@@ -195,7 +190,6 @@ function personOf({ uuid, user_email, subgroup, joined_ts }: UserRecord, key: st
   return { uuid, id: pseudonym ?? uuid, name: pseudonym ?? user_email, subgroup: subgroup ?? null, joined_ts };
 }
 
-/** Decimals by unit. Numbers with other units have four. */
 const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
 
 function inPrecision(row: Row, columns: readonly Column[]): Row {

@@ -41,10 +41,7 @@ export interface TripBatch {
   flagInputs: ((range: TimeRange) => FlagInputs) | null;
 }
 
-/**
- * `hasFlags`: flags are needed. `isWhole`: all trips; false: only the trips of the requested days,
- * and the trips before and after them.
- */
+/** `isWhole`: all trips; false: the trips of the requested days, and the trip before and after. */
 export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: boolean): AsyncGenerator<TripBatch> {
   let before: KeptTrip | undefined;
   let records: KeptTrip[] = [];
@@ -104,7 +101,6 @@ const leastStay = 1; // s; if less time is between two trips, there is no place 
 
 type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 
-/** The `silences` of a trip are the gaps since the trip before. */
 async function* everyExactTrip({ store, person }: Source, range = {}): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;

@@ -13,7 +13,6 @@ export function positionsOf(geometry: Geometry): readonly Position[] {
   return coordinates.length === 1 ? [coordinates[0]!, coordinates[0]!] : coordinates;
 }
 
-/** `POINT (18.06 59.33)` */
 export const wkt = (geometry: Geometry): string =>
   `${geometry.type.toUpperCase()} (${positionsOf(geometry).map(pair).join(', ')})`;
 

@@ -1,4 +1,3 @@
-// Writes times in exports: the instant in UTC, and the local time without offset.
 import { formatTime, maxTime, minTime } from '../model/time.ts';
 import type { Row } from './columns.ts';
 

@@ -36,7 +36,6 @@ const ends = made('geometry', 'start and end of the trip', ({ geometry }) => {
 const isLong = ({ duration_s }: Row): boolean => typeof duration_s !== 'number' || duration_s >= activitySeconds;
 const isActivity = made('boolean', 'true for a stay of at least 15 minutes, or of unknown length', isLong);
 
-/** `where`: the rows to keep; default: all. */
 type NamedTable = { file: string; columns: Renaming; where?: (row: Row) => boolean };
 
 /** For programs that read points: the locations that the analysis can use. */
@@ -96,7 +95,6 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       },
     },
   },
-  // scikit-mobility: TrajDataFrame
   'scikit-mobility': {
     points: {
       file: 'trajectories',

@@ -9,7 +9,6 @@ import { isAmong } from './entry-rows.ts';
 import { besideStay, everyTrip, type KeptTrip, type Source, type TripBatch } from './exported-trips.ts';
 import { timesRow } from './instants.ts';
 
-/** A coarse export has one place for each cell. */
 export async function placesIn(source: Source): Promise<Places> {
   const stays = new Stays(source);
   for await (const record of everyTrip(source)) stays.add(record, null);

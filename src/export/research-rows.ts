@@ -12,14 +12,13 @@ import { plainMode } from '../model/modes.ts';
 import { sourceOf } from '../model/sources.ts';
 import { isTimeZone } from '../model/time.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
-import { isForPages } from '../model/user.ts';
+import { isForPages, leftOf } from '../model/user.ts';
 import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { shownSeconds } from './day-rows.ts';
 import { entryRows } from './entry-rows.ts';
 import type { Source } from './exported-trips.ts';
 import { round } from './geometry.ts';
 import { localText, timesRow } from './instants.ts';
-import { leftOf } from './membership.ts';
 import { isTransit, type TripRows } from './trip-rows.ts';
 
 /** iPhones send -1 for an unknown number. */

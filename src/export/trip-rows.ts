@@ -85,7 +85,6 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   };
 }
 
-/** If two modes have the same length, the first counts. */
 function longestMode({ sections }: ShownTrip): string | null {
   const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
   return metres.sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
@@ -94,7 +93,6 @@ function longestMode({ sections }: ShownTrip): string | null {
 /** Classes and names of modes, the highest rank first. */
 const hierarchy: (ModeClass | ModeName)[] = ['rail', 'bus', 'ferry', 'air', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
-/** Of sections with equal rank, the longest counts. */
 function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   const rank = ({ sensed_mode }: Section): number => {
     const at = hierarchy.findIndex((one) => one === plainMode(sensed_mode) || one === modeClass(sensed_mode));

@@ -16,7 +16,6 @@ export interface Archive {
   counts: Record<string, number>;
 }
 
-/** A user who is left out because of damaged rows. */
 export interface LeftOut {
   user_id: string;
   user_email: string;
@@ -35,10 +34,7 @@ export interface ArchiveSource {
   progress: { update(text: string): void };
 }
 
-/**
- * Writes a folder in `out` for each user, without users who have damaged rows. If all users have
- * damaged rows, throws the error of the first user.
- */
+/** Writes a folder for each user. If all users have damaged rows, throws the first error. */
 export async function writeArchives(
   source: ArchiveSource,
   users: AsyncIterable<UserRecord>,

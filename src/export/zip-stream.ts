@@ -3,7 +3,7 @@
 //   header, packed bytes, crc and sizes  |  header, packed bytes, crc and sizes  |  directory of both
 import { PassThrough, type Writable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
-import type { Writer } from './formats/export-format.ts';
+import type { Writer } from './columns.ts';
 
 /** `fill` writes the content of a file. The next file may begin when this file has ended. */
 export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;

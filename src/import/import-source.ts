@@ -74,10 +74,7 @@ const lengthOf = (pushed: Pushed): number =>
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
 const countNames = Object.keys(noCounts()) as (keyof ImportCounts)[];
 
-/**
- * Entries that the store has already stay unchanged, so an interrupted import can be repeated. If a
- * source is truncated, its data before that point are stored, and the other sources are imported.
- */
+/** Does not change entries that the store has, so an interrupted import can be repeated. */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);
   const sums = noCounts();

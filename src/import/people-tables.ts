@@ -99,10 +99,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
   }
 }
 
-/**
- * The name as it is registered. It must not be the UUID of another person: commands accept names
- * and UUIDs. Throws `MOBILITY_USAGE`.
- */
+/** Refuses the UUID of another person, since commands accept names and UUIDs. */
 export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');
   const name = userNameOf(text);

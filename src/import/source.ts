@@ -4,7 +4,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
-import { errorText, usageError } from '../model/mobility-error.ts';
+import { usageError } from '../model/mobility-error.ts';
+import { reasonOf } from '../util/file-access.ts';
 import { type Bytes, chunkBytes, fileBytes, type OnBytes, unpacked } from './read/bytes.ts';
 import { readUpTo, SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
@@ -31,26 +32,15 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
     if (!found.isFile()) throw Object.assign(new Error('it is neither a file nor a folder'), { code: '' });
     return await sourceFile(path, found.size, (onBytes) => fileBytes(path, onBytes));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = (code !== undefined && reasons[code]) || errorText(error);
-    throw usageError(`cannot read ${path}: ${reason}`, { cause: error });
+    throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Throws `MOBILITY_USAGE` if the path is a folder, does not exist or cannot be read. */
 export async function openSourceFile(path: string): Promise<SourceFile> {
   const source = await openSource(path);
   if ('size' in source) return source;
   throw usageError(`expected a file at ${path}, found a folder`);
 }
-
-const reasons: Record<string, string> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  ENOTDIR: 'a part of the path is not a folder',
-  ELOOP: 'its links lead in a circle',
-};
 
 /** `archive`: the path for messages. `place`: where the bytes of the archive are. */
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
@@ -79,7 +69,7 @@ async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) =
     } catch (error) {
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;
-      const reason = code.startsWith('Z_') ? 'it is damaged or truncated' : (reasons[code] ?? errorText(error));
+      const reason = code.startsWith('Z_') ? 'it is damaged or truncated' : reasonOf(error);
       const text = `cannot read the whole file: ${reason}; ${readUpTo}`;
       throw new SourceBroken(text, 'damaged', { cause: error });
     }

@@ -1,4 +1,3 @@
-// Checks pushed values.
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { firstMilliseconds } from '../model/time.ts';

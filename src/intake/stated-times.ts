@@ -13,10 +13,7 @@ const ahead = day;
 /** s. A longer trip or stay is a mistake, and would slow down every page with its days. */
 export const longestStated = 7 * day;
 
-/**
- * Moves times into the bounds. Excluded time (`set_aside`) may have any length and end in the
- * future. A trip or stay that is too long keeps its end.
- */
+/** Excluded time may have any length and end in the future. A long trip keeps its end. */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
   const within = (ts: number, from = earliest, to = received_ts + ahead): number => Math.max(from, Math.min(ts, to));

@@ -9,7 +9,6 @@ export function databaseNameIn(address: string): string | null {
 
 const secretParameter = /^(proxyUsername$|authMechanismProperties$|[^=]*(password|token|secret))/i;
 
-/** Returns the path of a folder unchanged. */
 export function withoutCredentials(address: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(address) ?? [];
   if (scheme === undefined || rest === undefined) return address;

@@ -10,10 +10,7 @@ interface PhoneApp {
   answer: object;
   /** True: people scan the QR code within the app, not with the camera. */
   isScannedInApp?: true;
-  /**
-   * `address`: of the server, without a slash at the end. `settings`: what to type into the app.
-   * `link` opens the app and sets it up; the QR code contains it.
-   */
+  /** `address` has no slash at the end. People type `settings` into the app, or open `link`. */
   setUp(address: string, userName: string, token: string): { settings: Readonly<Record<string, string>>; link: string };
 }
 

@@ -19,7 +19,6 @@ export function entryId(userId: string, { key, write_ts }: { key: string; write_
 /** A token has 256 random bits after a prefix that scanners for leaked secrets can find. */
 export const newToken = (): string => `mob_${randomBytes(32).toString('base64url')}`;
 
-/** Throws `MOBILITY_USAGE` for a token that is not valid, or so short that it could be guessed. */
 export function checkedToken(token: string): string {
   if (/^[\x21-\x7e]{16,8192}$/.test(token)) return token;
   const isOfValidLength = token.length >= 16 && token.length <= 8192;

@@ -1,10 +1,7 @@
 // Writes exact JSON text, and escapes texts so that every store can keep them.
 import type { JsonValue } from './json.ts';
 
-/**
- * Unlike `JSON.stringify`, keeps -0 and numbers beyond the range of doubles (`1e999`), and accepts
- * any depth. Throws a `TypeError` for NaN and other values outside JSON.
- */
+/** Keeps -0 and `1e999`, and accepts any depth. Throws a `TypeError` for values outside JSON. */
 export function jsonText(value: JsonValue): string {
   return isPlain(value) ? JSON.stringify(value) : writeExactly(value);
 }

@@ -12,7 +12,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Returns null for another value, or invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);

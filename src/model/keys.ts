@@ -1,7 +1,4 @@
-/**
- * What a change of an entry affects. `documents`: documents and stored figures of months, but no
- * trips. `figures`: only stored figures.
- */
+/** What a change of an entry affects. `documents` includes the stored `figures` of months. */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
 /** What the program knows about a key, such as who writes its entries. */
@@ -95,5 +92,4 @@ export const figureKeys: readonly string[] = keyTable.flatMap(({ key, affects })
 /** The document key of one local day. */
 export const dayKey = (day: string): string => `diary/trips-${day}`;
 
-/** The keys of configuration documents, which belong to no day. */
 export const configKeys: readonly string[] = [keys.sensorConfig, keys.syncConfig, keys.consent];

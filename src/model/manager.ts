@@ -5,13 +5,11 @@ export interface ManagerRecord {
   studies: string[];
   operator: boolean;
   may_export?: true;
-  /** See `passwordHash` in `web/password-hash.ts`. */
   password: string;
   created_ts: number;
   /** Wrong passwords since the last right one, and until when the account is locked. */
   failures: number;
   locked_ts: number;
-  /** Browsers that are signed in. `hash`: of the cookie. */
   sessions: { hash: string; created_ts: number; expires_ts: number }[];
   /** Browsers that ever signed in. Wrong passwords from other browsers do not lock these out. */
   browsers?: { hash: string; expires_ts: number }[];

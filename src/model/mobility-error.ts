@@ -52,11 +52,9 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Writes `MOBILITY_STORE_FULL: expected space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);
 
-/** Includes the causes of the error. */
 export function stackText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own = error.stack ?? error.message;

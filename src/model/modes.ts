@@ -31,10 +31,7 @@ interface ModeRow {
   fastest?: number;
   /** False: a correction cannot state the mode. Without a name in `wire` it cannot either. */
   isStated?: false;
-  /**
-   * Names for which e-mission's phone app has an icon, with the app's number for the mode; 0: the
-   * app has no number. Default: UNKNOWN.
-   */
+  /** Names with an icon in e-mission's app, and the app's number; 0: none. Default: UNKNOWN. */
   app?: Readonly<Record<string, number>>;
   /** The motion that a phone reports. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
@@ -296,7 +293,6 @@ const distanceColumns: Partial<Record<ModeClass, DistanceColumn>> = {
   rail: 'public_transport_m',
 };
 
-/** The column of the table `days` that sums the distance of the mode. */
 export const distanceColumn = (mode: string): DistanceColumn =>
   distanceColumns[byName.get(mode)?.class ?? 'other'] ?? 'other_m';
 

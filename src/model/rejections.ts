@@ -14,7 +14,6 @@ export const unusableIdOf = (entry: JsonValue): string => idOf('unusable', jsonT
 
 const longestKey = 1000; // characters. Keys of entries are shorter, but an unusable entry may have any key
 
-/** null: the entry has no key. */
 export function unusableKeyOf(entry: JsonValue): string | null {
   const { key } = asObject(asObject(entry).metadata);
   return typeof key === 'string' ? key.slice(0, longestKey) : null;

@@ -16,7 +16,6 @@ export function userExists(found: string): MobilityError {
   );
 }
 
-/** No row may be written about a user who is not registered, or is being erased. */
 export function notAdmitted(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_UNKNOWN',
@@ -25,7 +24,6 @@ export function notAdmitted(): MobilityError {
   );
 }
 
-/** An erasure, or a copy from another store, was interrupted. */
 export function notFinished(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',

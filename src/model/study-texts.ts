@@ -3,10 +3,7 @@ import type { StudySettings } from './study.ts';
 
 export type StudyTexts = ReturnType<typeof studyTexts>;
 
-/**
- * Texts without HTML, in the first of the preferred languages that the study offers, else in its
- * own. English texts are used where a language lacks a text.
- */
+/** Texts in the first preferred language that the study offers; English where texts are missing. */
 export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]) {
   const intro = asObject(config?.intro);
   const translated = asObject(intro.translated_text);

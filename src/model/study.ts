@@ -4,10 +4,7 @@ import type { TokenRecord, UserRecord } from './user.ts';
 export interface StudySettings {
   /** Lower case letters, digits and hyphens. Never changes. */
   name: string;
-  /**
-   * Names in links, tokens and the configuration file. Only the last admits new people. Members
-   * with an earlier name in their token can join with a new phone.
-   */
+  /** Names in links and tokens. Only the last admits new people; earlier ones admit members. */
   join_names: string[];
   /** Empty: all people are in `default`. */
   subgroups: string[];

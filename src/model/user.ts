@@ -9,7 +9,6 @@ export interface UserRecord {
   /** In the form of `userNameOf`. Older stores may have other forms. */
   user_email: string;
   update_ts: number;
-  /** Absent: the user joined no study. */
   study?: string;
   subgroup?: string;
   /** Absent: an operator registered the user. */
@@ -48,13 +47,19 @@ export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 
 export const isForPages = ({ kind }: Pick<TokenRecord, 'kind'>): boolean => kind === 'link' || kind === 'session';
 
-/** null: the token is valid at `now`. */
 export function refusalOf(
   { expires_ts, revoked_ts, revoked_why = 'revoked' }: TokenRecord,
   now: number,
 ): { why: RevokedWhy | 'expired'; since: number } | null {
   if (revoked_ts !== undefined) return { why: revoked_why, since: revoked_ts };
   return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
+}
+
+/** When the last token of a person's phones was revoked; null while one is valid. */
+export function leftOf(tokens: readonly TokenRecord[]): number | null {
+  const ofPhones = tokens.filter((token) => !isForPages(token));
+  const last = Math.max(...ofPhones.map(({ revoked_ts }) => revoked_ts ?? Infinity));
+  return Number.isFinite(last) ? last : null;
 }
 
 /** null: the owner did not stop the recording, or started it again. */

@@ -159,9 +159,7 @@ class AndroidPhone {
   }
 }
 
-/**
- * The phone tests if the last ten locations, and all of the last five minutes, are near the newest.
- */
+/** The phone compares the last ten locations, and all of five minutes, with the newest. */
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;

@@ -171,13 +171,14 @@ const reasons: Record<string, string> = {
   EPERM: 'permission denied',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
+  ELOOP: 'its links lead in a circle',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
   EDQUOT: 'the quota is used up',
   EFBIG: 'the file would be larger than is allowed',
 };
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return (code !== undefined && reasons[code]) || message;
 }

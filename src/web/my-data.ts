@@ -1,9 +1,9 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
+import type { Writer } from '../export/columns.ts';
 import { entryLists, tripsGeoJson } from '../export/entry-rows.ts';
 import { type ExportFile, exportTables } from '../export/export-tables.ts';
-import type { Writer } from '../export/formats/export-format.ts';
 import { streamOf } from '../export/zip-stream.ts';
 import { appOfToken } from '../model/apps.ts';
 import type { JsonValue } from '../model/json.ts';

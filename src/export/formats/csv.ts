@@ -1,10 +1,9 @@
 // CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe before it.
 import { stringify } from 'csv-stringify/sync';
 import { mapInSlices } from '../../util/slices.ts';
-import type { Column, Geometry, Row } from '../columns.ts';
+import type { Column, Geometry, Row, TableWriter, Writer } from '../columns.ts';
 import { wkt } from '../geometry.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './export-format.ts';
 
 export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>
   stringify([cells as unknown[]], { escape_formulas: true, cast: { boolean: (value) => String(value) } });

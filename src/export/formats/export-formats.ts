@@ -1,6 +1,5 @@
-import { type Kind, kinds } from '../columns.ts';
+import { type Kind, kinds, type MakeTableWriter } from '../columns.ts';
 import { csvWriter } from './csv.ts';
-import type { MakeTableWriter } from './export-format.ts';
 import { geojsonWriter, jsonlWriter } from './geojson.ts';
 import { gpxWriter } from './gpx.ts';
 

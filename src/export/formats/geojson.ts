@@ -1,10 +1,9 @@
 // JSON lines, one object per row, with instants as text, and GeoJSON. In JSON lines, a row with a
 // geometry is a GeoJSON feature with `properties` (GeoJSONSeq): outside `properties`, programs for
 // maps read all numbers of a column with the type of its first number.
-import type { Column, Geometry, Row } from '../columns.ts';
+import type { Column, Geometry, Row, TableWriter, Writer } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './export-format.ts';
 
 export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   const toJson = isFeature(columns) ? featureWriter(columns) : (row: Row) => plainRow(columns, row);

@@ -1,7 +1,6 @@
 // GPX 1.1: one track per section, and a time for each point.
-import type { Row } from '../columns.ts';
+import type { Row, TableWriter, Writer } from '../columns.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './export-format.ts';
 
 const head = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="mobility" xmlns="http://www.topografix.com/GPX/1/1">

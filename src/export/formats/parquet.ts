@@ -1,9 +1,8 @@
 // Parquet, with GeoParquet metadata (version 1.1, WKB) if a table has a geometry.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
+import type { Column, ColumnType, Geometry, Row, TableWriter, Writer } from '../columns.ts';
 import { positionsOf, round, wkb } from '../geometry.ts';
 import { instantOf } from '../instants.ts';
-import type { TableWriter, Writer } from './export-format.ts';
 
 const groupSize = 10_000; // rows in memory
 

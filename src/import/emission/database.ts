@@ -21,10 +21,7 @@ export type CollectionName = (typeof collectionNames)[number];
 export const isCollectionName = (name: string): name is CollectionName =>
   (collectionNames as readonly string[]).includes(name);
 
-/**
- * Yields people, profiles and entries. Entries that e-mission rejected are yielded too, so that the
- * import checks them again. If an entry occurs twice, the import keeps the last.
- */
+/** Yields rejected entries, too. Of entries with one identity, the import keeps the last. */
 export async function* readDatabase(
   open: (collection: CollectionName) => EmissionDocuments | null,
 ): AsyncGenerator<Found> {

@@ -16,10 +16,7 @@ const clientOf = (address: string): MongoClient =>
 
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
-/**
- * The e-mission server may continue to write. Throws `MOBILITY_USAGE` if the database does not
- * answer, or has no e-mission collection.
- */
+/** Throws `MOBILITY_USAGE` if the database does not answer, or has no e-mission collection. */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
   let client: MongoClient | null = null;

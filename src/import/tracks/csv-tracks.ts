@@ -1,4 +1,3 @@
-// Reads CSV tables of locations from any program.
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { type FileFormat, type FileReading, type Found, readsHead, type SourceReadOptions } from '../import-format.ts';
@@ -21,7 +20,6 @@ const headerLines = 20; // lines that are searched for the header: some programs
 /** The columns are known, but no row may be readable. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
 
-/** The first line with column names for time and coordinates; null: there is none. */
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
   const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);
   const names = (line: string, delimiter: string): string[] =>

@@ -10,10 +10,7 @@ export const isPossibleTime = (ts: number): boolean => ts >= firstTime && ts < f
 /** A level over 1 is percent already, as from Home Assistant. */
 export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
 
-/**
- * Reads a number, also from a text such as `"12,5"` or `"-4.5E-4"`. undefined: another value, or a
- * number below `min`. Callers pass 0 for fields in which a negative number means "unknown".
- */
+/** Also reads a text such as `"12,5"` or `"-4.5E-4"`. undefined: another value, or below `min`. */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =
     typeof sent === 'string' && /^\s*[-+]?\d+([.,]\d+)?(e[-+]?\d+)?\s*$/i.test(sent)
@@ -22,10 +19,7 @@ export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_IN
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
 }
 
-/**
- * Seconds since the epoch, from seconds, milliseconds or ISO 8601, which is UTC if it has no
- * offset. null: any other value.
- */
+/** Reads s, ms or ISO 8601 (UTC if it has no offset) as s since the epoch. null: other values. */
 export function timeFrom(value: JsonValue | undefined): number | null {
   const number = numberFrom(value);
   if (number !== undefined) return number >= firstMilliseconds ? number / 1000 : number;
@@ -51,7 +45,6 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** null: the name cannot be a part of a key. */
 export function keyPart(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && /^[\w-]{1,40}$/.test(value) ? value : null;
 }

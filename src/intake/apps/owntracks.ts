@@ -107,10 +107,7 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
 
 const positive = (value: JsonValue | undefined): number | undefined => numberFrom(value, 0) || undefined;
 
-/**
- * `names`: the motion of each word. null: no motion, or several that contradict each other. Only
- * "still" and "in a vehicle" do not.
- */
+/** null: no motion, or several. "Still" and "in a vehicle" together mean a halt of the vehicle. */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const found = new Set(
     words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),

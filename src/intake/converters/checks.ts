@@ -4,10 +4,7 @@ import { type JsonValue, kindOf } from '../../model/json.ts';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { isTimeZone, localDateTime, maxTime, minTime } from '../../model/time.ts';
 
-/**
- * Why an entry cannot be converted. Codes never change, since operators and recovery select entries
- * by them.
- */
+/** Reasons of errors. Codes never change: operators and recovery select entries by them. */
 export const conversionReasons = {
   no_converter: 'The key is known, but no phone of that platform pushes it.',
   missing_field: 'A required field is missing.',
@@ -92,7 +89,6 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
 /** Characters of JSON in a user input or correction. No app writes a tenth of them. */
 const longestStatement = 64 * 1024;
 
-/** Readers hold many user inputs and corrections in memory. */
 export const checkStatement = ({ data }: Entry): void =>
   checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
 
@@ -131,7 +127,6 @@ export function nameOrCode(
 
 type Types = { number: number; string: string; boolean: boolean };
 
-/** Throws if the value is missing or has another type. */
 export function typed<Type extends keyof Types>(
   value: JsonValue | undefined,
   type: Type,

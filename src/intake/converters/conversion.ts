@@ -8,10 +8,7 @@ import { checkLocalTime, checkText, timeOf } from './checks.ts';
  */
 export interface Converter {
   (entry: Entry): Conversion;
-  /**
-   * Fields that conversion does not change, also if it rejects the entry. A reader of only these
-   * fields need not convert the entry. null: unknown.
-   */
+  /** These fields stay as pushed, so their readers need not convert the entry. null: unknown. */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 
@@ -39,10 +36,7 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
   return { ts: dataTime(entry.data), data };
 }
 
-/**
- * The payload without `removed`, with `ts` and `added`. Drops local times of the phone, which
- * `withLocalTimes` adds again.
- */
+/** Local times of the phone are dropped. `withLocalTimes` adds them again. */
 export function withTime(
   entry: Entry,
   ts: number,
@@ -73,10 +67,7 @@ export function copyWithout(fields: JsonObject, removed: readonly string[]): Jso
 
 const plainField = { enumerable: true, configurable: true, writable: true };
 
-/**
- * True if the entry was converted before and pushed again: it has local times, which no phone
- * sends. For values that are ambiguous, such as the code of a battery's status.
- */
+/** True if the entry was converted before: it has local times, which no phone sends. */
 export function isConverted({ metadata, data }: Entry): boolean {
   return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some((field) => field != null);
 }

@@ -36,10 +36,7 @@ function conversionOf(entry: Entry): Conversion | null {
   throw noConverter(entry);
 }
 
-/**
- * Returns the entry as stored if its converter rejects it: an earlier version may have accepted it.
- * `wanted`: fields of the payload that the reader needs. Other fields may stay as pushed.
- */
+/** Entries that do not convert stay as stored. `wanted`: fields of the payload that are needed. */
 export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry {
   try {
     const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);
@@ -50,8 +47,8 @@ export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry 
 }
 
 /**
- * Converts a stored entry for readers, and adds local times if the entry names a known zone. Returns
- * an entry under an unknown key unchanged. Never throws.
+ * Converts a stored entry for readers, and adds local times if the entry names a known zone.
+ * Returns an entry under an unknown key unchanged. Never throws.
  */
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;

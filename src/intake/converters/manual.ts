@@ -29,10 +29,7 @@ export function convertUserInput(entry: Entry): Conversion {
   return convertOpenUserInput(entry);
 }
 
-/**
- * Surveys and notes about a trip or a place. The first place has no `start_ts`, the current place
- * no `end_ts`.
- */
+/** About a trip or a place. The first place has no `start_ts`, the current place no `end_ts`. */
 export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
   if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');

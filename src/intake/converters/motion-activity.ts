@@ -23,8 +23,6 @@ const legacyNames: readonly Names[] = [
   ['zzbhB', 'zzbhC'],
 ];
 
-// ---------------------------------------------------------------- Android
-
 /** The time is `data.ts`, or `write_ts` if that is missing. */
 export const convertAndroidMotion: Converter = Object.assign(convertAndroid, { asPushed });
 
@@ -62,8 +60,6 @@ function namesIn(data: JsonObject): Names {
     `data.type: expected this field or one of its names in old entries, found the fields ${found || 'none'}`,
   );
 }
-
-// ---------------------------------------------------------------- iPhones
 
 const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
 
@@ -105,8 +101,6 @@ function addConfidence(added: JsonObject, { confidence, confidence_level: level 
   added.confidence = confidences.get(word) ?? null;
   added.confidence_level = word;
 }
-
-// ---------------------------------------------------------------- other apps
 
 /** Percent, as `medium` of an iPhone, for readings without a confidence. */
 const usualConfidence = 75;

@@ -1,4 +1,3 @@
-// The converters of each key.
 import { keys } from '../../model/keys.ts';
 import { convertAndroidBattery, convertIosBattery, convertOtherBattery } from './battery.ts';
 import { convertBluetooth } from './bluetooth.ts';
@@ -24,10 +23,7 @@ export interface ConverterRow {
   localTimes?: LocalTimes; // default: `one`
 }
 
-/**
- * Every key that phones push, sorted. `common-trips` and `diary/trips-<day>` are documents that the
- * server writes for phones, so they have no converter.
- */
+/** Every key that phones push, sorted. The server writes documents such as `common-trips`. */
 export const converterTable: readonly ConverterRow[] = [
   { key: keys.activity, android: convertAndroidMotion },
   { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },

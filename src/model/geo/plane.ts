@@ -1,9 +1,6 @@
 import { type LatLon, metresPerDegree, shortWayRound } from './distance.ts';
 
-/**
- * Equirectangular projection: degrees to metres east and north of a place and back, also across the
- * date line. At 50° latitude, lengths 50 km from the place differ by up to 1 %.
- */
+/** Metres east and north of a place. At 50° latitude, lengths 50 km away are wrong by up to 1 %. */
 export class Plane {
   private readonly origin: LatLon;
   private readonly north: number; // m per degree of latitude
