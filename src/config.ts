@@ -97,7 +97,7 @@ export type Config = { [Name in keyof typeof rows]: ReturnType<(typeof rows)[Nam
 export const settings = Object.entries(rows).map(([name, one]) => ({ name: name as keyof Config, ...one }));
 
 /**
- * Reads the configuration: of each setting its flag, else its environment variable, else its default. Throws
+ * Takes each setting from its flag, else its environment variable, else its default. Throws
  * `MOBILITY_CONFIG` for a value that is not allowed.
  */
 export function readConfig(

@@ -1,5 +1,5 @@
-// The audit log: who did what to whose data, with which result. Its file only grows: it is not rotated or compressed.
-// It contains no coordinates, names or UUIDs of users.
+// The audit log: who did what to whose data, with which result. Its file is never rotated, and
+// contains no coordinates, names or UUIDs of users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../util/make-folders.ts';
@@ -11,7 +11,7 @@ export interface Act {
   who: string;
   /** Such as `export` or `users token`. */
   action: string;
-  /** The `audit_key` of each user concerned. After an erasure deletes the key, the act identifies no one. */
+  /** The `audit_key` of each user concerned, which no longer exists after an erasure. */
   people: readonly string[];
   /** The flags that limited the act, such as `--study sunny`. */
   how: string;
@@ -20,13 +20,12 @@ export interface Act {
 
 const fileName = 'audit.jsonl';
 
-/** Appends an act to the audit log in the folder of the log files. Throws errors of the file system. */
 export async function audit(logDir: string, act: Act): Promise<void> {
   makeFolders(logDir);
   await appendFile(join(logDir, fileName), `${JSON.stringify(act)}\n`, { mode: 0o600, flush: true });
 }
 
-/** Reads all acts, the oldest first. Skips a line that a full disk cut off. */
+/** The oldest first, without a line that a full disk cut off. */
 export async function readActs(logDir: string): Promise<Act[]> {
   const text = await readFile(join(logDir, fileName), 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return '';

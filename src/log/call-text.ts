@@ -3,7 +3,6 @@ import { createStamp, fileLine } from './line-format.ts';
 import type { PutCounts } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-/** Returns functions that format calls and lines, with times in `zone`. */
 export function createLogText(zone: string) {
   const stamp = createStamp(zone);
   const widths = [29, 8, 4, 7, 20, 24];
@@ -63,7 +62,6 @@ function failureText({ start_ts, end_ts, status }: LoggedCall): string {
   return end_ts === null && status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 
-/** Makes the JSON of a call. A put also gets its steps and the first missing one. */
 export function callJson(call: LoggedCall): object {
   const steps = isPut(call) ? { steps: putSteps(call), missing_step: missingStep(call) } : {};
   return { ...call, outcome: callOutcome(call), ...steps };

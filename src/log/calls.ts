@@ -1,4 +1,4 @@
-// Groups log lines by call. Parallel calls mix their lines in a file; the thread id says to which call a line belongs.
+// Groups log lines by call. Parallel calls mix their lines in a file, so each line has a thread id.
 //
 //   w1-41: START POST /usercache/put         call w1-41: lines 1, 3 and 4
 //   w1-42: START POST /timeline/getTrips     call w1-42: line 2, without an END so far
@@ -7,13 +7,13 @@
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-// Limits of memory. If more calls are open, the oldest counts as unfinished. Further warnings of a call are ignored.
+// Limits of memory. Of more open calls, the oldest counts as unfinished.
 const maxOpen = 10_000; // calls without an END
 const maxNotes = 5; // warnings per call
 
 export type LoggedCall = ReturnType<typeof newCall>;
 
-/** A put with a missing step has failed. A call without an END is unfinished: it still runs, or its process ended. */
+/** A put with a missing step has failed. A call without an END still runs, or its process ended. */
 export function callOutcome(call: LoggedCall): 'ok' | 'failed' | 'unfinished' {
   if (call.status !== null && call.status >= 400) return 'failed';
   if (call.end_ts === null) return 'unfinished';
@@ -25,12 +25,11 @@ export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): nu
   return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
 
-/** True for a call that pushes entries. */
 export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put in the order of the specification. `found`: the log has the step. */
+/** The steps of a put in the order of the specification. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },
@@ -46,16 +45,15 @@ export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Collects lines into calls. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 
-  /** Takes the next line. Returns its call, if any; `done` has the calls that are complete or will not get an END. */
+  /** Returns the call of the line. `done`: calls that are complete or will not get an END. */
   add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
     const id = `${line.source} ${line.thread}`;
-    // A new worker counts its calls from 1 again, so an open call with this thread id is one of an ended worker.
+    // A new worker counts its calls from 1 again: an open call with this id is of an ended worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
     if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
     if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
@@ -79,7 +77,7 @@ export class CallTracker {
   }
 }
 
-/** A call before its lines are read. Times are seconds since the epoch. A field stays null if its line is not read. */
+/** Times are seconds since the epoch. A field stays null if its line is not read. */
 function newCall({ source, thread, time }: LogLine) {
   return {
     source,

@@ -1,4 +1,3 @@
-// Compresses finished log files, also after a process was killed, and limits their number.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +17,8 @@ interface ArchiveOptions {
 }
 
 /**
- * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
- * A kill loses no line. After an error, continues with the other files, then throws the first error.
+ * Compresses the finished files of this process and of sources that no process writes, then removes
+ * the oldest files. A kill loses no line. An error is thrown after the other files are done.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
@@ -40,7 +39,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** Lets one process at a time rewrite finished files. First removes the drafts of killed processes. */
+/** One process at a time rewrites finished files. First removes the drafts of killed processes. */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -53,8 +52,8 @@ export async function withArchiveLock<T>(folder: string, work: () => Promise<T>)
 }
 
 /**
- * The uncompressed files that no process will append to: not the current file of this process, and not today's last
- * file of each source, because the next process of the source continues it.
+ * The uncompressed files that no process will append to: not the current file of this process, and
+ * not today's last file of each source, because the next process of the source continues it.
  */
 function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   const [own, current, today] = [options.source, options.current(), options.today()];
@@ -64,10 +63,7 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/**
- * Compresses a file. If the clock was set back, a compressed file of the same name may exist: then appends to the
- * existing file.
- */
+/** If the clock was set back, a compressed file of the same name may exist: then appends to it. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));

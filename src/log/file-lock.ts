@@ -8,12 +8,12 @@ const busy = 5; // SQLITE_BUSY: another process has the lock
 type Lock = { release(): void };
 
 /**
- * Locks the file `.<name>.claim` in the folder; null: another process has the lock. Node itself has no lock that ends
- * with its process and works between containers, so this is a lock of SQLite.
+ * Locks the file `.<name>.claim`; null: another process has the lock. Node itself has no lock that
+ * ends with its process and works between containers, so this is a lock of SQLite.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
-  // Do not open and close an existing file: on POSIX, one `close` of a file ends all locks that the process has on it.
+  // Never open and close an existing file: on POSIX, this would end all locks of the process on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {

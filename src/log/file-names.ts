@@ -1,4 +1,4 @@
-// The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
+// `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
 
 export const logKinds = ['server', 'pipeline'] as const;
 
@@ -9,7 +9,7 @@ export interface LogName {
   name: string;
   compressed: boolean;
   kind: LogKind;
-  /** The kind, with a number if several processes write at the same time: `server`, `server-2`. */
+  /** The kind, with a number if several processes write at the same time: `server-2`. */
   source: string;
   /** `YYYY-MM-DD`, in the time zone of the host. */
   day: string;
@@ -21,7 +21,7 @@ export interface LogName {
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** The names of logs among `names`, in the order of writing. */
+/** In the order of writing. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -31,9 +31,9 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The name template for the transport of a process that starts today; the transport replaces `%DATE%`. A process
- * continues the last plain file of the day, except if files of the last run are compressed (the transport sees only
- * plain files and would use the old name again), or a scrub requested a new file (`fresh`).
+ * The transport replaces `%DATE%`. A process continues the last plain file of the day, except if
+ * files of the last run are compressed (the transport sees only plain files and would use the old
+ * name again), or a scrub requested a new file (`fresh`).
  */
 export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);
@@ -43,5 +43,5 @@ export function nameTemplate(names: readonly string[], source: string, today: st
   return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
 
-/** If a file with this name exists, the process that writes `source` starts a new log file before its next line. */
+/** If this file exists, the process that writes `source` starts a new log file. */
 export const newFileRequest = (source: string): string => `.${source}.new`;

@@ -7,15 +7,16 @@ import type { FileLogOptions } from './writer.ts';
 export type FileLog = Awaited<ReturnType<typeof openFileLog>>;
 
 /**
- * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log
- * never throws. A worker of a server sends its lines to the primary process, which must have opened its log before.
- * `close` resolves when every line is on disk and finished files are compressed; later lines are lost.
+ * Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log never throws.
+ * A worker of a server sends its lines to the primary process, which must have opened its log
+ * before. `close` resolves when every line is on disk and finished files are compressed; later
+ * lines are lost.
  */
 export async function openFileLog(options: FileLogOptions) {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;
   const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not loaded in workers
   await files?.open().catch((error) => {
-    // The program also starts without a log, for example with a full disk. The log tries again with each batch.
+    // The program also starts without a log. The log tries again with each batch.
     if (!transientCodes.has(error.code)) throw unwritable(options.logDir, error);
   });
   const write = files === null ? sendToPrimary : (lines: string) => files.write(lines);
@@ -34,7 +35,7 @@ export async function openFileLog(options: FileLogOptions) {
   return { log: queue.log, threadId, close: (): Promise<void> => (closing ??= close()) };
 }
 
-// Codes of errors that may end without a change of the settings, for example when the disk has space again.
+// These errors may end without a change of the settings, as when a disk has space again.
 const transientCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);
 
 function unwritable(dir: string, error: unknown): MobilityError {
@@ -46,7 +47,9 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/** Resolves when the lines will reach the primary even if this process is killed, or when the primary has ended. */
+/**
+ * Resolves when the lines reach the primary even if this process is killed, or the primary ended.
+ */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

@@ -1,5 +1,5 @@
-// Folds log lines for a screen: of messages that differ only in the entry, the first is shown. The end of the output
-// has the number of the others.
+// Shows the first of messages that differ only in the entry, and the number of the others at the
+// end.
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
@@ -9,11 +9,11 @@ import type { Log } from './log.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
-/** Counts the messages about entries. Messages that differ only in `write_ts` are counted together. */
+/** Counts messages about entries. Messages that differ only in `write_ts` are counted together. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a message. Returns false if it differs from an earlier message at most in `write_ts`. */
+  /** False if the message differs from an earlier message at most in `write_ts`. */
   isNew(message: string): boolean {
     if (!message.includes(' write_ts = ')) return true;
     const name = message.replace(entryTime, '');
@@ -31,7 +31,7 @@ export class LineFold {
 
 type Screen = Pick<LineLogOptions, 'now' | 'zone'> & { writeErr: (text: string) => void };
 
-/** Returns a log that writes every line to `log`, and the lines that `fold` has not shown before to standard error. */
+/** Writes every line to `log`, and the lines that `fold` has not shown before to standard error. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
   const emit = (lines: Lines): void => {
     for (const text of lines.text().split('\n'))

@@ -1,15 +1,15 @@
-// Formats and parses the lines of log files, `<timestamp>:<LEVEL>:<thread_id>:<message>`.
+// The lines of log files: `<timestamp>:<LEVEL>:<thread_id>:<message>`.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine } from './text.ts';
 
-/** The host's time zone; `UTC` if the host's zone has no name. */
+/** `UTC` if the host's zone has no name. */
 export function hostZone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return isTimeZone(zone) ? zone : 'UTC';
 }
 
-/** Returns a function that formats seconds since the epoch as `2026-11-21T09:31:02.120+01:00`, local in `zone`. */
+/** Formats seconds since the epoch as `2026-11-21T09:31:02.120+01:00`, local in `zone`. */
 export function createStamp(zone: string): (ts: number) => string {
   return (ts) => {
     const ms = Math.floor(ts * 1000 + 1e-3); // 0.12 s may be 119.99… ms in binary
@@ -22,7 +22,7 @@ export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
   level: Level;
-  /** The id of process and call, such as `w1-42`. */
+  /** Of process and call, such as `w1-42`. */
   thread: string;
   message: string;
 }
@@ -32,7 +32,7 @@ export const fileLine = (stamp: string, level: Level, thread: string, message: s
 
 const filePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d):(DEBUG|INFO|WARNING|ERROR):([\w.-]+):(.*)$/;
 
-/** Parses a line that `fileLine` wrote; null for other text. */
+/** null: `fileLine` did not write the text. */
 export function parseFileLine(text: string): FileLine | null {
   const match = filePattern.exec(text);
   if (match === null) return null;

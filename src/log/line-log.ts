@@ -12,7 +12,7 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Lines that are not formatted yet: formatting takes time, so the receiver decides when to do it. */
+/** Lines that are not formatted yet: the receiver decides when to spend time on it. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
@@ -23,7 +23,7 @@ export interface Lines {
 const linesAtOnce = 500; // the maximum number of lines in one `Lines`
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** Creates a log that passes its lines to `emit`. Lines below `level` are never formatted. */
+/** Lines below `level` are never formatted. */
 export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptions): Log {
   const least = levels.indexOf(level.toUpperCase() as Level);
   const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;

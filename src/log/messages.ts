@@ -13,9 +13,9 @@ const about = (user: string, text: string): string => `UUID ${word(user)}: ${tex
 const userText = (user: string | null): string => (user === null ? '' : ` ${word(user)}`);
 
 /**
- * Makes messages. A text from outside is encoded so that it cannot imitate another field or a new line. `user` is a
- * UUID, `since` an ISO 8601 timestamp. No function takes a payload, a secret token or a coordinate. docs/logs.md lists
- * the level and the occasion of each message.
+ * Makes messages. A text from outside is encoded so that it cannot imitate another field or a new
+ * line. `user` is a UUID, `since` an ISO 8601 timestamp. No function takes a payload, a secret
+ * token or a coordinate. docs/logs.md lists the level and the occasion of each message.
  */
 export const line = {
   serverStarted: (workers: number, address: string): string =>
@@ -26,8 +26,9 @@ export const line = {
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
   /**
-   * `token`: the id of the token, not the secret. `state`: why the token is refused, such as `not known`. `email` comes
-   * last, because it may contain any characters; an erasure overwrites all that follows `of` or `sent as`.
+   * `token`: the id of the token, not the secret. `state`: why it is refused, such as `not known`.
+   * `email` comes last, because it may contain any characters; an erasure overwrites all that
+   * follows `of` or `sent as`.
    */
   refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
     `Refused token ${token}, ${state}, ${relation} ${email}`,
@@ -45,7 +46,7 @@ export const line = {
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
-  /** `calls`: unauthenticated calls without log lines, because a minute had too many of them. */
+  /** `calls`: unauthenticated calls without log lines, because a minute had too many. */
   callsNotLogged: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
   accountExpired: (user: string, study: string): string =>
@@ -70,7 +71,7 @@ export const line = {
     about(user, `Adding ${trips} trips for day ${word(day)}`),
   documentUpdated: (user: string, key: string, result: string): string =>
     about(user, `Result = ${word(result)} after updating document ${quoted(key)}`),
-  /** `current`: the keys of all documents of the user. `valid`: the keys that the diary still needs. */
+  /** `current`: all documents of the user. `valid`: the documents that the diary still needs. */
   keyLists: (user: string, current: readonly string[], valid: readonly string[]): string =>
     about(user, `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`),
   obsoleteKeys: (user: string, keys: readonly string[]): string => about(user, `obsolete keys are: ${listText(keys)}`),
@@ -79,7 +80,7 @@ export const line = {
   aboutUser: about,
 } as const;
 
-// The messages that `mobility logs` parses, the most frequent first, because they are tried in order.
+// The messages that `mobility logs` parses. The most frequent is tried first.
 const patterns = Object.entries({
   entryStored: /^Updated result for user = .* = (?:inserted|updated|rejected \(.*\))$/,
   startCall: /^START (?<method>\S+) (?<path>\S+)$/,
@@ -98,11 +99,11 @@ type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | '
 
 /** Has the fields of `LoggedCall` that the message names. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
-  /** The function of `line` that made the message; `entryStored` also for messages of `entryRejected`. */
+  /** The function of `line` that made the message; `entryStored` also for `entryRejected`. */
   kind: string;
 }
 
-/** Parses a message about a call; null for other messages. */
+/** null: the message is not about a call. */
 export function parseMessage(message: string): Message | null {
   for (const [kind, pattern] of patterns) {
     const match = pattern.exec(message);

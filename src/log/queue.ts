@@ -9,16 +9,16 @@ const mostQueued = 64 * 1024 * 1024; // characters in memory that are not writte
 const batchSize = 64 * 1024; // characters per write
 
 interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
-  /** Writes lines that are joined by line breaks. Resolves when they are written, rejects if that failed. */
+  /** Writes lines that are joined by line breaks. Rejects if that failed. */
   write: (lines: string) => Promise<void>;
-  /** Called when lines are dropped for the first time, and again only after the log has reported all lost lines. */
+  /** Called when lines are dropped, and again only after the log has reported all lost lines. */
   warn: (text: string) => void;
 }
 
 /**
- * Creates a log that collects lines in memory and writes them in batches. `push` adds lines that another process
- * formatted. The log never throws: lines that cannot be written, for example to a full disk, are dropped and counted.
- * The log writes the count before the next lines.
+ * Collects lines in memory and writes them in batches. `push` adds lines that another process
+ * formatted. The log never throws: it drops and counts lines that cannot be written, for example to
+ * a full disk, and writes the count before the next lines.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
@@ -45,7 +45,7 @@ export function createQueue(options: QueueOptions) {
     return queued.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    // Urgent: if other work ran first, lines could arrive faster than they are written, and would be dropped.
+    // Urgent: if other work ran first, lines could arrive faster than they are written.
     const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
     const report = dropped;
     const reported = report?.lines ?? 0;

@@ -11,21 +11,21 @@ import { type FileLine, parseFileLine } from './line-format.ts';
 
 const pollTime = 250; // ms between two searches for new lines
 
-/** A line and its source: `server`, `pipeline`, or `server-2` if two servers ran at the same time. */
+/** `source`: `server`, `pipeline`, or `server-2` if two servers ran at the same time. */
 export type LogLine = FileLine & { source: string };
 
 export interface ReadOptions {
   dir: string;
   kinds?: readonly LogKind[] | undefined;
-  /** The time of the lines, in seconds since the epoch: `since` inclusive, `until` exclusive. */
+  /** Seconds since the epoch: `since` inclusive, `until` exclusive. */
   since?: number | undefined;
   until?: number;
-  /** Waits for new lines until the signal is aborted. Without `since`, returns only lines written from now on. */
+  /** Waits for new lines until it is aborted. Without `since`, returns only these. */
   follow?: AbortSignal | undefined;
 }
 
 export interface ReadStats {
-  /** Lines that are not in the log's format, for example because a full disk cut them off. */
+  /** Lines that are not in the log's format: a full disk may have cut them off. */
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
@@ -33,9 +33,9 @@ export interface ReadStats {
 }
 
 /**
- * Reads the log files of a folder by day, plain or compressed, without holding a file in memory. Lines of one source
- * keep their order. `stats` is complete when `lines` ends. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be
- * read.
+ * Reads log files by day, plain or compressed, without holding a file in memory. Lines of one
+ * source keep their order. `stats` is complete when `lines` ends. Throws `MOBILITY_LOG_UNREADABLE`
+ * if the folder cannot be read.
  */
 export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>; stats: ReadStats } {
   const stats: ReadStats = { foreign: 0, unreadable: [], polls: 0 };
@@ -69,7 +69,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** Reads the lines of a file that were not read before; when following, not a last line without a line break. */
+/** When following, leaves a last line without a line break for the next search. */
 async function* newLines(
   path: string,
   log: LogName,
@@ -113,9 +113,9 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
 }
 
 /**
- * Reads lines from byte `start` on, the start of a line, and yields them in groups, with their line breaks. Each
- * character is one byte (Latin 1), so the length of a line is its length in the file. For a compressed file `start`
- * must be 0.
+ * Reads lines from byte `start` on, and yields them in groups, with their line breaks. Each
+ * character is one byte (Latin 1), so a line has its length in the file. `start`: the start of a
+ * line; 0 for a compressed file.
  */
 export async function* readLines(path: string, start = 0): AsyncGenerator<string[]> {
   const file = createReadStream(path, { start });

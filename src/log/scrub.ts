@@ -1,4 +1,3 @@
-// Removes people from log files: overwrites their names and UUIDs, also in compressed files and in files in use.
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,19 +17,19 @@ export interface ScrubReceipt {
   files: number;
   rewritten: number;
   lines: number;
-  /** Files that may still contain a name or UUID, for example because they could not be read. */
+  /** Files that may still contain a name or UUID, such as unreadable ones. */
   left: { file: string; reason: string }[];
 }
 
-/** null: unknown. */
 type ErasedPerson = { uuid: string | null; user_email: string | null };
 
 /**
- * Overwrites names and UUIDs with `erased---…` in all log files of a folder. The length stays the same, so that a file
- * can be changed while a process writes it. Overwrites
+ * Overwrites names and UUIDs with `erased---…` in all log files of a folder. The length stays the
+ * same, so that a file can be changed while a process writes it. Overwrites
  * - a UUID everywhere,
  * - a name where the server logged it as the caller,
- * - a name that is an e-mail address also where it is a separate word or a part of a path or key, and also
+ * - a name that is an e-mail address also where it is a separate word or a part of a path or key,
+ * and also
  *   percent-encoded or in upper case,
  * - unknown keys of entries in lines with the UUID, because a phone may have put a name into a key.
  * If the process is killed, repeat the call. A missing folder counts as empty.
@@ -51,7 +50,9 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   return receipt;
 }
 
-/** Requests a new log file from each process that writes logs, so that the old files get no more lines. */
+/**
+ * Requests new log files from the processes that write logs, so that old files get no more lines.
+ */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
   let isWritten = false;
@@ -65,7 +66,7 @@ async function requestNewFiles(folder: string): Promise<void> {
   if (isWritten) await sleep(queueTime);
 }
 
-/** Scrubs all files once. A file with changed lines is left for the next round: its process may have added lines. */
+/** A changed file is left for the next round: its process may have added lines. */
 async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void> {
   const logs = logNames(await readdir(receipt.folder));
   receipt.files = logs.length;
@@ -87,8 +88,8 @@ type Replace = (line: string) => string;
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
 /**
- * Returns a function that scrubs a line and keeps its length. The function looks up each part of the line that looks
- * like a UUID or name, so a line takes as long for 10,000 erased people as for one.
+ * Keeps the length of a line. Looks up each part that looks like a UUID or name, so a line takes as
+ * long for 10,000 erased people as for one.
  */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
@@ -110,7 +111,10 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   };
 }
 
-/** An e-mail address. Matches only from the start of a word: from each letter, a long word would take minutes. */
+/**
+ * An e-mail address. From each letter, not only from the start of a word, a search could take
+ * minutes.
+ */
 const addressPattern = /(?<![^\s,;:"()<>[\]])[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g;
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
@@ -122,7 +126,7 @@ const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' 
 const decodePercent = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Overwrites lines in place: a process may be writing the file. Returns the number of changed lines. */
+/** Overwrites lines in place: a process may be writing the file. Returns their number. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];

@@ -1,9 +1,9 @@
-// Makes texts from outside (paths, names, keys) safe for a log line: they cannot start a new line or imitate a field.
+// Makes texts from outside (paths, names, keys) safe: they cannot start a line or imitate a field.
 
 const maxMessage = 16_000; // characters of a message
 const maxField = 300; // characters of a field
 
-// Line breaks, other control characters, marks that change the direction of text, and lone surrogates.
+// Line breaks, other control characters, marks of the direction of text, and lone surrogates.
 const special = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 const breaks = /\r\n|[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]/gu;
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
@@ -18,8 +18,8 @@ const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padSta
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
- * `text` as part of one line. Tabs and line breaks become blanks, other control characters become text such as
- * `\u001b`, lone surrogates become U+FFFD. Cut off at 16,000 characters.
+ * Tabs and line breaks become blanks, other control characters become text such as `\u001b`, lone
+ * surrogates become U+FFFD. Cut off at 16,000 characters.
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
@@ -29,14 +29,13 @@ export function oneLine(text: string): string {
 }
 
 /**
- * `text` for a screen. Control characters and marks that change the direction of text become text such as `\u001b`.
- * Line breaks and tabs stay. JSON keeps its meaning, because `\u001b` in a JSON string is the same character.
+ * For a screen: control characters and marks of the direction of text become text such as `\u001b`.
+ * JSON keeps its meaning, because `\u001b` in a JSON string is the same character.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
 /**
- * `text` as one word. Blanks and control characters are percent-encoded (`%20`), an empty text becomes `-`. Cut off at
- * 300 characters.
+ * Blanks and control characters become percent-encoded, an empty text `-`. At most 300 characters.
  */
 export function word(text: string): string {
   const short = cut(text, maxField);
@@ -45,12 +44,12 @@ export function word(text: string): string {
   return clean.replace(loneSurrogates, '\ufffd') || '-';
 }
 
-/** A path as one word, without its query, which the log must not contain. */
+/** Without the query, which the log must not contain. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
 /**
- * A text as a field. A word of ASCII without quotes, brackets and commas stays as it is, other texts become a JSON
- * string, null becomes `null`. Cut off at 300 characters.
+ * A word of ASCII without quotes, brackets and commas stays as it is, other texts become a JSON
+ * string. Cut off at 300 characters.
  */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';

@@ -1,4 +1,3 @@
-// Writes the log files of one process with winston's transport, which starts a new file each day and when one is full.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +19,7 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   threadId?: string | undefined;
   /** MiB after which a new file starts. */
   maxSizeMiB?: number;
-  /** Called once for each failure: when lines are dropped, or when files cannot be compressed. */
+  /** Called once for each failure: lines are dropped, or files cannot be compressed. */
   warn: (text: string) => void;
 }
 
@@ -49,7 +48,7 @@ export class LogFiles {
     this.#archive();
   }
 
-  /** Writes lines that are joined by line breaks. Resolves when they are on disk; do not call it again before then. */
+  /** Resolves when the lines are on disk. The caller must wait before the next call. */
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
     try {
@@ -98,9 +97,9 @@ export class LogFiles {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens winston's transport, which starts a new file each day and after a full one. Its options `zippedArchive` and
- * `maxFiles` are not used; `compress-files.ts` does their work. They would make compressed files readable for every
- * account, ignore files of killed processes, and forget which files to delete when the disk is full.
+ * Winston's transport starts a new file each day and after a full one. Its `zippedArchive` and
+ * `maxFiles` would make compressed files readable for every account, ignore files of killed
+ * processes, and forget what to delete when the disk is full: `compress-files.ts` does this.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;
@@ -108,8 +107,8 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   let failure: unknown = null;
   let settle = (): void => {};
   let path = '';
-  // The transport does not report when lines are on disk. But its stream accepts functions of the file system as an
-  // option: this `write` counts the written bytes.
+  // The transport does not report when lines are on disk. But its stream accepts functions of the
+  // file system: this `write` counts the written bytes.
   const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
     fs.write(to, data, offset, length, at, (error, bytes) => {
       if (error === null) missing -= bytes;

@@ -2,7 +2,6 @@ import { initialPipelineState } from '../model/pipeline-state.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { PersonFigures } from './store.ts';
 
-/** The figures of a person before any row is read. */
 export const emptyFigures = (user: UserRecord): PersonFigures => ({
   user,
   registered_ts: user.update_ts,

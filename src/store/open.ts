@@ -1,4 +1,4 @@
-// Opens the engine that a store address names. Only this file names both engines.
+// Only this file names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine, OpenOptions } from './rows/rows.ts';
@@ -8,10 +8,10 @@ import type { Store } from './store.ts';
 export type { OpenOptions } from './rows/rows.ts';
 
 /**
- * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Creates it if it does not exist. The
- * caller must close it. Throws `MOBILITY_STORE_ADDRESS` for other addresses, `MOBILITY_STORE_VERSION` for a store of
- * another format, and `MOBILITY_STORE_READONLY`, `_DAMAGED`, `_UNAVAILABLE` or `MOBILITY_UNSUPPORTED` if the engine
- * cannot use it.
+ * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Creates it if it
+ * does not exist. The caller must close it. Throws `MOBILITY_STORE_ADDRESS` for other addresses,
+ * `MOBILITY_STORE_VERSION` for a store of another format, and `MOBILITY_STORE_READONLY`,
+ * `_DAMAGED`, `_UNAVAILABLE` or `MOBILITY_UNSUPPORTED` if the engine cannot use it.
  *
  *     const store = await openStore('sqlite:./data');
  *     const { user } = await store.users.register('ada', { now: Date.now() / 1000 });
@@ -42,7 +42,7 @@ function folderOf(address: string): string {
   );
 }
 
-/** Opens the engine of a store, runs `work` on its rows, and closes it. For checks and copies of whole stores. */
+/** For checks and copies of whole stores. */
 export async function onEngine<T>(
   address: string,
   options: OpenOptions,

@@ -6,16 +6,14 @@ import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../util/slices.ts';
 import type { EntryPage, EntryQuery, ErrorRow, Store, Trips, Usercache } from './store.ts';
 
-/** Rows per request, unless the caller sets `limit`. Links are large: each holds the whole path of its trip. */
+/** Rows per request. Links are large: each holds the whole path of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 
-/** The usercache or the timeseries. */
 export type EntryPart = Pick<Usercache, 'find'>;
 
-/** A query of entries that is read part by part. `limit`: the maximum number of entries in a part. */
+/** `limit`: entries per part. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
-/** True if the entry is pending or in the timeseries. */
 export async function hasEntry(
   { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
   userId: string,

@@ -7,9 +7,10 @@ import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
 /**
- * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and compares the checksums
- * of all rows of the copy. The copy is itself a store. After a failure or an abortion, removes the incomplete copy.
- * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, `MOBILITY_STORE_DAMAGED` if a row is damaged.
+ * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and
+ * compares the checksums of all rows of the copy. The copy is itself a store. A failure or an
+ * abortion leaves no copy. Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store,
+ * `MOBILITY_STORE_DAMAGED` if a row is damaged.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal) {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
@@ -47,10 +48,7 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal) {
   });
 }
 
-/**
- * Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, where it would be lost together with the store.
- * `what` names the target in the message, such as `the backup`.
- */
+/** A target in the store would be lost together with it. `what` names the target in the message. */
 export async function checkOutside(target: string, folder: string, what: string): Promise<void> {
   const path = relative(await resolveLinks(folder), await resolveLinks(target));
   if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) return;

@@ -1,10 +1,10 @@
-// Finds problems of the transit feeds of a store, for the operator.
+// Finds problems of the transit feeds of a store.
 //
 //   today: 2024-03-08
 //   feed 1  A Transit until 2020-12-31   no finding: feed 2 of the same agency is newer
 //   feed 2  A Transit until 2030-12-31   no finding
 //   feed 3  B Rail    until 2020-12-31   "ended on 2020-12-31: add the current feed of B Rail"
-//                                        "40 of its 52 stops are in areas (0.5 degrees) that no person visited"
+//           "40 of its 52 stops are in areas (0.5 degrees) that no person visited"
 import type { FeedFacts } from '../import/add-feed.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
@@ -15,7 +15,7 @@ export type ListedFeed = { id: string } & FeedFacts;
 
 type FeedFinding = Pick<ListedFeed, 'id' | 'name'> & { problem: string };
 
-/** Finds problems of the feeds. The findings reveal no area that a person visited. */
+/** The findings reveal no area that a person visited. */
 export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], today: string): Promise<FeedFinding[]> {
   const visited = new Set<string>();
   for await (const { uuid } of everyUser(store))
@@ -38,7 +38,6 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
   return findings;
 }
 
-/** Lists what is missing in the index of a feed, with counts. */
 export function lacksOf(notes: FeedFacts['notes']): string[] {
   const counts = [
     [notes.no_shape, 'patterns without a shape: only their stops show the path'],

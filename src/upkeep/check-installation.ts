@@ -24,7 +24,7 @@ export interface Host {
 /** `next`: the command or action that solves the problem of a failed check. */
 export type Check = { name: string; ok: boolean; text: string; next?: string };
 
-/** Checks installation, runs and people. `url`: see `checkInstallation`. */
+/** Checks installation, runs and people. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];
@@ -50,8 +50,8 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
 }
 
 /**
- * Counts stored corrections whose times this version would reject. Earlier versions stored such corrections. When the
- * diary is read, their times are moved into the bounds.
+ * Counts stored corrections whose times this version would reject. Earlier versions stored them;
+ * the diary reads them with times moved into the bounds.
  */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
@@ -74,7 +74,7 @@ function checkCorrections(found: ReadonlyMap<string, number>): Check {
 const clockSlack = 30; // seconds by which two clocks may differ
 const backupDays = 7; // an older backup is reported as missing
 
-/** Checks the installation. `url`: the address that phones use; if it is given, the server behind it is checked too. */
+/** `url`: the address that phones use; if given, the server behind it is checked too. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   return [
@@ -181,7 +181,7 @@ export function isDead({ owner }: Lease): boolean {
   }
 }
 
-/** `dead`: leases of killed runs. `newest`: when the last put arrived; later than now if the clock was set back. */
+/** `dead`: leases of killed runs. `newest`: when the last put arrived. */
 function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
   const { zone } = host;
   const now = host.now();
@@ -228,7 +228,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
         : [];
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-    // Without a token the server refuses the body in any case. The answer shows whether it came from this server.
+    // Without a token the server refuses the body. The answer shows whether this server sent it.
     if (!isOurs(put)) {
       const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it reaches the server`;
       return [

@@ -8,7 +8,7 @@ import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { isDead } from './check-installation.ts';
 
-/** Explains why a study has no account for the token `name`. null: `name` is not a token of a study. */
+/** Explains why a token of a study has no account. null: `name` is no such token. */
 export async function checkJoin(store: Store, name: string): Promise<Remedy | null> {
   const token = readStudyToken(name);
   if (token === null) return null;
@@ -28,8 +28,8 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
 }
 
 /**
- * Finds a killed run whose lease has not expired: until then no other run can work on the user. null: there is none, or
- * an earlier step of the status is broken, so that a run would not help.
+ * Finds a killed run whose lease has not expired: until then no other run can work on the user.
+ * null also if an earlier step of the status is broken, so that a run would not help.
  */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
@@ -40,13 +40,13 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
 }
 
 const longGap = 2 * 3600; // s
-/** s from the start of the day. Gaps are searched in these hours: at night, a phone at rest records nothing. */
+/** s from the start of the day. Outside of these hours, a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
-/** Unobserved time with these reasons lies before the first or after the last location, so it is not a gap. */
+/** Unobserved time before the first or after the last location is not a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
-/** Explains the long gaps of a day, with the entries that the phone sent for that time; null: there are none. */
+/** Explains the long gaps of a day, with the entries that the phone sent for them. */
 export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
   const { days } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
   const { spans, zone, from: midnight } = days[0]!;

@@ -9,7 +9,7 @@ import { accounts, allTables, type BatchRow, people } from '../store/rows/tables
 import { startSlices } from '../util/slices.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
-/** A damaged row or structure. Contains no data of users, except the UUID of the user whose row it is. */
+/** Contains no data of users, except the UUID of the user whose row it is. */
 export type Finding = ReturnType<typeof findingAbout>;
 
 export type CheckReport = Awaited<ReturnType<typeof checkRows>>;
@@ -27,7 +27,7 @@ const restore = 'keep the store as it is and restore a backup beside it';
 
 const tables = allTables as unknown as readonly AnyTable[];
 
-/** Checks the store at `address` and changes nothing. Reports damage; throws other errors. */
+/** Changes nothing. Reports damage; throws other errors. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
   return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
@@ -51,7 +51,7 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}) {
 
   async function checkTable(table: AnyTable): Promise<string[]> {
     for await (const key of everyKey(engine, table, userId)) {
-      // An embedded store answers synchronously. Without a pause no other event, such as the signal, would be handled.
+      // An embedded store answers synchronously. Without a pause the signal would not be handled.
       if (slices.isOver()) await slices.next();
       if (signal?.aborted === true) return [];
       const problem = await findProblem(engine, table, key, sumsOnly);
@@ -64,12 +64,12 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}) {
   }
 }
 
-/** A finding about a whole table, or about the whole store if `table` is empty. */
+/** About a whole table, or about the whole store if `table` is empty. */
 function findingAbout(table: string, problem: string) {
   return { user_id: null as string | null, table, row: '', problem, cure: restore };
 }
 
-/** Turns an error about damage into a finding, so that the other parts of the check continue. Throws other errors. */
+/** Turns an error about damage into a finding, so that the check continues. */
 function damageOf(error: unknown): string[] {
   if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [error.message];
   throw error;
@@ -111,7 +111,7 @@ async function* everyKey(engine: Engine, table: AnyTable, userId?: string): Asyn
     yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
-/** Describes the damage of a row; null: the row is not damaged, or was removed meanwhile. */
+/** null: the row is not damaged, or was removed meanwhile. */
 async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
     const [row] = await engine.read((rows) => rows.find(table, { where: key }));
@@ -139,7 +139,7 @@ function decode(table: string, row: AnyRow): void {
 async function checkOwners(engine: Engine, table: AnyTable, column: string, report: CheckReport): Promise<void> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
-    // One snapshot for the row and its account, because other processes register, push and erase meanwhile.
+    // One snapshot, because other processes register, push and erase meanwhile.
     const [user, owners] = await engine.read(async (rows) => {
       const found = (await rows.find(table, query, [column]))[0]?.[column] as string | undefined;
       if (found === undefined) return [undefined, 1];

@@ -1,5 +1,5 @@
-// Copies the users of one store to another. All engines store the same bytes under the same keys, so rows are copied
-// unchanged.
+// Copies users to another store. All engines store the same bytes under the same keys, so rows are
+// copied unchanged.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,6 @@ import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { type MissingOptions, settleMissing } from './missing-people.ts';
 
 interface CopyOptions extends MissingOptions {
-  /** Seconds since the epoch. */
   now: () => number;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
@@ -40,7 +39,7 @@ interface CopyOptions extends MissingOptions {
 interface CopiedUser {
   user_id: string;
   user_email: string;
-  /** `differs`: the target has other data, and `overwrite` is not set. `busy`: a run in the source holds the user. */
+  /** `differs`: the target has other data. `busy`: a run in the source holds the user. */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
   /** Rows that the copy wrote to the target, and rows that it removed there. */
@@ -50,10 +49,9 @@ interface CopiedUser {
 
 export type CopyReport = Awaited<ReturnType<typeof copyStore>>;
 
-/** The tables with rows of a person, except `accounts` and `people`, which `copyUser` writes itself. */
+/** The tables with rows of a person, except `accounts` and `people`. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
 
-/** Copies all people between the stores at two addresses; see `copyStore`. */
 export async function copyBetween(
   from: string,
   to: string,
@@ -70,8 +68,9 @@ export async function copyBetween(
 }
 
 /**
- * Copies one user and all feeds to a store that does not have this user, and creates the store if it does not exist.
- * Throws `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
+ * Copies one user and all feeds to a store that does not have this user, and creates the store if
+ * it does not exist. Throws `MOBILITY_LEASE_HELD` if a run holds the user or changes them
+ * meanwhile.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   await onEngine(from, { make: false }, (source) =>
@@ -93,9 +92,9 @@ function emptyEngine(address: string): Engine {
 }
 
 /**
- * Copies all people, one after another. Does not change the source. To continue an interrupted copy, repeat it: equal
- * rows are not written again. Throws `MOBILITY_USER_EXISTS` if the target has people who are not in the source, unless
- * `merge` or `eraseMissing` is set.
+ * Copies all people, one after another, and does not change the source. To continue an interrupted
+ * copy, repeat it: equal rows are not written again. Throws `MOBILITY_USER_EXISTS` if the target
+ * has people who are not in the source, unless `merge` or `eraseMissing` is set.
  */
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions) {
   const started = options.now();
@@ -122,7 +121,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions) 
   return { ...report, equal, seconds: options.now() - started };
 }
 
-/** Copies transit feeds. Rows of `feeds` make a feed visible, so they are copied after its parts. */
+/** Rows of `feeds` make a feed visible, so they are copied after its parts. */
 async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
     for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
@@ -132,7 +131,7 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   }
 }
 
-/** Turns the error about a damaged row into a result, so that the copy of other people continues. */
+/** A damaged row of a person does not end the copy of other people. */
 function reportDamage({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
@@ -211,7 +210,7 @@ async function compare(from: Engine, to: Engine, user: string): Promise<Differen
 
 const parseKey = (text: string): AnyRow => JSON.parse(text) as AnyRow;
 
-/** Reads the checksums of a person's rows in a table. The keys of the map are the keys of the rows as JSON. */
+/** The checksums of a person's rows, by their keys as JSON. */
 async function readSums(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
   const columns = [...table.key, 'sum'] as 'sum'[];
   const where = { [table.user ?? 'user']: user };
@@ -237,7 +236,7 @@ async function copyRows(from: Engine, to: Engine, user: string, { table, write, 
   }
 }
 
-/** Runs `work` on a temporary store that contains only this user, and removes the store afterwards. */
+/** Runs `work` on a temporary store that contains only this user. */
 export async function onCopyOf<T>(address: string, userId: string, work: (store: Store) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-')); // readable by this account only
   try {

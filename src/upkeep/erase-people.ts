@@ -10,7 +10,10 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/** `remaining`: rows that are still stored. The row in `users` is kept while a log file may contain the user's name. */
+/**
+ * `remaining`: rows that are still stored. The record of a user stays as long as a log file may
+ * contain the name.
+ */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 /** The proof of an erasure, for the operator's records. */
@@ -25,10 +28,10 @@ interface ErasePeopleOptions {
 }
 
 /**
- * Erases the users one after another until `signal` is aborted, then removes their names from log files. Removes their
- * records last: if the process is killed before, the repeated erasure still finds the names. Skips a user whose lease
- * another process holds; stops at any other error. Throws the error of a single user; of several users the receipt has
- * the errors, because it must also list who was erased.
+ * Erases users until `signal` is aborted, then removes their names from log files. Removes their
+ * records last: if the process is killed before, the repeated erasure still finds the names. Skips
+ * a user whose lease another process holds; stops at any other error. Throws the error of a single
+ * user; the receipt of several users has the errors, because it must also list who was erased.
  */
 export async function erasePeople(
   store: Store,
@@ -90,24 +93,25 @@ function notReached({ address }: Store): readonly string[] {
   ];
 }
 
-/** All erasures own their leases under one name. So a new erasure can continue a killed one at once. */
+/**
+ * All erasures own their leases under one name, so that a new one continues a killed one at once.
+ */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
- * Removes all data of a user, or continues an interrupted erasure. Returns the removed rows. Throws
- * `MOBILITY_LEASE_HELD` if a run holds the lease on the user.
+ * Removes all data of a user, or continues an interrupted erasure. Throws `MOBILITY_LEASE_HELD` if
+ * a run holds the lease on the user.
  */
 export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Rows> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
-    // The user is not registered, so the store refuses all writes about them. Removing the rest needs no lease.
+    // The store refuses all writes about an unregistered user, so removing the rest needs no lease.
     return store.erase(uuid, how);
   }
 }
 
-/** The number of removed rows in all tables. */
 export function totalOf(counts: Rows): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -8,7 +8,7 @@ export type ErrorFilter = { key?: string; reason?: string; platform?: string; ap
 
 export type ErrorGroup = ReturnType<typeof newGroup>;
 
-/** Groups the rejected entries of users: faults of the program first, then by size, the largest first. */
+/** Faults of the program first, then by size, the largest first. */
 export async function groupErrors(
   store: Store,
   users: AsyncIterable<{ uuid: string }>,
@@ -29,7 +29,7 @@ export async function groupErrors(
   return [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
 }
 
-/** Makes an empty group for entries like `row`. `version`: the app version in the user's profile. */
+/** `version`: the app version in the user's profile. */
 function newGroup({ reason, identity, entry, first_ts, last_ts, message, id }: ErrorRow, version: string | null) {
   const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
   const key = identity?.key ?? (typeof named === 'string' ? named : null);
@@ -54,7 +54,7 @@ function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | nul
   return typeof version === 'string' ? version : null;
 }
 
-/** Reads the figures of a person; null: they have no rejected entries, or another app version than requested. */
+/** null: the user has no rejected entries, or another app version than requested. */
 export async function figuresWithErrors(
   store: Store,
   uuid: string,
@@ -66,7 +66,7 @@ export async function figuresWithErrors(
 }
 
 /**
- * Replaces the values of an entry by their kinds, except some metadata, so that the result reveals no location:
+ * Replaces values by their kinds, except some metadata, so that the result reveals no location:
  *
  *   { metadata: { key: 'background/location', … }, data: { latitude: 48.1, ts: 1 } }
  *   { metadata: { key: 'background/location', … }, data: { latitude: 'number', ts: 'number' } }

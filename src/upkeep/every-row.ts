@@ -7,8 +7,7 @@ export type AnyTable = Table<AnyRow>;
 const pageSize = 500;
 
 /**
- * Reads every row in the order of `by`, a text column with unique values. With `columns`, reads only these columns and
- * does not compare checksums.
+ * In the order of `by`, a text column with unique values. With `columns`, compares no checksums.
  */
 export async function* everyRow<Row>(
   engine: Engine,

@@ -10,7 +10,7 @@ export type DayRange = { from: string; to: string };
 
 const daysBack = 31; // the start of the last trip is searched in this many days before the end of the trip
 
-/** Finds the last local day on which a trip begins. If there is no trip: today in UTC. */
+/** The last local day on which a trip begins; if there is no trip, today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
   const draft = (await correctedTrips(store).drafts(userId)).at(-1);
   if (draft !== undefined) return { from: draft.day, to: draft.day };

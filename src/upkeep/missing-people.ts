@@ -1,5 +1,5 @@
-// Handles missing people: they are in the target of a copy, but not in the source. Either the source erased them after
-// an earlier copy, or the target is the wrong store.
+// Missing people are in the target of a copy, but not in the source. Either the source erased them
+// after an earlier copy, or the target is the wrong store.
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { arrivals, type PersonRow, people, profiles } from '../store/rows/tables.ts';
@@ -10,12 +10,12 @@ import { everyRow } from './every-row.ts';
 
 const mostListed = 20;
 
-/** How a copy treats missing people: `merge` keeps them, `eraseMissing` erases them, otherwise the copy is refused. */
+/** `merge` keeps missing people, `eraseMissing` erases them, otherwise the copy is refused. */
 export type MissingOptions = { merge?: boolean; eraseMissing?: boolean; overwrite?: boolean; dryRun?: boolean };
 
 /**
- * Counts the people of `to` whom `from` does not have, and erases them if `eraseMissing` is set. Throws
- * `MOBILITY_USER_EXISTS` if no option allows such people, or if one to be erased sent data to `to` directly.
+ * Counts missing people, and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS` if
+ * no option allows them, or if one to be erased sent data to `to` directly.
  */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];
@@ -51,7 +51,7 @@ function namesOf(found: readonly PersonRow[]): string {
   return [...names, ...(found.length > mostListed ? [`and ${found.length - mostListed} more`] : [])].join(', ');
 }
 
-/** True for a person who sent data to this store after they were copied to it, or who was never copied to it. */
+/** True for a person who sent data to this store after the copy to it, or without a copy. */
 async function hasSent(store: Engine, user: string): Promise<boolean> {
   return store.read(async (rows) => {
     const [arrival] = await rows.find(arrivals, { where: { user } });

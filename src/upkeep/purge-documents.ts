@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 /** The documents of a user that were removed, or would be in a dry run. */
 export type PurgeReport = { user_id: string; obsolete: ObsoleteKey[] };
 
-/** Removes the obsolete documents of a user. Throws `MOBILITY_LEASE_HELD` if another process holds the user's lease. */
+/** Throws `MOBILITY_LEASE_HELD` if another process holds the user's lease. */
 export async function purgeKeys(
   store: Store,
   userId: string,

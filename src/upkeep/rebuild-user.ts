@@ -10,8 +10,8 @@ import type { Store } from '../store/store.ts';
 export type RebuildReport = UserReport & { changes: TripChange[] };
 
 /**
- * Runs the pipeline so that it derives again every trip since data time `from`; default: all trips. It replaces trips
- * stretch by stretch. So after an interruption the diary is complete, and the next run continues the rebuild.
+ * Derives every trip since data time `from` again; default: all trips. Replaces trips stretch by
+ * stretch, so that after an interruption the diary is complete and the next run continues.
  */
 export async function rebuild(
   store: Store,
@@ -24,8 +24,8 @@ export async function rebuild(
 }
 
 /**
- * Returns the changes that `rebuild` with the same options would make. Ignores pending entries. Writes nothing and
- * needs no lease.
+ * The changes that `rebuild` would make, without pending entries. Writes nothing and needs no
+ * lease.
  */
 export async function previewRebuild(
   store: Store,
@@ -56,21 +56,20 @@ export interface DayChange {
   added: number;
   removed: number;
   changed: number;
-  /** Distance and duration of the changed trips by mode, before the rebuild (`before`) and after it (`after`). */
+  /** Distance and duration of the changed trips by mode, before the rebuild and after it. */
   before: ByMode;
   after: ByMode;
 }
 
-/** The changes of all users. The size of the summary does not depend on the number of users. */
+/** Its size does not depend on the number of users. */
 export interface RebuildSummary extends Omit<DayChange, 'user_id' | 'day'> {
   users: number;
   users_changed: number;
   days_changed: number;
-  /** The 10 days with the most metres that were added, removed or got another mode; the largest change first. */
+  /** The 10 days with the most metres that were added, removed or got another mode. */
   worst: DayChange[];
 }
 
-/** Makes a summary to which `addUser` adds users. */
 export function emptySummary(): RebuildSummary {
   const none = { users: 0, users_changed: 0, days_changed: 0, added: 0, removed: 0, changed: 0 };
   return { ...none, before: {}, after: {}, worst: [] };
@@ -78,7 +77,7 @@ export function emptySummary(): RebuildSummary {
 
 const mostDays = 10; // days in `worst`
 
-/** Adds a user to the sums. A user without changed days counts in `users` only. */
+/** A user without changed days counts in `users` only. */
 export function addUser(summary: RebuildSummary, days: readonly DayChange[]): void {
   summary.users += 1;
   summary.users_changed += days.length > 0 ? 1 : 0;
@@ -91,7 +90,7 @@ export function addUser(summary: RebuildSummary, days: readonly DayChange[]): vo
   summary.worst = [...summary.worst, ...days].sort((a, b) => metresChanged(b) - metresChanged(a)).slice(0, mostDays);
 }
 
-/** Sums up the changes of a user by local day, ascending. */
+/** By local day, ascending. */
 export function dayChanges(userId: string, changes: readonly TripChange[]): DayChange[] {
   const days = new Map<string, DayChange>();
   for (const { day, what, before, after } of changes) {
@@ -104,7 +103,7 @@ export function dayChanges(userId: string, changes: readonly TripChange[]): DayC
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** Lists the modes before or after the rebuild, the mode with the most metres first. */
+/** The mode with the most metres first. */
 export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
   const metres = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => metres(b) - metres(a));
@@ -117,7 +116,7 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-/** m; the sum over all modes of the absolute difference between the distances before and after the rebuild */
+/** m; over all modes, the absolute difference between the distances before and after the rebuild */
 function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));

@@ -1,4 +1,4 @@
-// Recovers rejected entries. A round puts the entries that are accepted now into the usercache and moves them. Rounds
+// A round puts the rejected entries that are accepted now into the usercache and moves them. Rounds
 // are repeated until no more entry is accepted.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { checkEntry, isEntry, tooManyKeys } from '../intake/check-entry.ts';
@@ -21,10 +21,10 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-/** `before` selects errors that failed for the last time before this time, seconds since the epoch. */
+/** `before`: seconds since the epoch; selects errors whose last rejection was earlier. */
 type RemoveOptions = Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> & { before: number };
 
-/** How many rejected entries of a user were tried and recovered. A round tries all entries that are still rejected. */
+/** A round tries all entries that are still rejected. */
 export interface RecoverReport {
   user_id: string;
   tried: number;
@@ -37,9 +37,9 @@ export interface RecoverReport {
 const pageSize = 1000; // errors that are read at once
 
 /**
- * Moves every rejected entry of the user that intake and converters accept now to the timeseries. Entries that would
- * fail again stay rejected. An interruption loses no entry, and the next call continues. Throws `MOBILITY_LEASE_HELD`
- * if a pipeline run holds the user.
+ * Moves every rejected entry of the user that intake and converters accept now to the timeseries.
+ * Others stay rejected. An interruption loses no entry, and the next call continues. Throws
+ * `MOBILITY_LEASE_HELD` if a pipeline run holds the user.
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
@@ -47,7 +47,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     const { log, now } = options;
     for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
-      // The stage needs these fields for its type, but does not use them.
+      // The type of the stage has these fields, but the stage does not use them.
       const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null };
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
@@ -58,7 +58,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Deletes entries whose last rejection was before `before`. Returns their number. `dryRun`: only counts them. */
+/** Deletes entries whose last rejection was before `before`. Returns their number. */
 export async function removeErrors(
   store: Store,
   userId: string,
@@ -84,7 +84,7 @@ async function takeRound(
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
     const rows = page.filter((row) => isOf(row, options.platform));
-    // If several rejected entries have the same identity, the store uses the first: the one that arrived last.
+    // Of rejected entries with one identity, the store uses the first: the last one that arrived.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
@@ -109,8 +109,8 @@ function acceptedEntry(row: ErrorRow): Entry | null {
 }
 
 /**
- * Returns the entry if the intake accepts it now; else null. An entry with an identity passed the intake before: it is
- * returned unchanged, because its times are in seconds already and must not be converted again.
+ * null: the intake does not accept the entry. An entry with an identity passed the intake before:
+ * its times are in seconds already and must not be converted again.
  */
 function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
@@ -119,7 +119,6 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   return reason === tooManyKeys ? (entry as unknown as Entry) : checked;
 }
 
-/** The platform in the metadata of an entry; null: it has none. */
 export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   return typeof metadata.platform === 'string' ? metadata.platform : null;

@@ -1,5 +1,5 @@
-// Removes old data, as the rules of a study demand: what phones sensed, the diary, or both. The trips that remain are
-// not derived again, because their data may be gone.
+// Removes old data, as the rules of a study demand: what phones sensed, the diary, or both. The
+// trips that remain are not derived again, because their data may be gone.
 //
 //   links        1 ──── 2 ──── 3 ──── 4 ──── 5        link 3: the last settled link before `before`
 //   raw          removed before the data that link 4 needs
@@ -16,7 +16,7 @@ import { everyLink } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { removeErrors } from './recover-user.ts';
 
-/** The data that can be removed. `raw`: what phones sensed; `days`: the trips with their labels. */
+/** `raw`: what phones sensed; `days`: the trips with their labels. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
 export interface RetainOptions extends PipelineOptions {
@@ -25,7 +25,7 @@ export interface RetainOptions extends PipelineOptions {
   what: (typeof retentions)[number];
 }
 
-/** Counts of removed rows, and the times before which no raw data and no days are left; null: none were removed. */
+/** Removed rows, and the times before which no raw data and no days are left. */
 export interface RetainReport {
   entries: number;
   errors: number;
@@ -39,13 +39,15 @@ const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\/
 const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
- * Runs the pipeline for the user, then removes data up to the last settled link before `before`, except entries that
- * later trips need. If no data arrived since `before`, drafts become trips, and all data before that time are removed.
+ * Runs the pipeline for the user, then removes data up to the last settled link before `before`,
+ * except entries that later trips need. If no data arrived since `before`, drafts become trips, and
+ * all data before that time are removed.
  *
- * Before the removal it records this link in the pipeline state (`retained`); links up to it are never derived again.
- * So if the process is killed, no later day changes, and the next call continues. Late entries for a removed time
- * change no day; the next call removes them. Corrections stay, because later days need them, for example for the names
- * of places. Throws `MOBILITY_LEASE_HELD` if another process holds the user.
+ * Before the removal it records this link in the pipeline state (`retained`); links up to it are
+ * never derived again. So if the process is killed, no later day changes, and the next call
+ * continues. Late entries for a removed time change no day; the next call removes them. Corrections
+ * stay, because later days need them, for example for the names of places. Throws
+ * `MOBILITY_LEASE_HELD` if another process holds the user.
  */
 export async function retain(
   store: Store,
@@ -85,7 +87,7 @@ export async function retain(
   });
 }
 
-/** Turns a draft into a final trip, because the data after it that could change it are removed. */
+/** The data after the draft that could change it are removed. */
 function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   const { draft: _, ...trip } = draft.trip!;
   return { ...draft, kind: 'trip', settled_ts, trip };
@@ -108,9 +110,9 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 }
 
 /**
- * The record of this removal and of earlier ones; null: neither this nor an earlier one removes anything. `last`: the
- * last link that must never be derived again. `end`: all data of the user are before this time; null: there are later
- * data.
+ * The record of this removal and of earlier ones; null: none removes anything. `last`: the last
+ * link that must never be derived again. `end`: all data are before this time; null: there are
+ * later data.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,
@@ -123,7 +125,8 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isRemoved: boolean): number | null =>
     isRemoved ? Math.max(a ?? -Infinity, b) : a;
-  // If all data are removed (`end` is given), the analysis of later data continues from the current state of the phone.
+  // If all data are removed, the analysis of later data continues from the current state of the
+  // phone.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
   const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };

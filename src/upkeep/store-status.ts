@@ -10,7 +10,7 @@ import { faultReason } from '../model/rejections.ts';
 import { day } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 
-/** The entries that were rejected for a reason. `fault`: a converter failed, so the fault is the program's. */
+/** The entries that were rejected for a reason. `fault`: a converter of the program failed. */
 export type RejectedSum = { reason: string; fault: boolean; entries: number; people: number; last_ts: number };
 
 export type TroubledPerson = Remedy & { user_email: string; uuid: string; since: number | null };
@@ -47,12 +47,12 @@ async function emptyStatus(store: Store) {
     set_aside: [] as RejectedSum[],
     unfinished: await store.unfinished(),
     erasure_asked: 0,
-    /** The people who need attention, by state. The longer a person has needed attention, the earlier in the list. */
+    /** The people who need attention, by state; who has needed it longest comes first. */
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as unknown as Troubled,
     arrivals: {
       last_ts: null as Time,
       people_last_day: 0,
-      /** s from the put of an entry to the run that moved it: the median of all people, and the longest. */
+      /** s from the put of an entry to the run that moved it: median and longest of all people. */
       lag_median_s: null as number | null,
       lag_most_s: null as number | null,
     },

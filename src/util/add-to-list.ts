@@ -1,4 +1,3 @@
-/** Adds a value to the list of a key, which may be new. */
 export function addToList<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);

@@ -8,7 +8,7 @@ import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import { makeFolders } from './make-folders.ts';
 
-/** Reads a file that the command line names. Throws `MOBILITY_USAGE` if it cannot be read. */
+/** For files that the command line names. Throws `MOBILITY_USAGE`. */
 export async function fileText(path: string): Promise<string> {
   const bytes = await readFile(path).catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
@@ -17,12 +17,10 @@ export async function fileText(path: string): Promise<string> {
   return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');
 }
 
-/** Reads a stream as UTF-8. */
 export async function streamText(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
   return (await buffer(stream)).toString('utf8');
 }
 
-/** Reads a JSON object from a file that the command line names. Throws `MOBILITY_USAGE` if the file has none. */
 export async function fileJson(path: string): Promise<JsonObject> {
   const object = parseJsonObject(await fileText(path));
   if (object !== null) return object;
@@ -41,21 +39,21 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
 
 export interface Files {
   /**
-   * Creates a file that only its owner may read, with the content that `fill` writes. Throws `MOBILITY_USAGE` if the
-   * file exists or the folder cannot be written, and `MOBILITY_OUTPUT` if the disk is full or fails.
+   * Creates a file that only its owner may read. Throws `MOBILITY_USAGE` if the file exists or the
+   * folder cannot be written, and `MOBILITY_OUTPUT` if the disk is full or fails.
    */
   write(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void>;
-  /** Runs a part of the work. If it fails, only the files of this part are removed. */
+  /** If the part fails, only its files are removed. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 
-/** A file with the temporary path `at`. */
+/** `at`: the temporary path. */
 type Draft = { path: string; at: string };
 
 /**
- * Writes files that belong together, under temporary names. When `work` is done and all files are on disk, they get
- * their final names in the order of writing. If `work` fails or is interrupted, no file is left, so the command can be
- * repeated. `folder`: where the temporary files are; default: beside the final files.
+ * Writes files that belong together, under temporary names beside the final ones or in `folder`.
+ * When `work` is done and all files are on disk, they get their final names in the order of
+ * writing. After a failure or an interruption no file is left, so the command can be repeated.
  */
 export async function allOrNone<T>(work: (files: Files) => Promise<T>, folder?: string): Promise<T> {
   const drafts: Draft[] = [];
@@ -94,7 +92,7 @@ async function removeAll(paths: readonly string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true }).catch(() => {});
 }
 
-/** A unique temporary name, so that two exports into one folder do not write into one file. */
+/** A unique name, so that two exports into one folder do not write into one file. */
 function draftOf(path: string, folder = dirname(path)): string {
   return join(folder, `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
 }
@@ -117,12 +115,11 @@ async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promi
   }
 }
 
-/** Gives a draft its final name. Throws if another command has created a file of this name. */
 async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
     await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw alreadyThere(path);
-      // Some file systems, such as FAT on memory cards, have no links. A rename would replace an existing file.
+      // Some file systems, such as FAT, have no links. A rename would replace an existing file.
       await refuseExisting(path);
       await rename(at, path);
     });
@@ -131,14 +128,14 @@ async function putInPlace({ path, at }: Draft): Promise<void> {
   }
 }
 
-/** Writes a file and replaces an existing one. Throws like `Files.write`. */
+/** Throws like `Files.write`. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(path, text).catch((error) => {
     throw cannotWrite(path, error);
   });
 }
 
-/** Errors of the disk. The command line is right, so the same command can succeed later. */
+/** The same command can succeed later. */
 const diskErrors = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 function cannotWrite(path: string, cause: unknown): MobilityError {
@@ -146,7 +143,6 @@ function cannotWrite(path: string, cause: unknown): MobilityError {
   return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }
 
-/** Like `makeFolders`, but throws `MOBILITY_USAGE`. */
 export function makeFolder(path: string): void {
   try {
     makeFolders(path);
@@ -156,7 +152,6 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Throws `MOBILITY_USAGE` if a file exists. */
 export async function refuseExisting(path: string): Promise<void> {
   if (existsSync(path)) throw alreadyThere(path);
 }

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 
 /**
- * Makes a folder that only its owner may read, and its missing parents. Throws errors of the file system. Node's own
- * `recursive` never returns if a file system refuses a folder with ENOENT, as in a removed working directory.
+ * Makes a folder that only its owner may read, and its missing parents. Node's own `recursive`
+ * never returns if a file system refuses a folder with ENOENT, as in a removed working directory.
  */
 export function makeFolders(path: string): void {
   if (isThere(path)) return;
@@ -16,12 +16,12 @@ export function makeFolders(path: string): void {
   }
 }
 
-/** True for a folder. False for a file: `mkdirSync` then throws an error that names the file. */
+/** False for a file: `mkdirSync` then throws an error that names the file. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Runs `work`, which writes into a folder. If `work` fails and created the folder, removes it and parents if empty. */
+/** If `work` fails and created the folder, removes it and its empty subfolders. */
 export async function removeFolderOnFailure<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const existed = existsSync(folder);
   try {

@@ -1,11 +1,10 @@
-/** Consecutive parts of a list, each with at most `size` elements. */
 export function partsOf<T>(list: readonly T[], size: number): T[][] {
   const parts: T[][] = [];
   for (let i = 0; i < list.length; i += size) parts.push(list.slice(i, i + size));
   return parts;
 }
 
-/** Like `partsOf`, for a source that need not fit into memory. */
+/** For a source that need not fit into memory. */
 export async function* readInParts<T>(source: AsyncIterable<T> | Iterable<T>, size: number): AsyncGenerator<T[]> {
   let part: T[] = [];
   for await (const one of source) {

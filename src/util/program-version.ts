@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The `version` in package.json, which is two folders above both `src/util` and `dist/util`. */
+/** package.json is two folders above both `src/util` and `dist/util`. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

@@ -1,4 +1,4 @@
-/** Makes a generator of pseudorandom numbers from 0 to below 1: mulberry32 by Tommy Ettinger (public domain). */
+/** Pseudorandom numbers from 0 to below 1: mulberry32 by Tommy Ettinger (public domain). */
 export function randomNumbers(start: number): () => number {
   let state = start;
   return () => {

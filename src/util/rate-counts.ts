@@ -6,7 +6,7 @@
 
 const mostRemembered = 20_000; // names; beyond this number the oldest is forgotten
 
-/** The counts of the current window. Each process has its own counts. */
+/** Each process has its own counts. */
 export class WindowCounts {
   readonly seconds: number;
   readonly #now: () => number;

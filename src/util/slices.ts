@@ -1,5 +1,5 @@
-// Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call never waits for more than
-// one slice.
+// Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call waits
+// for one slice at most.
 
 const sliceLength = 2; // ms
 
@@ -8,7 +8,7 @@ const queue: (() => void)[] = [];
 let isDue = false;
 
 /**
- * Resolves when the caller may run: after all work that arrived in the meantime, and never in the same pass as another
+ * Resolves after all work that arrived in the meantime, and never in the same pass as another
  * caller. `urgent`: before callers that are not urgent.
  */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
@@ -26,7 +26,7 @@ function runNext(): void {
   next?.();
 }
 
-/** Begins the first slice. Where other calls may run, the caller writes: `if (slices.isOver()) await slices.next()`. */
+/** Where other calls may run, the caller writes: `if (slices.isOver()) await slices.next()`. */
 export function startSlices(options: { urgent?: boolean } = {}) {
   let end = performance.now() + sliceLength;
   return {
@@ -38,7 +38,7 @@ export function startSlices(options: { urgent?: boolean } = {}) {
   };
 }
 
-/** Runs a generator to its end. At each `yield` other work may run. */
+/** At each `yield` other work may run. */
 export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   const slices = startSlices();
   for (;;) {
@@ -48,7 +48,6 @@ export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   }
 }
 
-/** Like `list.map(change)`, but in slices. */
 export async function mapInSlices<T, R>(
   list: readonly T[],
   change: (one: T, index: number) => R,

@@ -10,21 +10,18 @@ import { inParts, levels, packText, spanOf, unpackText } from './pack.ts';
 export interface PendingEntry {
   entry: Entry;
   received_ts: number;
-  /** Earlier rejections of an entry that an operator recovered; null: the entry was not recovered. */
+  /** Earlier rejections of an entry that an operator recovered; null: not recovered. */
   failed: { first_ts: number; tries: number } | null;
 }
 
-/**
- * The `waiting` column of a row: facts about its entries that are needed without unpacking them. Lists have the order
- * of the entries.
- */
+/** The `waiting` column: facts that are needed without unpacking the entries, in their order. */
 export interface BatchHeader {
   /** Each key, and the number of consecutive entries that have it. */
   keys: [key: string, count: number][];
   write_ts: number[];
-  /** When each entry was received; one number if all entries were received at the same time. */
+  /** One number if all entries were received at the same time. */
   received_ts: number[] | number;
-  /** Earlier failures by the index of the entry in the row. */
+  /** By the index of the entry in the row. */
   failed: Record<number, { first_ts: number; tries: number }>;
 }
 
@@ -46,7 +43,7 @@ export function dueTime({ entry, received_ts }: PendingEntry): number {
 const mostEntries = 1_000; // per row
 
 /**
- * The rows of entries; the first row gets `id`, the next `id + 1`. Entries that are not due yet get rows of their own,
+ * The first row gets `id`, the next `id + 1`. Entries that are not due yet get rows of their own,
  * so that the move can remove the other rows whole.
  */
 export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
@@ -98,18 +95,17 @@ export function receiptAt({ received_ts }: BatchHeader, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** Throws `MOBILITY_STORE_DAMAGED` if the header is no JSON object. */
 export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }
 
-/** Unpacks the entries of a row. Throws if the bytes are damaged. */
+/** Throws if the bytes are damaged. */
 export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size: number } {
   const text = unpackText(row.entries);
   return { list: JSON.parse(text) as Entry[], size: text.length };
 }
 
-/** The entries of a batch. `size`: approximate number of characters of JSON. Throws `MOBILITY_STORE_DAMAGED`. */
+/** `size`: characters of JSON. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
   const header = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
@@ -119,7 +115,7 @@ export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number }
   return { list: list.map(withPast), size };
 }
 
-/** Removes the entries of a row for which `stays` is false. Removes the row if no entry stays. */
+/** Removes the entries for which `stays` is false, and the row if no entry stays. */
 export async function replaceBatch(
   rows: WritableRows,
   row: BatchRow,

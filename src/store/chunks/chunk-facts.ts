@@ -1,4 +1,5 @@
-// Facts about the entries of a chunk, stored before its packed text. Readers get them without unpacking the entries.
+// Facts about the entries of a chunk, stored before its packed text. Readers get them without
+// unpacking the entries.
 //
 //     bytes of a chunk    | 255 | length | head, JSON | steps between times | packed text |
 //     without facts       | packed text |                                   its first byte is never 255
@@ -24,16 +25,16 @@ const mark = 255;
 const located: readonly string[] = [keys.location, keys.filteredLocation];
 const factual: ReadonlySet<string> = new Set([...located, keys.transition]);
 
-/** The stored facts without the times. `bytes`: length of the steps between times. `unit`: steps in a second. */
+/** `bytes`: length of the steps between times. `unit`: steps in a second. */
 interface Head extends Omit<ChunkFacts, 'times'> {
   bytes: number;
   unit: number;
 }
 
-/** Steps in a second: phones send times in ms or in µs. */
+/** Phones send times in ms or in µs. */
 const units = [1e3, 1e6];
 
-/** Returns the bytes of a chunk: the facts about its entries, if there are any, and then the packed text. */
+/** The bytes of a chunk: the facts about its entries, if there are any, and the packed text. */
 export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
   const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
   if (facts === null) return packed;
@@ -47,7 +48,7 @@ export function withFacts(key: string, list: readonly StoredEntry[], packed: Uin
   return packed;
 }
 
-/** Splits a stored chunk. `packed`: its entries. `facts`: a function that reads its facts; null: the chunk has none. */
+/** Splits a stored chunk. The function `facts` reads its facts; null: it has none. */
 export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () => ChunkFacts | null } {
   if (bytes[0] !== mark) return { packed: bytes, facts: () => null };
   const begin = 2 + bytes[1]!;
@@ -56,7 +57,7 @@ export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () =
   return { packed: bytes.subarray(begin + length), facts: () => ({ ...rest, times: unpackTimes(steps, unit) }) };
 }
 
-/** The facts of entries; null if an entry is unusual. */
+/** null: an entry is unusual. */
 function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts | null {
   const facts: ChunkFacts = { times: [], source: sourceOf(list[0]!.entry), ahead: 0, behind: 0 };
   for (const { entry, write_ts, ts, received_ts } of list) {
@@ -73,8 +74,8 @@ function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts 
 }
 
 /**
- * The differences between ascending times as variable-length integers: 7 bits in each byte, the lowest first. null: a
- * time is no multiple of `1 / unit` s.
+ * The differences between ascending times as variable-length integers: 7 bits in each byte, the
+ * lowest first. null: a time is no multiple of `1 / unit` s.
  */
 function packTimes(times: readonly number[], unit: number): Uint8Array | null {
   const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits, at most 8 bytes of 7 bits

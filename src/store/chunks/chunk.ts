@@ -1,5 +1,5 @@
-// Entries of the timeseries in chunks. All entries of a chunk have the same user, key, UTC day of `write_ts` and span
-// of data times.
+// Entries of the timeseries in chunks. All entries of a chunk have the same user, key, UTC day of
+// `write_ts` and span of data times.
 //
 //     entries (write_ts, ts)         chunks of key background/location
 //     May 1 09:00, May 1 09:00       May 1: 09:00, 18:00
@@ -16,7 +16,7 @@ import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
 export type { StoredEntry } from './chunk-facts.ts';
 
-/** Entries in ascending order of `write_ts`. `size`: approximate number of characters of their JSON. */
+/** By ascending `write_ts`. `size`: characters of their JSON. */
 export interface StoredEntries {
   readonly list: readonly StoredEntry[];
   readonly size: number;
@@ -25,12 +25,12 @@ export interface StoredEntries {
 /** s. A chunk covers one UTC day of `write_ts` at most. */
 export const chunkDay = 86_400;
 
-/** s. The data times of a chunk lie in one span of this length, so that a search by data time reads few chunks. */
+/** s. The data times of a chunk lie in one such span, so that a search reads few chunks. */
 export const chunkSpan = 30 * 86_400;
 
 const mostEntries = 2_000; // per chunk
 
-/** The name of the chunk of an entry, by day and span. Entries of one key with the same name may share a chunk. */
+/** The day and span of an entry. Entries of one key with the same name may share a chunk. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
   return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
@@ -39,15 +39,14 @@ export function spanIndexOf(ts: number | null): number | null {
   return ts === null ? null : Math.floor(ts / chunkSpan);
 }
 
-/** A new chunk, packed and unpacked. */
 export interface WrittenChunk {
   row: ChunkRow;
   entries: StoredEntries;
 }
 
 /**
- * Makes a chunk of entries with the same key and `chunkOf`, which ascend by `write_ts`. Makes several chunks if the
- * entries exceed a limit of `inParts`.
+ * Makes a chunk of entries with the same key and `chunkOf`, which ascend by `write_ts`; several
+ * chunks if they exceed a limit of `inParts`.
  */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
   const textOf = (part: readonly StoredEntry[]): string => columnsText(part as unknown as readonly JsonObject[]);
@@ -71,7 +70,7 @@ export function chunkRows(user: string, key: string, list: readonly StoredEntry[
 /** Fields that every read of entries needs. */
 const ownFields = ['write_ts', 'ts', 'received_ts', 'key'];
 
-/** The entries of a chunk. `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
+/** `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
 export function entriesOf(row: Pick<ChunkRow, 'entries'>, fields?: readonly string[]): StoredEntries {
   const text = unpackText(splitFacts(row.entries).packed);
   const list = listOf(text, fields && new Set([...ownFields, ...fields]));

@@ -1,8 +1,9 @@
-// Stores a list of similar JSON objects by columns. The text compresses to half the size of the compressed list.
+// Stores a list of similar JSON objects by columns. The text compresses to half the size of the
+// compressed list.
 //
-// Objects with the same fields in the same order have one shape. A shape keeps the path of each field once and its
-// values as a column. A column of numbers becomes whole numbers, or the differences between successive ones,
-// whichever is shorter.
+// Objects with the same fields in the same order have one shape. A shape keeps the path of each
+// field once and its values as a column. A column of numbers becomes whole numbers, or the
+// differences between successive ones, whichever is shorter.
 //
 //     {"key":"a","at":{"lat":47.501}}   ->   paths    ["key"]      ["at","lat"]
 //     {"key":"a","at":{"lat":47.503}}        columns  {"all":"a"}  {"decimals":3,"steps":[47501,2]}
@@ -12,7 +13,7 @@ import { isPlain, jsonText } from '../../model/json-text.ts';
 /**
  * The values of one field, in the first form that fits:
  * - `all`: the value that all rows have.
- * - `numbers`: whole numbers, which are the values times 10^`decimals`; or `steps`: their differences, if shorter.
+ * - `numbers`: the values times 10^`decimals`, as whole numbers; or `steps`: their differences.
  * - a list with the value of each row.
  */
 type Column =
@@ -21,9 +22,7 @@ type Column =
   | { decimals: number; numbers: number[] }
   | { decimals: number; steps: number[] };
 
-/**
- * Objects with the same fields in the same order. `rows`: their indexes in the list; missing if this is the only shape.
- */
+/** `rows`: the indexes of the objects in the list; missing if this is the only shape. */
 interface Shape {
   paths: string[][];
   columns: Column[];
@@ -31,17 +30,14 @@ interface Shape {
   rows?: number[];
 }
 
-/** JSON text of the objects. `listOf` restores them with their fields in the same order. */
+/** `listOf` restores the objects with their fields in the same order. */
 export function columnsText(list: readonly JsonObject[]): string {
   const shapes = shapesOf(list);
   if (shapes === null) return jsonText(list as JsonValue);
   return JSON.stringify({ shapes: shapes.map((shape) => shapeOf(shape, shapes.length > 1)) });
 }
 
-/**
- * Reads the objects from a text that `columnsText` made. With `fields`, reads only columns that have such a name in
- * their path.
- */
+/** With `fields`, reads only columns that have such a name in their path. */
 export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[] {
   const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };
   if (Array.isArray(value)) return value;
@@ -64,19 +60,17 @@ interface Collected {
   rows: number[];
 }
 
-/** The path of a field. All objects that have the field share it. */
 interface Path {
   id: number;
   names: string[];
   children: Map<string, Path>;
 }
 
-/** Thrown if columns cannot hold an object exactly. */
 class NoColumns extends Error {}
 
 const deepest = 100;
 
-/** The shapes of the objects; null if columns cannot hold a value exactly, such as -0. */
+/** null: columns cannot hold a value exactly, such as -0. */
 function shapesOf(list: readonly JsonObject[]): Collected[] | null {
   let count = 0;
   const pathTo = (names: string[]): Path => ({ id: count++, names, children: new Map() });
@@ -136,8 +130,8 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
-// Characters. A longer text that is the same in all objects is stored once for each of them, not once as `all`: the
-// length of the stored text is used as an estimate of the memory that the restored objects take.
+// Characters. A longer text is not stored as `all`: the length of the stored text is an estimate of
+// the memory that the restored objects take.
 const longestRepeated = 100;
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
@@ -153,7 +147,9 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/** Multiplies the values by the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225. null: none does. */
+/**
+ * Multiplies by the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225; null: none.
+ */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {
@@ -192,7 +188,7 @@ function valuesOf(column: Column, count: number): JsonValue[] {
   });
 }
 
-/** The fields of objects in their order. Value: a column, or the fields of inner objects. */
+/** The fields of objects in their order, as a column or as the fields of inner objects. */
 type Fields = Map<string, readonly JsonValue[] | Fields>;
 
 function fieldsOf(paths: readonly (readonly string[])[], columns: readonly JsonValue[][]): Fields {

@@ -10,12 +10,12 @@ export const levels = { brief: 1, lasting: 4 } as const;
 
 const window = 18; // bits: 256 KiB, enough for a chunk or batch of usual size
 
-/** Compresses the text as UTF-8. It must not contain half a surrogate pair; JSON texts have none. */
+/** The text must not contain half a surrogate pair; JSON texts have none. */
 export function packText(text: string, level: number = levels.lasting): Uint8Array {
   return brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_LGWIN]: window } });
 }
 
-/** Decompresses a text. Throws if the bytes are damaged. */
+/** Throws if the bytes are damaged. */
 export function unpackText(bytes: Uint8Array): string {
   return brotliDecompressSync(bytes).toString('utf8');
 }
@@ -23,8 +23,8 @@ export function unpackText(bytes: Uint8Array): string {
 const mostCharacters = 4_000_000;
 
 /**
- * Calls `make` with parts of a list and the text of each part. A part has at most `mostEntries` elements, and fewer if
- * its text would have more than 4 million characters: a row is read, written and held in memory as a whole.
+ * A part has at most `mostEntries` elements, and fewer if its text would have more than 4 million
+ * characters: a row is read, written and held in memory as a whole.
  */
 export function inParts<T, R>(
   list: readonly T[],
@@ -39,7 +39,6 @@ export function inParts<T, R>(
   });
 }
 
-/** The first and last of some data times; null if there are none. */
 export function spanOf(times: readonly (number | null)[]): { first_ts: number | null; last_ts: number | null } {
   let [first_ts, last_ts]: [number | null, number | null] = [null, null];
   for (const ts of times) {

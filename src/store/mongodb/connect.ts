@@ -1,28 +1,28 @@
-// Connects to a MongoDB deployment and refuses servers that cannot keep the promises of the store.
+// Refuses servers that cannot keep the promises of the store.
 import { type Document, MongoClient, ReadConcern } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { OpenOptions } from '../rows/rows.ts';
 import { initiation, toStoreError } from './mongodb-errors.ts';
 
-/** Options for opening a store on MongoDB; `make: true` also creates what an existing store lacks. */
+/** `make: true` also creates what an existing store lacks. */
 export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
-  /** s during which a call is retried after transient failures: lost connections, fail-over, conflicts. Default 20. */
+  /** s; lost connections, fail-over and conflicts are retried for this time. Default 20. */
   retrySeconds?: number;
-  /** Tests pass this to receive every command that is sent to the server. */
+  /** For tests: receives every command that is sent to the server. */
   onCommand?: (command: Document) => void;
 }
 
 export type Connection = Awaited<ReturnType<typeof connect>>;
 
-/** The name of this program in MongoDB's logs and lists of connections. */
+/** The name in MongoDB's logs and lists of connections. */
 export const appName = 'mobility';
 
 const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/** Connects to a database. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
+/** Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
 export async function connect(fullAddress: string, options: MongoOptions) {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
@@ -33,7 +33,7 @@ export async function connect(fullAddress: string, options: MongoOptions) {
     refuseUnsupported(hello, isSharded, address);
     // The server's time at the start of this process: `serverClock` adds `performance.now()`.
     const clock: number = (hello.localTime.getTime() - performance.now()) / 1000;
-    // Overrides a weaker write concern in the address: the store promises that every write is durable.
+    // Overrides a weaker write concern in the address: every write must be durable.
     const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
     const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
     return { address, client, db, isSharded, retryMs, clock, writeConcern };
@@ -57,7 +57,7 @@ function createClient(
       appName,
       readPreference: 'primary',
       retryWrites: true,
-      // Gives up on a server that does not answer in this time. The address may set other limits.
+      // The limit for a server that does not answer. The address may set other limits.
       ...(!isSet('serverSelectionTimeoutMS') && { serverSelectionTimeoutMS: retryMs }),
       ...(!isSet('socketTimeoutMS') && { socketTimeoutMS: Math.max(retryMs, 60_000) }),
       monitorCommands: onCommand !== undefined,

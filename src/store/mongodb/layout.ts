@@ -1,4 +1,4 @@
-// Creates collections, indexes and shards of a store in MongoDB, and keeps its format.
+// Creates collections, indexes and shards of a store, and keeps its format.
 import { createHash } from 'node:crypto';
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -24,27 +24,24 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
   }));
 }
 
-/**
- * A digest of all collections and indexes. If a store has another digest, another version of this program created it.
- * Then `ensureStore` creates what it lacks.
- */
+/** A store with another digest was made by another version: `ensureStore` creates what it lacks. */
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 
 interface AboutRow {
   _id: 'format' | 'ping';
   version?: number;
-  /** The digest `layout` of the collections and indexes that were made. */
   layout?: string;
   count?: number;
 }
 
-/** The collection with two rows: the format of the store, and the counter that `ping` writes. */
+/** Two rows: the format of the store, and the counter that `ping` writes. */
 export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collection('about');
 
 /**
- * Makes sure that the database holds a store, see `MongoOptions.make`. Throws `MOBILITY_STORE_ADDRESS` if there is none
- * and none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows, `MOBILITY_UNSUPPORTED` for a
- * server without a command of the store.
+ * Makes sure that the database holds a store, see `MongoOptions.make`. Throws
+ * `MOBILITY_STORE_ADDRESS` if there is none and none may be created, `MOBILITY_STORE_VERSION` for
+ * another format or foreign rows, `MOBILITY_UNSUPPORTED` for a server without a command of the
+ * store.
  */
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
   const format = await readFormat(connection);
@@ -90,7 +87,7 @@ async function createIndexes(connection: Connection): Promise<void> {
   }
 }
 
-/** Distributes users over the shards. All rows of a user in a table stay on one shard. */
+/** All rows of a user in a table stay on one shard. */
 async function shardCollections(connection: Connection, onWarning: (message: string) => void): Promise<void> {
   const admin = connection.client.db('admin');
   for (const table of tables.filter(({ user }) => user !== null)) {

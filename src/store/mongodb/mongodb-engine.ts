@@ -4,11 +4,7 @@ import { aboutOf, ensureStore } from './layout.ts';
 import { onRows, SecondStatement } from './mongodb-rows.ts';
 import { inTransaction, retry, userQueue } from './mongodb-transactions.ts';
 
-/**
- * Opens the engine on a MongoDB deployment. Throws `MOBILITY_STORE_ADDRESS` (also for a database without a store if
- * `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (another format, or rows of another program)
- * and `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
- */
+/** Throws the errors of `connect` and `ensureStore`. */
 export async function openMongoEngine(address: string, options: MongoOptions = {}): Promise<Engine> {
   const connection = await connect(address, options);
   try {
@@ -28,8 +24,8 @@ function engineOn(connection: Connection): Engine {
     address,
     read: async (work) => {
       try {
-        // Most reads are one statement, which needs no transaction. A second one throws `SecondStatement`: then `work`
-        // runs again, in a transaction.
+        // Most reads are one statement, which needs no transaction. A second one throws
+        // `SecondStatement`, and `work` runs again in a transaction.
         return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {
         if (!(error instanceof SecondStatement)) throw error;
@@ -55,7 +51,7 @@ function engineOn(connection: Connection): Engine {
 
 const clockPeriod = 60; // s
 
-/** Asks the server for its time once a minute, and adds the time that has passed since then. */
+/** Asks the server for its time once a minute, and adds the time that has passed since. */
 function serverClock(connection: Connection): () => Promise<number> {
   const elapsed = (): number => performance.now() / 1000; // s since this process started
   let { clock } = connection;
@@ -70,7 +66,7 @@ function serverClock(connection: Connection): () => Promise<number> {
   };
 }
 
-/** The bytes on disk, compressed and with indexes, as the server reports them. */
+/** Compressed and with indexes, as the server reports them. */
 async function diskOf({ db }: Connection): Promise<{ bytes: number; free: number | null }> {
   const { storageSize = 0, indexSize = 0, totalSize, fsTotalSize, fsUsedSize } = await db.command({ dbStats: 1 });
   const free = fsTotalSize - fsUsedSize;

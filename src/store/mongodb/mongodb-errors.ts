@@ -1,4 +1,3 @@
-// Classifies errors of the MongoDB driver: which ones a retry may solve, and which error the caller of the store gets.
 import {
   MongoBulkWriteError,
   MongoError,
@@ -10,7 +9,7 @@ import {
 } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 
-/** Error codes after which the same statement may succeed later: the server or its primary is briefly unavailable. */
+/** The same statement may succeed later: the server or its primary is briefly unavailable. */
 const transientCodes = new Set([
   ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
   ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
@@ -20,20 +19,20 @@ const transientCodes = new Set([
   13388, // StaleConfig
 ]);
 
-/** Error codes for a conflict with another writer: LockTimeout, WriteConflict, DuplicateKey. */
+/** Conflicts with another writer: LockTimeout, WriteConflict, DuplicateKey. */
 const conflictCodes = new Set([24, 112, 11000]);
 
 const outOfDiskSpace = 14031;
 
-/** Error codes for missing rights or wrong credentials. 8000 is from MongoDB Atlas. */
+/** Missing rights or wrong credentials. 8000 is from MongoDB Atlas. */
 const refusalCodes = new Set([13, 18, 8000]);
 
 const transientLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 
-/** The command that turns a server that was started with `--replSet` into a replica set with one member. */
+/** Turns a server that was started with `--replSet` into a replica set with one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
 
-/** The error inside a bulk write error, which hides the class and the labels of a connection error. */
+/** A bulk write error hides the class and the labels of a connection error. */
 function innerError(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
   return inner instanceof Error ? inner : error;
@@ -47,7 +46,7 @@ function codeOf(error: unknown): number | null {
 /** True if the transaction conflicts with another writer, or violates a unique index. */
 export const isConflict = (error: unknown): boolean => conflictCodes.has(codeOf(error)!);
 
-/** True if it is unknown whether the commit took effect. The caller may send the same commit again. */
+/** True if it is unknown whether the commit took effect. The same commit may be sent again. */
 export function isUnknownCommit(error: unknown): boolean {
   return (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')) || isUnreachable(error);
 }
@@ -60,7 +59,7 @@ export function isUnreachable(error: unknown): boolean {
 const unreachableKinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
 const socketCodes = /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET|ERR_STREAM_|ERR_SOCKET_)/;
 
-/** True for errors of sockets and of host lookup. The driver passes some of them on unwrapped. */
+/** True for errors of sockets and of host lookup, which the driver may pass on unwrapped. */
 function isSocketError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
@@ -75,7 +74,7 @@ export function isTransient(error: unknown): boolean {
   return transientCodes.has(codeOf(inner)!) || transientLabels.some((label) => inner.hasErrorLabel(label));
 }
 
-/** Converts an error of the MongoDB server or connection to an error of the store. Returns other errors unchanged. */
+/** Returns errors that are not of the MongoDB server or connection unchanged. */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   const cause = { cause: error };
@@ -98,7 +97,7 @@ function unavailable(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** Advice if no server is reachable. The driver's message does not say that a server belongs to no replica set. */
+/** The driver's message does not say that a server belongs to no replica set. */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

@@ -1,5 +1,5 @@
-// Reads and writes rows in MongoDB, in a transaction or with a single statement. Bytes that are too large for one
-// document are stored in `parts`.
+// Reads and writes rows in a transaction or with a single statement. Bytes that are too large for
+// one document are stored in `parts`.
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
@@ -15,7 +15,6 @@ interface PartRow {
   bytes: Uint8Array;
 }
 
-/** The table of bytes that are too large for one document. */
 export const parts: Table<PartRow> = {
   name: 'parts',
   columns: { user: 'text', table: 'text', row: 'text', part: 'number', bytes: 'bytes' },
@@ -24,26 +23,26 @@ export const parts: Table<PartRow> = {
   user: 'user',
 };
 
-/** The maximum number of bytes of a part, below MongoDB's limit of 16 MiB for a document. */
+/** Bytes, below MongoDB's limit of 16 MiB for a document. */
 const partLength = 8 * 2 ** 20;
 
-/** Documents per answer. So many exceed 16 MiB, the server's limit, so one command gets each result below 16 MiB. */
+/** Documents per answer: more than fit into 16 MiB, the server's limit, so no result is split. */
 const batchSize = 1_000_000;
 
 interface Scope {
   db: Db;
-  /** The open transaction. null: the scope is a single statement, and a second one throws `SecondStatement`. */
+  /** null: the scope is a single statement, and a second one throws `SecondStatement`. */
   session: ClientSession | null;
   /** The user whose rows are written; null: unknown. */
   user: string | null;
 }
 
-/** Thrown if work outside of a transaction begins a second statement, which might see a later state of the database. */
+/** A second statement outside of a transaction might see a later state of the database. */
 export class SecondStatement extends Error {}
 
 /**
- * Runs `work` on the rows of a scope, then writes to the account of its user. So if two transactions of a user overlap,
- * both write this document: one of them fails and runs again.
+ * Writes to the account of the user at the end. So if two transactions of a user overlap, both
+ * write this document: one of them fails and runs again.
  */
 export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
@@ -57,9 +56,9 @@ type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 class ScopedRows {
   readonly #scope: Scope;
   #hasRead = false;
-  /** Whether the user ever had parts, according to the account. undefined: this scope has not read the account. */
+  /** Whether the user ever had parts; undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
-  /** True if this scope has written to the account of the user, so that `touchAccount` need not write again. */
+  /** True if this scope has written to the account of the user. */
   #isTouched = false;
 
   constructor(scope: Scope) {
@@ -123,7 +122,9 @@ class ScopedRows {
     return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
   }
 
-  /** Reads the account of the user and writes to it in one command, so that a conflict shows before the work begins. */
+  /**
+   * Reads and writes the account in one command, so that a conflict shows before the work begins.
+   */
   async #touchedAccount(): Promise<Document[]> {
     const { user } = this.#scope;
     const change = { $inc: { touched: 1 } };
@@ -132,7 +133,6 @@ class ScopedRows {
     return account === null ? [] : [account];
   }
 
-  /** Writes to the account of the user, unless this scope has done so already. */
   async touchAccount(): Promise<void> {
     const { user } = this.#scope;
     if (user === null || this.#isTouched) return;
@@ -191,7 +191,7 @@ function partsOf<Row>(table: Table<Row>, row: Row): Pick<PartRow, 'user' | 'tabl
   return { user: row[table.user!] as string, table: table.name, row: JSON.stringify(Object.values(keyOf(table, row))) };
 }
 
-/** Removes the bytes from the document if they are longer than a part, and returns them as parts. */
+/** Moves bytes that are longer than a part from the document to parts. */
 function splitBytes<Row>(table: Table<Row>, row: Row, document: Document): PartRow[] {
   const column = bytesColumnOf(table);
   const bytes = column === undefined ? null : (row[column] as Uint8Array);

@@ -1,4 +1,3 @@
-// Runs transactions, and retries calls after transient failures until a time limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientSession, ReadConcern } from 'mongodb';
 import { appName, type Connection } from './connect.ts';
@@ -7,7 +6,7 @@ import { isConflict, isTransient, isUnknownCommit, isUnreachable, toStoreError }
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
 
-/** Runs `work`, and repeats it after transient failures for up to `retryMs`. Throws errors of the store. */
+/** Repeats `work` after transient failures for up to `retryMs`. Throws errors of the store. */
 export async function retry<T>(connection: Connection, work: (deadline: number) => Promise<T>): Promise<T> {
   const { address, retryMs } = connection;
   const deadline = Date.now() + retryMs;
@@ -27,13 +26,13 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
   }
 }
 
-/** Runs `work` in one transaction with snapshot reads. Retries it after transient failures until the time limit. */
+/** Runs `work` in one transaction with snapshot reads, with the retries of `retry`. */
 export async function inTransaction<T>(
   connection: Connection,
   work: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
-  // All tries share one session. A transaction whose connection was lost stays open on the server until its session
-  // starts the next one.
+  // All tries share one session: a transaction whose connection was lost stays open on the server
+  // until its session starts the next one.
   const session = connection.client.startSession({ causalConsistency: false });
   try {
     return await retry(connection, (deadline) => tryOnce(connection, session, deadline, work));
@@ -54,14 +53,14 @@ async function tryOnce<T>(
     await commit(session, deadline);
     return result;
   } catch (error) {
-    // If the server is lost, `abortTransaction` searches for it again. Past the deadline there is no time for that.
+    // If the server is lost, `abortTransaction` searches for it: too long after the deadline.
     const isLate = isUnreachable(error) && Date.now() > deadline;
     if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;
   }
 }
 
-/** Commits. If the outcome is unknown, it sends the commit again, and the server repeats its first answer. */
+/** If the outcome is unknown, sends the commit again, and the server repeats its first answer. */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {
@@ -75,8 +74,9 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
 }
 
 /**
- * Returns a function that runs the writes of each user in this process one after another, since parallel writes would
- * conflict. A write waits up to `longestMs` ms for the one before it, which may be waiting for a server that is gone.
+ * Runs the writes of a user in this process one after another, since parallel writes would
+ * conflict. A write waits up to `longestMs` ms for the one before, which may wait for a server that
+ * is gone.
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();
@@ -95,9 +95,9 @@ const endingPause = 5_000; // ms between two searches for abandoned transactions
 const abandonedMicros = 10_000_000; // µs without a statement after which a transaction counts as abandoned; 10 s
 
 /**
- * Ends transactions of this program that have sent no statement for 10 s: their process has probably ended, and they
- * would block a user until the server's own limit (a minute or more). A process that was only slow runs its transaction
- * again.
+ * Ends transactions of this program that have sent no statement for 10 s: their process has
+ * probably ended, and they would block a user until the server's own limit (a minute or more). A
+ * process that was only slow runs its transaction again.
  */
 async function endAbandonedTransactions({ client }: Connection): Promise<void> {
   const admin = client.db('admin');

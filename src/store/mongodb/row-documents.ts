@@ -1,11 +1,10 @@
-// Converts rows to documents and back: columns become fields, the checksum becomes `sum`. Also converts conditions and
-// orders.
+// Columns become fields, the checksum becomes `sum`.
 import { Binary, type Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { ColumnValue, Condition, Query, Table, Where } from '../rows/rows.ts';
 import { sumOf } from '../rows/sums.ts';
 
-/** Escapes NUL and half surrogate pairs in texts, which BSON cannot hold. */
+/** Escapes NUL and half surrogate pairs, which BSON cannot hold. */
 function toStored(value: ColumnValue): ColumnValue {
   return typeof value === 'string' ? escapeText(value) : value;
 }
@@ -27,7 +26,6 @@ export function rowOf<Row>(document: Document, columns: readonly string[]): Row 
   return Object.fromEntries(columns.map((column) => [column, fromStored(document[column])])) as Row;
 }
 
-/** A condition on the key columns that finds the row. */
 export function keyOf<Row>({ key }: Table<Row>, row: Row): Where<Row> {
   return Object.fromEntries(key.map((column) => [column, row[column]])) as unknown as Where<Row>;
 }
@@ -39,7 +37,7 @@ export function filterOf<Row>(where: Where<Row>): Document {
   return Object.fromEntries(conditions.filter(([, operators]) => operators !== undefined));
 }
 
-/** The operators of a condition; undefined if it has no bound. */
+/** undefined: the condition has no bound. */
 function operatorsOf(condition: Condition): unknown {
   if (condition === null || typeof condition !== 'object' || condition instanceof Uint8Array)
     return toStored(condition);
@@ -52,7 +50,6 @@ function operatorsOf(condition: Condition): unknown {
     : Object.fromEntries(bounds.map(([operator, bound]) => [`$${operator}`, toStored(bound!)]));
 }
 
-/** The sort order of a query; empty: any order. */
 export function sortOf<Row>(order: Query<Row>['order'] = []): Record<string, 1 | -1> {
   return Object.fromEntries(
     order.map((column) => (column.startsWith('-') ? [column.slice(1), -1 as const] : [column, 1 as const])),

@@ -1,10 +1,12 @@
-// Tries each command that the store sends, so that a server that lacks one is refused before it stores data.
 import { MongoServerError } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { Connection } from './connect.ts';
 import { inTransaction, retry } from './mongodb-transactions.ts';
 
-/** Throws `MOBILITY_UNSUPPORTED` with the name of the command that the server refuses. Leaves no data behind. */
+/**
+ * Tries each command that the store sends, so that a server that lacks one is refused before it
+ * stores data. Throws `MOBILITY_UNSUPPORTED`.
+ */
 export async function tryCommands(connection: Connection): Promise<void> {
   const { db, client, address } = connection;
   const rows = db.collection<{ _id: string; count?: number }>('about');

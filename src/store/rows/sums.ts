@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
 
-/** The first 64 bits of SHA-1 over all columns, as 16 hex characters. It detects damage and changes of content. */
+/** The first 64 bits of SHA-1 over all columns as hex. Detects damage and changes of content. */
 export function sumOf<Row>(table: Table<Row>, row: Row): string {
   const heads: (string | number | null)[] = [];
   const bytes: Uint8Array[] = [];
@@ -15,17 +15,16 @@ export function sumOf<Row>(table: Table<Row>, row: Row): string {
   return hash('sha1', bytes.length === 0 ? text : Buffer.concat([text, ...bytes]), 'hex').slice(0, 16);
 }
 
-/** Throws `MOBILITY_STORE_DAMAGED` if the row does not have this checksum. */
 export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void {
   if (sumOf(table, row) !== sum) throw damagedRow(table, row, 'its content does not match its checksum');
 }
 
-/** The key of a row, for messages. Contains no location of a user. */
+/** For messages. Contains no location of a user. */
 export function rowName<Row>(table: Table<Row>, row: Partial<Row>): string {
   return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
 }
 
-/** Runs `read`. If it fails, throws `MOBILITY_STORE_DAMAGED`, which names table, row and column. */
+/** Turns any error of `read` into `MOBILITY_STORE_DAMAGED` with table, row and column. */
 export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string, read: () => T): T {
   try {
     return read();
@@ -34,7 +33,7 @@ export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column:
   }
 }
 
-/** Parses the JSON object of a column, even if the row's checksum was not compared. Throws as `readColumn` does. */
+/** Expects a JSON object, since the row's checksum may not have been compared. */
 export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string): T {
   return readColumn(table, row, column, () => {
     const value = JSON.parse(row[column] as string) as T;

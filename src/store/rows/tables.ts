@@ -1,12 +1,12 @@
-// Every table of the store. Columns of bytes hold packed JSON, unless a comment says otherwise. The columns `settings`,
-// `record`, `facts`, `state`, `profile`, `waiting` and `figures` hold JSON. Until the first release, the format stays 1
-// when a table changes: see CONTRIBUTING.md.
+// Every table of the store. Bytes are packed JSON, unless a comment says otherwise. The columns
+// `settings`, `record`, `facts`, `state`, `profile`, `waiting` and `figures` hold JSON. Until the
+// first release, the format stays 1 when a table changes: see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
-/** The format of the tables below. A store of another format is refused. */
+/** A store of another format is refused. */
 export const storeFormat = 1;
 
-/** All tables, in the order in which this file defines them. */
+/** In the order of their definition. */
 export const allTables: Table<never>[] = [];
 
 export const people = table('people', {
@@ -44,13 +44,13 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/** The studies by name. `joins` counts joins: each join writes the row, so that parallel joins conflict. */
+/** Each join writes the row, so that parallel joins conflict. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
 });
 
-/** A study token whose owner was erased: 64 bits of its SHA-256 as hex. The token cannot join again. */
+/** 64 bits of the SHA-256 of a token whose owner was erased, as hex. It cannot join again. */
 export const erasedTokens = table('erased_tokens', {
   columns: { study: 'text', token: 'text' },
   key: ['study', 'token'],
@@ -61,33 +61,32 @@ export const managers = table('managers', {
   key: ['name'],
 });
 
-/** The row is written after all parts of the zip, so an interrupted `add` leaves no feed. `index`: packed text. */
+/**
+ * Written after all parts of the zip, so that an interrupted `add` leaves no feed. `index`: packed
+ * text.
+ */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
 });
 
-/** A part of the zip of a feed. `part`: the id of the feed and a number, `ab12…/0003`. */
+/** `part`: the id of the feed and a number, `ab12…/0003`. `bytes`: a part of the zip. */
 export const feedParts = table('feed_parts', {
   columns: { part: 'text', feed: 'text', bytes: 'bytes' },
   key: ['part'],
   indexes: [{ columns: ['feed', 'part'] }],
 });
 
-/**
- * The row of a user that every write reads: whether data about the user may be written, who holds the lease, and the
- * pipeline state.
- */
+/** Every write about a user reads this row: stage, lease and pipeline state. */
 export const accounts = table('accounts', {
   columns: {
     user: 'text',
     registered_ts: 'number',
     /** The name of the user in the audit log. */
     audit_key: 'text',
-    /** `erasing`: an erasure has begun. `arriving`: a copy from another store is incomplete. */
+    /** Also `erasing` and `arriving`, see `Unfinished`. */
     stage: 'text',
     fence: 'number',
-    /** The holder of the lease; null: there is none. */
     owner: 'text?',
     expires_ts: 'number',
     /** Seconds for which the lease was acquired. */
@@ -97,12 +96,12 @@ export const accounts = table('accounts', {
     /** The analysis version of the trips; null before the first analysis. */
     version: 'text?',
     /**
-     * `zoned`: 1 if the timeseries ever had an entry that names a valid time zone. `zoneless`: 1 if it ever had an
-     * entry that affects trips and names no valid zone.
+     * 1 if the timeseries ever had an entry that names a valid time zone (`zoned`), or an entry
+     * that affects trips and names none (`zoneless`).
      */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 if `sent_ts` of the user in `people` is set. With this copy, a put need not read the row in `people`. */
+    /** 1 if `people` has a `sent_ts` of the user: with this copy, a put need not read `people`. */
     sent: 'number',
     state: 'text',
   },
@@ -124,15 +123,14 @@ export const profiles = table('profiles', {
 export const batches = table('batches', {
   columns: {
     user: 'text',
-    /** Grows with every put of the user. */
     id: 'number',
     count: 'number',
-    /** The smallest and largest `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
+    /** Of `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
     last_ts: 'number?',
-    /** The earliest time when one of the entries may be processed, see `dueTime`. */
+    /** The earliest `dueTime` of the entries. */
     due_ts: 'number',
     waiting: 'text', // a `BatchHeader`
     entries: 'bytes',
@@ -141,12 +139,11 @@ export const batches = table('batches', {
   indexes: [{ columns: ['user', 'last', 'first'] }, { columns: ['user', 'due_ts'] }],
 });
 
-/** Rejected entries. */
 export const errors = table('errors', {
   columns: {
     user: 'text',
     id: 'text',
-    /** The key that lists show. For an unusable entry: the key that it claims to have. */
+    /** For an unusable entry, the key that it claims to have. */
     key: 'text?',
     /** null: the entry has no identity. */
     write_ts: 'number?',
@@ -163,20 +160,23 @@ export const errors = table('errors', {
 });
 
 /**
- * Entries of the timeseries of one user, key and UTC day of `write_ts`. Their data times lie in one span of 30 days, or
- * none has a data time. A day with very many entries has several chunks.
+ * Entries of one user, key and UTC day of `write_ts`. Their data times lie in one span of 30 days,
+ * or none has a data time. A day with very many entries has several chunks.
  */
 export const chunks = table('chunks', {
   columns: {
     user: 'text',
     key: 'text',
-    /** The smallest and largest `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
+    /** Of `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',
-    /** `zoned`: entries that name a valid time zone. `zoneless`: entries that name none and affect trips. */
+    /**
+     * `zoned`: entries that name a valid time zone. `zoneless`: entries that name none and affect
+     * trips.
+     */
     zoned: 'number',
     zoneless: 'number',
     /** Packed by columns, see `chunks/chunk.ts`. */
@@ -186,7 +186,6 @@ export const chunks = table('chunks', {
   indexes: [{ columns: ['user', 'first_ts', 'key'] }, { columns: ['user', 'key', 'first'] }],
 });
 
-/** Links of the chains of trips, and drafts. */
 export const trips = table('trips', {
   columns: {
     user: 'text',
@@ -199,7 +198,8 @@ export const trips = table('trips', {
     settled_ts: 'number',
     written_ts: 'number',
     /**
-     * The `BriefRecord`, see `stored-brief.ts`. Older versions stored an object, or null for a dropped trip or a draft.
+     * The `BriefRecord` as a list. Older versions stored an object, or null for a dropped trip or a
+     * draft.
      */
     outline: 'text?',
     record: 'bytes',
@@ -208,13 +208,13 @@ export const trips = table('trips', {
   indexes: [{ columns: ['user', 'day'] }, { columns: ['user', 'settled_ts'] }],
 });
 
-/** The places of a user, derived from the trips up to a time: a `KeptPlaces`. */
+/** A `KeptPlaces`, derived from the trips up to a time. */
 export const places = table('places', {
   columns: { user: 'text', places: 'bytes' },
   key: ['user'],
 });
 
-/** Figures of a month of a user, which the pipeline derived: a `KeptMonth`. */
+/** A `KeptMonth` that the pipeline derived. */
 export const months = table('months', {
   columns: { user: 'text', month: 'text', figures: 'text' },
   key: ['user', 'month'],
@@ -235,7 +235,7 @@ export type ChunkRow = RowOf<typeof chunks>;
 export type TripRow = RowOf<typeof trips>;
 export type DocumentRow = RowOf<typeof documents>;
 
-/** Tables with rows of users that an erasure empties first. The user's account stays until they are empty. */
+/** The tables that an erasure empties first. The user's account stays until they are empty. */
 export const userTables = allTables.filter(
   (one) => one.user === 'user' && ![accounts, arrivals].includes(one as never),
 );

@@ -1,4 +1,3 @@
-// Accounts: one row for each user, with stage, lease and pipeline state. Every write about a user reads it.
 import { newUuid } from '../../model/ids.ts';
 import { clockSlack, derivedDays } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/store-errors.ts';
@@ -7,7 +6,6 @@ import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
-/** An account without a lease, for a user without entries. */
 export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
   return {
     user,
@@ -27,20 +25,18 @@ export function newAccount(user: string, now: number, stage: AccountRow['stage']
   };
 }
 
-/** null: the user has no account, as it was erased or never registered. */
 export async function accountOf(rows: Rows, user: string): Promise<AccountRow | null> {
   const [account] = await rows.find(accounts, { where: { user } });
   return account ?? null;
 }
 
-/** The account. Throws `MOBILITY_USER_UNKNOWN` if the user is not admitted. */
 export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   if (account?.stage !== 'active') throw notAdmitted();
   return account;
 }
 
-/** Returns the account; throws if `lease` was lost. An expired lease is valid until another owner acquires one. */
+/** Throws if `lease` was lost. An expired lease is valid until another owner acquires one. */
 export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   const found = account && leaseIn(account);
@@ -49,7 +45,7 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-/** The lease in a row, even if it has expired; null: there is none. */
+/** Also returns an expired lease. */
 export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
@@ -63,7 +59,6 @@ export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): Pip
   };
 }
 
-/** Replaces fields of the state, and the columns `due` and `version`, which follow from the state. */
 export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
   const state: PipelineState = { ...stateIn(account), ...fields };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
@@ -88,7 +83,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Reads pending entries first: if a run moves them before the second read, that read finds a dirty range.
+      // Pending entries first: if a run moves them before the second read, it finds a dirty range.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(pending.map(({ user }) => user));
@@ -123,8 +118,8 @@ const statesAtOnce = 1000; // in memory
 // ---------------------------------------------------------------- leases
 
 /**
- * True if the lease has ended. Also true if it would last longer from `at` than the `seconds` for which it was
- * acquired: then the clock was ahead when the lease was acquired, and the real end is unknown.
+ * True if the lease has ended, or would last longer from `at` than the `seconds` it was acquired
+ * for: then the clock was ahead when it was acquired, and the real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;
@@ -169,7 +164,7 @@ export function leases(engine: Engine): Leases {
   };
 }
 
-/** The row without its lease. The fence stays, so that its number is never used again. */
+/** Keeps the fence, so that its number is never used again. */
 export function released(account: AccountRow): AccountRow {
   return { ...account, owner: null, expires_ts: 0, seconds: 0 };
 }

@@ -14,7 +14,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** Builds the store over an engine. Closing the store closes the engine. */
+/** Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const running = new Set<Promise<unknown>>();
@@ -28,7 +28,6 @@ export function storeOver(engine: Engine): Store {
     running.add(result);
     return result.finally(() => running.delete(result));
   };
-  /** The same methods, which reject after `close`. */
   const guard = <T extends object>(methods: T): T => {
     const guarded = Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]);
     return Object.fromEntries(guarded);

@@ -4,18 +4,13 @@ import type { Rows, Summed } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 
-/** The columns of a chunk that are read without its entries. */
 export const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'sum'] as const;
 export type Head = Pick<ChunkRow & Summed, (typeof headColumns)[number]>;
 
 /** The columns that name a chunk in the cache; `sum` names its content. */
 export type ChunkHead = Pick<Head, 'user' | 'key' | 'first' | 'sum'>;
 
-/**
- * The maximum number of characters of stored JSON in the caches of all stores of a process: a debug bundle opens a
- * second store. An entry of a phone takes about 35 characters in a chunk, and about 12 bytes of
- * memory for each character.
- */
+/** Characters of stored JSON in a cache: about 30,000 entries of a phone and 12 MB of memory. */
 const mostCharacters = 2 ** 20;
 
 const keptFor = 30_000; // ms after its last use, a chunk is dropped, because another process may have erased the user
@@ -24,14 +19,14 @@ const kept = new Map<string, { entries: StoredEntries; used: number }>(); // in 
 let size = 0;
 let caches = 0;
 
-/** The cached chunks of a store. A full cache drops the chunks that were not used for the longest time. */
+/** A full cache drops the chunks that were not used for the longest time. */
 export class ChunkCache {
   readonly #id = caches++;
   #sweep: NodeJS.Timeout | undefined;
 
   /**
-   * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
-   * `EntryQuery.fields`. A chunk of which only these fields were read is not cached. `isBulk`: caches no chunk.
+   * The entries of chunks, in the order of `heads`. Does not cache a chunk of which it read only
+   * some fields (see `EntryQuery.fields`). `isBulk`: caches no chunk.
    */
   async open(
     rows: Rows,

@@ -15,9 +15,8 @@ export interface Edited {
   updated: number;
   unchanged: number;
   dirty: Dirty;
-  /** `write_ts` of entries whose time zone was added, changed or removed. */
   rezoned: number[];
-  /** The chunks that were written. The cache gets them after the transaction has committed. */
+  /** The cache gets the written chunks after the transaction has committed. */
   written: (WrittenChunk & { sum: string })[];
 }
 
@@ -28,7 +27,9 @@ interface DayChange {
   remove: number[];
 }
 
-/** Puts entries, which replace entries with the same identity. Identities of `remove` may be unknown. */
+/**
+ * Puts entries, which replace entries with the same identity. `remove` may name unknown entries.
+ */
 export async function editChunks(
   rows: WritableRows,
   cache: ChunkCache,
@@ -80,7 +81,7 @@ function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): Da
   return [...byName.values()];
 }
 
-/** Decides which chunks of a day a change replaces, and the lists of entries of the new chunks. */
+/** Decides which chunks of a day a change replaces, and the entries of the new chunks. */
 async function editDay(
   rows: WritableRows,
   cache: ChunkCache,
@@ -116,7 +117,6 @@ function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
   return a.ts === b.ts && textOf(a) === textOf(b);
 }
 
-/** Counts an entry that is new, removed or different, and adds its data time to the dirty range. */
 function countChange(edited: Edited, key: string, before?: StoredEntry, after?: StoredEntry): void {
   if (after !== undefined) edited[before === undefined ? 'inserted' : 'updated'] += 1;
   addDirty(edited.dirty, key, before?.ts ?? null, after?.ts ?? null);
@@ -126,7 +126,9 @@ function countChange(edited: Edited, key: string, before?: StoredEntry, after?: 
 
 type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
 
-/** Opens the chunks that may contain an entry of the change, and the chunks that new entries are added to. */
+/**
+ * Opens the chunks that may contain an entry of the change, and the chunks that get new entries.
+ */
 async function openTouched(
   rows: WritableRows,
   cache: ChunkCache,
@@ -142,15 +144,14 @@ async function openTouched(
 }
 
 /**
- * The chunk that a new entry is added to. Of the chunks with the same span, it is the last that begins at or before the
- * entry's `write_ts`, or the first if none does.
+ * The chunk that gets a new entry: of the chunks with its span of data times, the last that begins
+ * at or before its `write_ts`, or the first if none does.
  */
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
 
-/** `replaced`: the opened chunks to remove. `written`: the entries of each chunk that replaces them. */
 function rewritten(
   opened: readonly Opened[],
   entries: ReadonlyMap<number, StoredEntry>,
@@ -184,9 +185,7 @@ async function replaceChunks(
 
 const chunksAtOnce = 50; // per transaction
 
-/**
- * Removes old entries of up to `chunksAtOnce` chunks, see `Timeseries.remove`. Returns their number; 0: none is left.
- */
+/** Removes old entries of some chunks, see `Timeseries.remove`. Returns 0 when none is left. */
 export async function removeOld(
   rows: WritableRows,
   cache: ChunkCache,

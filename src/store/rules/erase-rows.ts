@@ -7,7 +7,7 @@ import { keepErasedTokens } from './people.ts';
 
 type Counts = Record<Collection, number>;
 
-/** Rows per transaction of an erasure. Puts of other users wait during a transaction. */
+/** Rows per transaction. Puts of other users wait during a transaction. */
 const rowsAtOnce = 200;
 
 export function countsOf(engine: Engine, user: string): Promise<Counts> {
@@ -24,9 +24,9 @@ export function countsOf(engine: Engine, user: string): Promise<Counts> {
 }
 
 /**
- * Removes a user. The first transaction removes the tokens, so that no phone has access any more, and lets the store
- * refuse writes about the user. The last one removes the row in `people`, so that an interrupted erasure can be
- * repeated.
+ * The first transaction removes the tokens, so that no phone has access any more, and lets the
+ * store refuse writes about the user. The last one removes the row in `people`, so that an
+ * interrupted erasure can be repeated.
  */
 export async function erase(
   engine: Engine,

@@ -7,8 +7,8 @@ import type { ErrorRow, PersonFigures, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
 /**
- * The row of an entry that fails at time `now`. `known`: what the store has under the identity of the entry, or under
- * its content if it has no identity.
+ * `known`: what the store has under the identity of the entry, or under its content if it has no
+ * identity.
  */
 export function failedRow(
   user: string,
@@ -43,7 +43,7 @@ export function addError(
   }
 }
 
-/** An error as callers receive it. `size`: characters of JSON of its entry. */
+/** `size`: characters of JSON of the entry. */
 export function errorOf(row: RejectedRow): { error: ErrorRow; size: number } {
   const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };

@@ -89,8 +89,8 @@ async function recover(
     const name = identityText(entry.metadata);
     const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
-      // An entry of this identity is stored. If it was received after the error, the error is outdated.
-      // Otherwise the error stays, because it may be newer than the entry.
+      // If the stored entry was received after the error, the error is outdated. Otherwise the
+      // error may be newer than the entry, and stays.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }

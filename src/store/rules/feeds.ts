@@ -6,7 +6,7 @@ import { objectIn, readColumn } from '../rows/sums.ts';
 import { type FeedRow, feedParts, feeds as table } from '../rows/tables.ts';
 import type { Feeds } from '../store.ts';
 
-/** Bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
+/** A MongoDB document has at most 16 MiB. */
 const partBytes = 8 * 1024 * 1024;
 
 export function feeds(engine: Engine): Feeds {
@@ -20,8 +20,8 @@ export function feeds(engine: Engine): Feeds {
         await engine.write(null, (rows) => rows.put(feedParts, [part]));
       }
       await engine.write(null, async (rows) => {
-        // Another `add` may have removed these parts. Without a row of the feed, the parts look as if an `add` had been
-        // interrupted.
+        // Another `add` may have removed these parts: it takes parts without a row of their feed
+        // for the rest of an interrupted `add`.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
           const text = 'expected the parts of the feed, found some removed, as another feed is being added: try again';
           throw new MobilityError('MOBILITY_STORE_BUSY', text);
@@ -61,7 +61,6 @@ export function feeds(engine: Engine): Feeds {
 
 const partName = (id: string, number: number): string => `${id}/${String(number).padStart(4, '0')}`;
 
-/** Removes parts that an interrupted `add` left behind. */
 async function removeUnlisted(engine: Engine): Promise<void> {
   await engine.write(null, async (rows) => {
     const listed = new Set((await rows.find(table, { where: {} }, ['id'])).map(({ id }) => id));
@@ -72,7 +71,6 @@ async function removeUnlisted(engine: Engine): Promise<void> {
   });
 }
 
-/** Cuts bytes into pieces of `size`. The last piece may be shorter. */
 async function* cut(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let length = 0;

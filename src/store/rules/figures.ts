@@ -12,8 +12,8 @@ import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 import { hasAny } from './usercache.ts';
 
 /**
- * Runs six statements, for one user as for many. For many users, the statements name their columns, so that the engine
- * checks no checksums except in `people`. This halves the time.
+ * Runs six statements for any number of users. For several users the statements name their columns,
+ * so that the engine checks no checksums except in `people`, which halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
@@ -56,7 +56,7 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
   });
 }
 
-/** Reads the figures with four statements. Compares no checksums, because that would take most of the time. */
+/** Runs four statements. Checks no checksums, because that would take most of the time. */
 export function monthsOf(engine: Engine, ...[page, month]: Parameters<UserRegistry['months']>): Promise<MemberMonth[]> {
   return engine.read(async (rows) => {
     const found = await rows.find(people, pageQuery(page), ['uuid', 'update_ts']);

@@ -1,18 +1,17 @@
-// Finds entries by data time or `write_ts`, part by part. Opens chunks or batches in order of time, and only as many as
-// a part needs.
+// Finds entries by data time or `write_ts`, part by part. Opens chunks or batches in order of time,
+// and only as many as a part needs.
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
-/** A chunk or batch that may have entries of the query. */
 export interface PagePart {
-  /** The times of all entries of the chunk or batch lie between `from` and `to`, both included. */
+  /** The smallest and largest time of the entries. */
   from: number;
   to: number;
   load(): Promise<StoredEntries>;
 }
 
-/** Characters of opened JSON after which a page ends. So a page of large entries has fewer entries than its limit. */
+/** Characters of opened JSON after which a page ends before its limit of entries. */
 const pageSize = 16 * 2 ** 20;
 
 interface StoredPage {
@@ -20,7 +19,9 @@ interface StoredPage {
   next: EntryCursor | null;
 }
 
-/** The range of times that a query can still return, both ends included: its bounds, narrowed by its cursor. */
+/**
+ * The times that a query can still return, both ends included: its range, narrowed by its cursor.
+ */
 export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
   const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
   if (after === undefined) return range;
@@ -29,13 +30,10 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
   return range;
 }
 
-/** The columns with the first and last time of a chunk or batch, by `EntryQuery.time`. */
+/** The columns with the first and last time of a chunk or batch. */
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
-/**
- * Returns one page of the entries in `parts`. The parts must be ordered by `from`, or for a descending query by `to`,
- * latest first.
- */
+/** The parts must be ordered by `from`, or for a descending query by `to`, latest first. */
 export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);
@@ -59,7 +57,7 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/** A page for callers, who may change fields of `metadata` and `data`, since both are copies. Nested values are not. */
+/** Copies `metadata` and `data`, so that callers may change their fields, but no nested values. */
 export function pageFor({ found, next }: StoredPage): EntryPage {
   const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
   return { entries, received_ts: found.map((one) => one.received_ts), next };
@@ -67,7 +65,6 @@ export function pageFor({ found, next }: StoredPage): EntryPage {
 
 type Order = (a: StoredEntry, b: StoredEntry) => number;
 
-/** Compares an entry with a cursor by time, key and `write_ts`. */
 function compare(one: StoredEntry, time: number, other: EntryCursor): number {
   return time - other.time || compareTexts(one.entry.metadata.key, other.key) || one.write_ts - other.write_ts;
 }

@@ -8,15 +8,15 @@ import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 /** What the store has under an identity. */
 export interface Known {
   received_ts: number;
-  /** If the entry is pending: the id of its batch and its index in the batch. */
+  /** The id of the batch and the index of the entry in it; null: the entry is not pending. */
   pending: { batch: number; place: number } | null;
-  /** The earlier failures of an entry that is rejected or was recovered; null for other entries. */
+  /** Earlier failures of an entry that is rejected or was recovered; null for other entries. */
   failed: { first_ts: number; tries: number } | null;
 }
 
 /**
- * Looks up identities in usercache, timeseries and error timeseries. The keys of the map are the `identityText` of the
- * identities that were found.
+ * Looks up identities in usercache, timeseries and error timeseries. The keys of the map are the
+ * `identityText` of the known identities.
  */
 export async function loadKnown(
   rows: Rows,
@@ -62,7 +62,7 @@ export async function loadKnown(
   return known;
 }
 
-/** Days. A gap of more days between two identities begins a new group of chunks, which is read in a call of its own. */
+/** Days. After a longer gap between two identities, their chunks are read in another call. */
 const longestGap = 7;
 
 /** The chunks that may contain identities with these ascending times, in groups. */

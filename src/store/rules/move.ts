@@ -62,10 +62,10 @@ export async function move(
   return moved;
 }
 
-/** The maximum number of batches of one move. Otherwise a move could read `limit` batches of one entry each. */
+/** Batches of one move. Otherwise a move could read `limit` batches of one entry each. */
 const mostBatches = 200;
 
-/** The oldest batches with due entries, until they have `limit` entries. `more`: further batches are due. */
+/** The oldest batches with due entries, until they have `limit` entries. */
 async function dueBatches(
   rows: Rows,
   user: string,
@@ -73,7 +73,8 @@ async function dueBatches(
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const due: BatchRow[] = [];
   let count = 0;
-  // Nearly always one batch is pending. If there are many, small steps avoid reading rows that this move does not take.
+  // Usually one batch is pending. Of many batches, small steps read few that the move does not
+  // take.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });
@@ -86,7 +87,6 @@ async function dueBatches(
   }
 }
 
-/** Removes the batches that were moved. Entries that are not due yet stay. */
 async function removeDue(rows: WritableRows, user: string, due: readonly BatchRow[], at: number): Promise<void> {
   for (const row of due) {
     if (row.due_ts > 0) await replaceBatch(rows, row, (_, one) => dueTime(one) > at);
@@ -97,7 +97,7 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
 
 type Failure = FailedEntry & PendingEntry;
 
-/** Calls `judge` with each due entry. `recovered`: ids of errors whose entries are accepted now. */
+/** `recovered`: ids of errors whose entries are accepted now. */
 function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
   const accepted: StoredEntry[] = [];
   const recovered: string[] = [];
@@ -116,7 +116,6 @@ function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
   return { accepted, recovered, failures };
 }
 
-/** Removes the errors of accepted entries. Stores the errors of failed entries with their earlier failures. */
 async function updateErrors(
   rows: WritableRows,
   user: string,
@@ -133,9 +132,9 @@ async function updateErrors(
 }
 
 /**
- * The range of data times whose time zone may have changed; null: none. An entry without a zone gets the zone of the
- * nearest entries that name one. So when an entry with a zone is added, changed or removed, the pipeline analyses this
- * range again: otherwise the diary would depend on which entry arrived first.
+ * The range of data times whose time zone may have changed; null: none. Entries without a zone get
+ * the zone of the nearest entries that name one. So a new, changed or removed zone makes the
+ * pipeline analyse this range again: otherwise the diary would depend on the order of arrival.
  */
 async function zoneChange(
   rows: Rows,

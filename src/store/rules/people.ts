@@ -54,7 +54,7 @@ function personOf(user: UserRecord): tables.PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
-/** Adds columns that are not null to the record itself, since copies would be slow for thousands of people. */
+/** Changes the record itself, since copies would be slow for thousands of people. */
 function addPresent<T extends object, Row extends object>(record: T, row: Row): T {
   for (const name in row) if (row[name] !== null) (record as Record<string, unknown>)[name] = row[name];
   return record;
@@ -66,7 +66,6 @@ async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   await rows.put(tables.accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
-/** Records that the user has sent entries, and when the first were stored. */
 export async function recordFirstEntries(rows: WritableRows, account: tables.AccountRow, now: number): Promise<void> {
   await rows.put(tables.accounts, [{ ...account, sent: 1 }]);
   const [person] = await rows.find(tables.people, { where: { uuid: account.user } });
@@ -121,7 +120,7 @@ function rowOf({ user_id: user, ...token }: TokenRecord): tables.TokenRow {
 export function studies(engine: Engine): Studies {
   return {
     put: async (settings) => {
-      // Serialised before the first `await`: later changes of the object have no effect.
+      // Copied before the first `await`, so that later changes of the object have no effect.
       const text = jsonText(settings as unknown as JsonValue);
       await engine.write(null, async (rows) => {
         const [before] = await rows.find(tables.studies, { where: { name: settings.name } });
@@ -176,9 +175,9 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
-// The app of an erased person tries by itself to join the study again with the same token, which must fail.
+// The app of an erased person tries to join the study again with the same token, which must fail.
 
-/** Stores the study tokens of a user who is being erased, without the user and without a time. */
+/** The row contains neither the user nor a time. */
 export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
   const study = (await personBy(rows, { uuid: user }))?.study;
   if (study === undefined) return;
@@ -187,7 +186,7 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   await rows.put(tables.erasedTokens, erased);
 }
 
-/** The row of a token whose owner was erased. It has 64 bits of the hash, from which the token cannot be derived. */
+/** 64 bits of the hash, from which the token cannot be derived. */
 const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
 
 async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {
@@ -208,7 +207,7 @@ async function removeIdle(
     for (const person of found) {
       const user = person.uuid;
       if (kept.has(user)) continue;
-      // Accounts with rejected entries are kept: an import may have stored some for a person whose phone sent nothing.
+      // Keeps accounts with rejected entries: an import may have stored some for a silent phone.
       if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(tables.errors, { user })) > 0) {
         kept.add(user);
         continue;
@@ -227,7 +226,7 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
   return found.map(({ settings, joins }) => ({ ...JSON.parse(settings), joins }) as StudyRecord);
 }
 
-/** The study with this name among its `join_names`. All studies are read, since a store has only a few. */
+/** Reads all studies, since a store has only a few. */
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
 }

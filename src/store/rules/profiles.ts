@@ -9,7 +9,7 @@ export function profiles(engine: Engine): Profiles {
   return {
     get: (userId) => engine.read((rows) => profileOf(rows, userId)),
     merge: async (userId, fields, defaults = {}) => {
-      // Copied before the first `await`: later changes of the objects have no effect.
+      // Copied before the first `await`, so that later changes of the objects have no effect.
       const [given, fallback] = [typeof fields === 'function' ? fields : copyOf(fields), copyOf(defaults)];
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
@@ -26,10 +26,6 @@ async function profileOf(rows: Rows, user: string): Promise<JsonObject | null> {
   return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
 }
 
-/**
- * Replaces fields of a profile by those that `fields` derives from it, then sets the fields of `defaults` that are
- * missing. Returns the whole profile.
- */
 export async function mergeProfile(
   rows: WritableRows,
   user: string,

@@ -47,7 +47,7 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** A query opens several chunks in one call: one for each 500 entries of its limit, and up to 8. */
+/** A query opens one chunk for each 500 entries of its limit in one call, and up to 8. */
 const entriesAhead = 500;
 const mostAhead = 8;
 
@@ -61,7 +61,7 @@ async function* chunkParts(
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
-  // A query without bounds reads a whole history once. Cached, it would push out the chunks that phones need again.
+  // A query without bounds reads a whole history once: it would push out chunks that phones need.
   const isBulk = query.from === undefined && query.to === undefined;
   for await (const heads of headPages(rows, user, query, which)) {
     const wanted = heads.filter(
@@ -82,8 +82,8 @@ async function* chunkParts(
 }
 
 /**
- * With this many chunks or more, no facts are returned. A month and the days beside it have about 70 chunks of
- * locations.
+ * Chunks from which on no facts are returned. A month and the days beside it have about 70 chunks
+ * of locations.
  */
 const mostFactual = 512;
 
@@ -106,8 +106,9 @@ const headsAtOnce = 200; // heads of chunks that one statement reads
 const headsOfShortPage = 64; // heads that the first statement reads for few entries: two months of one key
 
 /**
- * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
- * of their last time. A chunk spans a limited time, so an index on the first time serves both orders.
+ * Heads of chunks in the range of the query, in ascending order of their first time, or in
+ * descending order of their last time. A chunk spans a limited time, so the index on the first time
+ * serves both.
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
@@ -122,7 +123,8 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Chunks beyond the limit may begin at the same time as the last head. The next statement reads all chunks that do.
+    // Chunks beyond the limit may begin at the same time as the last head. The next statement reads
+    // all of them.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;
@@ -150,7 +152,7 @@ function longest(time: EntryQuery['time'], at: number): number {
 
 // ---------------------------------------------------------------- time zones
 
-/** Finds the zones around a write time, see `Timeseries`. Reads no chunk if no entry of the user ever named a zone. */
+/** Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
   rows: Rows,
   cache: ChunkCache,
@@ -165,8 +167,8 @@ export async function zonesAround(
 }
 
 /**
- * The first entry of a range that names a zone, in the order of the query. If several entries have its `write_ts`, the
- * zone of the entry with the smallest key counts.
+ * The first entry that names a zone, in the order of the query. Of several entries with its
+ * `write_ts`, the entry with the smallest key counts.
  */
 async function firstZone(
   rows: Rows,
@@ -189,8 +191,8 @@ async function firstZone(
 }
 
 /**
- * The data times of the chunks that overlap `written` (a range of `write_ts`) and have an entry that affects trips and
- * names no valid zone. null: there is no such chunk.
+ * The data times of the chunks that overlap `written`, a range of `write_ts`, and have an entry
+ * that affects trips and names no valid zone; null: there is no such chunk.
  */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };

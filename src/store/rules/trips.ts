@@ -15,7 +15,7 @@ import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const onlyLinks = { kind: { in: ['trip', 'dropped'] } } as const;
-/** Drafts have an infinite `settled_ts`. The condition on it is always true, but lets the store use an index. */
+/** The condition on `settled_ts` is always true for drafts, but lets the engine use an index. */
 const onlyDrafts = { kind: 'draft', settled_ts: { gte: Number.POSITIVE_INFINITY } } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
@@ -30,7 +30,8 @@ export function trips(engine: Engine): Trips {
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
   const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
     const found = await links(userId, { chain_ts: { gte: from, lt: to } }, { limit });
-    // The query does not name kinds: a link with a damaged kind must be found, and its checksum compared.
+    // The query names no kind, so that a link with a damaged kind is found and its checksum
+    // compared.
     const own = found.filter(({ kind }) => kind !== 'draft');
     if (own.length === found.length || found.length < limit) return own;
     const rest = { from: justAfter(found.at(-1)!.chain_ts), to, limit: limit - own.length };
@@ -112,7 +113,7 @@ function tripsOf(user: string, where: Where<TripRow> = {}): Query<TripRow> {
   return { where: { user, ...onlyTrips, ...where }, order: ['chain_ts'] };
 }
 
-/** The last `limit` trips before `chainTs`, the latest first. */
+/** The latest first. */
 function lastTrips(user: string, chainTs: number, limit: number): Query<TripRow> {
   return { ...tripsOf(user, { chain_ts: { lt: chainTs } }), order: ['-chain_ts'], limit };
 }
@@ -120,7 +121,7 @@ function lastTrips(user: string, chainTs: number, limit: number): Query<TripRow>
 const spanColumns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
 const briefColumns = ['user', 'kind', 'chain_ts', 'start_ts', 'end_ts', 'day', 'outline'] as const;
 
-/** Links in brief, ascending. Reads the records of links that an older version stored. */
+/** Reads the whole records of links that an older version stored. */
 async function briefsIn(rows: Rows, where: Where<TripRow>): Promise<BriefRecord[]> {
   const found = await rows.find(table, { where, order: ['chain_ts'] }, briefColumns);
   const briefs = found.map(({ user, outline, ...columns }): BriefRecord | null => {
@@ -146,5 +147,5 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 
-/** The maximum number of links per statement, since engines limit the length of a list. */
+/** Links per statement, since engines limit the length of a list. */
 const linksAtOnce = 10_000;

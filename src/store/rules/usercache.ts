@@ -46,7 +46,7 @@ function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
 
-/** Stores entries. Each replaces an earlier entry of the same identity that is pending or in the same put. */
+/** An entry replaces an earlier entry of the same identity that is pending or in the same put. */
 async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,
@@ -107,8 +107,8 @@ async function removePending(
 }
 
 /**
- * Stores rejected entries. An entry with an identity replaces the pending or rejected entry with the same identity. Of
- * entries without an identity, entries with equal content are stored once.
+ * An entry with an identity replaces the pending or rejected entry of this identity. Of entries
+ * without an identity, equal ones are stored once.
  */
 async function rejectEntries(
   rows: WritableRows,
@@ -135,7 +135,7 @@ async function rejectEntries(
   await rows.put(errors, [...failed.values()]);
 }
 
-/** Records the put in the profile. A damaged profile does not fail the put: the error is returned. */
+/** A damaged profile does not fail the put: the error is returned. */
 async function writeNote(
   rows: WritableRows,
   account: AccountRow,
@@ -172,7 +172,7 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   }
 }
 
-/** True if a batch has entries of one of the keys. Searches the text, since parsing it takes longer. */
+/** Searches the text, since parsing it takes longer. */
 export const hasAny = (keys: readonly string[], waiting: string): boolean =>
   keys.some((key) => waiting.includes(JSON.stringify(key)));
 

@@ -4,9 +4,9 @@ import { storeError } from './sqlite-errors.ts';
 import { retryWhileBusy, setUp } from './sqlite-transactions.ts';
 
 /**
- * Copies the database of the store in `folder` into another folder, as it is at one moment, while others write to it.
- * The copy has no write-ahead log, so that it can be read from a read-only place. Throws `MOBILITY_STORE_ADDRESS` if
- * there is no store, and the reason of `signal` once it is aborted.
+ * Copies the database of the store in `folder` to another folder, as it is at one moment. The copy
+ * has no write-ahead log, so that it can be read from a read-only place. Throws
+ * `MOBILITY_STORE_ADDRESS` if there is no store, and the reason of `signal` once it is aborted.
  */
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = await openFolder(folder, { make: false });

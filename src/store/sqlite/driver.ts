@@ -1,21 +1,21 @@
-// The only file that uses the SQLite binding, `@photostructure/sqlite` (same API as `node:sqlite`).
+// The only file that uses the SQLite binding (same API as `node:sqlite`).
 import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync } from '@photostructure/sqlite';
 import type { ColumnValue } from '../rows/rows.ts';
 
-/** A prepared statement. The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
+/** The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
 export interface Statement {
   run(...values: ColumnValue[]): { changes: number };
   get<Row>(...values: ColumnValue[]): Row | undefined;
   all<Row>(...values: ColumnValue[]): Row[];
-  /** Rows become lists of values in the order of the columns, which takes half the time of objects. */
+  /** Rows become lists of values, which takes half the time of objects. */
   setReturnArrays(isOn: boolean): void;
 }
 
 export type Connection = ReturnType<typeof connect>;
 
-/** Opens an existing file. Statements never wait for a lock: the caller waits and leaves the event loop free. */
+/** Opens an existing file. Statements never wait for a lock: that would block the event loop. */
 export function connect(path: string) {
   const database = new DatabaseSync(locationOf(path), { timeout: 0 });
   return {
@@ -24,10 +24,7 @@ export function connect(path: string) {
     },
     exec: (sql: string): void => database.exec(sql),
     prepare: (sql: string): Statement => database.prepare(sql) as Statement,
-    /**
-     * Copies the state that the connection sees to a new file. An open read transaction decides that state. Throws the
-     * reason of `signal` once it is aborted.
-     */
+    /** Copies the state that the connection sees, such as that of an open read transaction. */
     copyTo: async (target: string, signal?: AbortSignal): Promise<void> => {
       await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
       signal?.throwIfAborted();
@@ -36,7 +33,6 @@ export function connect(path: string) {
   };
 }
 
-/** Opens an existing file for `work`, and closes it. */
 export async function onConnection<T>(path: string, work: (connection: Connection) => T | Promise<T>): Promise<T> {
   const connection = connect(path);
   try {
@@ -47,8 +43,8 @@ export async function onConnection<T>(path: string, work: (connection: Connectio
 }
 
 /**
- * The path or URL to open a database with. On a read-only file system, SQLite reads a file without a write-ahead log
- * only by a URL with `immutable=1`.
+ * On a read-only file system, SQLite reads a file without a write-ahead log only by a URL with
+ * `immutable=1`.
  */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;

@@ -1,4 +1,3 @@
-// The folder of a store with its database file. The file is created once and checked at every opening.
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { access, constants, link, open, rm, writeFile } from 'node:fs/promises';
@@ -14,15 +13,15 @@ import { damagedFile, storeError } from './sqlite-errors.ts';
 export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
 
 /**
- * Checks the database in `folder` and returns its path. `make`: creates the database if there is none; several
- * processes may call this at the same time. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`,
- * `_FULL`.
+ * Checks the database in `folder` and returns its path. `make`: creates the database if there is
+ * none, also if other processes do so at the same time. Throws `MOBILITY_STORE_ADDRESS`,
+ * `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
  */
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);
   try {
     if (!isThere(path)) {
-      // The database was lost, but its write-ahead log is there. A new, empty store would hide the loss of all users.
+      // The database was lost. A new, empty store would hide the loss of all users.
       if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);
@@ -40,10 +39,9 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   }
 }
 
-/** True if there is a file at `path`. Throws if that cannot be determined. */
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Creates the database under a temporary name. Renames the file to `path` when it is complete and on disk. */
+/** Renames the file to `path` when it is complete and on disk. */
 async function makeDatabase(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await makeEmpty(temporary);
@@ -66,7 +64,6 @@ function writeSchema(connection: Connection): void {
   connection.exec(`BEGIN; ${schema}; INSERT INTO about VALUES ('ping', ''); COMMIT`);
 }
 
-/** Creates a file that only its owner can read and write. */
 export const makeEmpty = (path: string): Promise<void> => writeFile(path, '', { flag: 'wx', mode: 0o600 });
 
 export async function syncFile(path: string): Promise<void> {
@@ -74,7 +71,6 @@ export async function syncFile(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** Flushes the names in a folder to disk, if the file system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems cannot sync a folder

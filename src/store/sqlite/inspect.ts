@@ -1,28 +1,28 @@
-// Checks the bytes of a database file and its write-ahead log before SQLite opens them, since SQLite silently repairs
-// some damage.
+// Checks a database file and its write-ahead log before SQLite opens them, since SQLite silently
+// repairs some damage.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { storeFormat } from '../rows/tables.ts';
 import { damagedFile } from './sqlite-errors.ts';
 
-/** The `application_id` of a store's file in SQLite: `mobi` in ASCII. */
+/** `mobi` in ASCII. */
 export const applicationId = 0x6d6f6269;
 
 /**
- * Why the database at `path` must not be opened; null: it may be. Changes nothing and needs no lock. If the last
- * process was killed, its index of the log (`-shm`) is still there. It shows whether the log (`-wal`) was cut off or
- * removed since. SQLite would silently drop the commits in such a log.
+ * Why the database at `path` must not be opened; null: it may be. Changes nothing and needs no
+ * lock. After a kill, the index of the log (`-shm`) is still there. It shows whether the log
+ * (`-wal`) was cut off or removed since: SQLite would silently drop its commits.
  */
 export function inspectFile(path: string): MobilityError | null {
-  // On POSIX, closing a file drops all locks that this process has on the file, also SQLite's. A file that SQLite has
-  // open was inspected before SQLite opened it.
+  // On POSIX, closing a file drops all locks that this process has on the file, also SQLite's. A
+  // file that SQLite has open was inspected before.
   if (isOpenHere(path)) return null;
   return headerFault(path) ?? walFault(path);
 }
 
 const magic = 'SQLite format 3\0';
 
-/** Bytes of the header that are the same in every database: https://sqlite.org/fileformat2.html */
+/** The same bytes in every database: https://sqlite.org/fileformat2.html */
 const fixedBytes = { 18: [1, 2], 19: [1, 2], 20: [0], 21: [64], 22: [32], 23: [32], 47: [4], 59: [1] };
 
 function headerFault(path: string): MobilityError | null {
@@ -51,7 +51,7 @@ function headerFault(path: string): MobilityError | null {
 const walHeader = 32; // bytes
 const frameHeader = 24; // bytes
 
-/** Compares the log with the commits in its index. Tries again if other processes change them meanwhile. */
+/** Compares the log with the commits in its index. Repeats this if another process changes them. */
 function walFault(path: string): MobilityError | null {
   for (let tries = 0; tries < 10; tries++) {
     const index = readIndex(path);
@@ -63,19 +63,20 @@ function walFault(path: string): MobilityError | null {
   return null; // other processes write to the log, so SQLite has found it undamaged
 }
 
-/** Describes the damage of a write-ahead log; null: it has none, or the index belongs to another log. */
+/** null: the log has no damage, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
-  // SQLite empties a log after it has copied all its pages into the file. After a power cut, the index may still
-  // describe the full log. So an empty log is not a fault, nor is a missing log if all its pages were copied. A log
-  // that was cut off is always a fault: its older pages would replace newer pages of the file.
+  // SQLite empties a log after it has copied all its pages into the file. After a power cut, the
+  // index may still describe the full log. So an empty log is not a fault, nor is a missing log if
+  // all its pages were copied. A log that was cut off is always a fault: its older pages would
+  // replace newer pages of the file.
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;
   if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
-  /** Continues the checksum of the log over `parts`. True if it equals the one that `header` stores at offset `sum`. */
+  /** Continues the log's checksum over `parts`, and compares it with the sum in `header`. */
   const matchesSum = (parts: readonly Buffer[], header: Buffer, sum: number): boolean => {
     for (const { buffer, byteOffset, length } of parts) {
       const view = new DataView(buffer, byteOffset, length);
@@ -102,16 +103,16 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
 }
 
 /**
- * `frames`: the number of committed pages in the log. `backfilled`: the number of pages that were copied into the file.
+ * `frames`: committed pages in the log. `backfilled`: pages that were copied into the file.
  * `salts`: 8 bytes that identify the log.
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
-/** Reads the `-shm` file, the index of the log that processes share while the database is open. null: none is valid. */
+/** Reads the index of the log in the `-shm` file; null: there is no valid index. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
-  // The index has numbers in the byte order of the machine, as typed arrays do.
+  // In the byte order of the machine, as typed arrays are.
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, 25);
   const size = new Uint16Array(bytes.buffer, bytes.byteOffset + 14, 1)[0]!;
   const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));
@@ -120,10 +121,7 @@ function readIndex(path: string): WalIndex | null {
   return { frames: words[4]!, backfilled: words[24]!, pageSize, salts: bytes.subarray(32, 40), bytes };
 }
 
-/**
- * The size and first bytes of a file. null: the file does not exist. The last process that closes a database removes
- * the log.
- */
+/** null: the file does not exist, such as a log after the last process closed the database. */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
   let file: number | null = null;
   try {
@@ -138,7 +136,7 @@ function firstBytes(path: string, count: number): { size: number; bytes: Buffer 
   }
 }
 
-/** True if this process has the file open, or if that is unknown because there is no `/proc`. */
+/** Also true without `/proc`, when this is unknown. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return true;

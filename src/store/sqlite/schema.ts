@@ -10,8 +10,8 @@ const types: Record<ColumnKind, string> = {
 };
 
 /**
- * Creates the tables and indexes that the database lacks, and writes nothing if all exist. Table `about` has only the
- * row that `ping` writes.
+ * Creates the tables and indexes that the database lacks. Table `about` has only the row that
+ * `ping` writes.
  */
 export const schema = [
   'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
@@ -29,7 +29,7 @@ function statementsOf({ name, columns, key, indexes }: Table<never>): string[] {
   return [`CREATE TABLE IF NOT EXISTS ${name} (${all})`, ...ofIndexes];
 }
 
-/** Column names for a statement, quoted because some are keywords of SQL. */
+/** Quotes the names, because some are keywords of SQL. */
 export function columnList(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }

@@ -1,4 +1,3 @@
-// The engine on SQLite: one file in one folder, for several processes on one machine.
 import { closeSync, openSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { isMobilityError } from '../../model/mobility-error.ts';
@@ -9,14 +8,14 @@ import { schema } from './schema.ts';
 import { openTransactions } from './sqlite-transactions.ts';
 import { wipe } from './wipe.ts';
 
-/** Opens the store in `folder`. Throws the errors of `openFolder`. */
+/** Throws the errors of `openFolder`. */
 export async function openSqliteEngine(
   folder: string,
   { make = true, now = () => Date.now() / 1000, busySeconds }: OpenOptions = {},
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
-  // Creates what the store lacks if an earlier version of this program made it, unless the file is read-only.
+  // Creates what the store of an earlier version lacks, unless the file is read-only.
   await file
     .query((connection) => connection.exec(schema))
     .catch(async (error) => {

@@ -1,4 +1,3 @@
-// Converts errors of SQLite and the file system to errors of the Store interface.
 import { errorText, isMobilityError, MobilityError } from '../../model/mobility-error.ts';
 import { isOnReadOnlyMount, resultCode } from './driver.ts';
 
@@ -10,8 +9,7 @@ const damaged = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const full = 13;
 const cannotOpen = 14;
 const ioNoMemory = 10 | (12 << 8); // SQLITE_IOERR_NOMEM
-// A quota or a limit of size refused a write, or a shared memory file cannot grow. As with a full disk, more space
-// helps.
+// A quota or a limit of size refused a write, or shared memory cannot grow. More space helps.
 const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE
 
 /** True if another connection caused the error and a later try may succeed. */
@@ -22,14 +20,13 @@ export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }
 
-/** True for errors that end a transaction. After other errors, such as a constraint, the transaction can continue. */
+/** After other errors, such as a violated constraint, a transaction can continue. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }
 
 const primary = (error: unknown): number => (resultCode(error) ?? 0) & 0xff;
 
-/** The error for a database file with unexpected content. */
 export function damagedFile(path: string, expected: string, found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_DAMAGED',
@@ -37,7 +34,7 @@ export function damagedFile(path: string, expected: string, found: string): Mobi
   );
 }
 
-/** Converts an error of SQLite or the file system to an error of the store. Returns other errors unchanged. */
+/** Returns errors that are not of SQLite or the file system unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
   const code = resultCode(error);

@@ -4,7 +4,7 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** The rows that a connection sees. `sql` returns the one prepared statement of a text, with rows as lists. */
+/** `sql` returns the one prepared statement of a text, with rows as lists. */
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
@@ -68,8 +68,9 @@ function rowOf<Row>(names: readonly string[], cells: readonly ColumnValue[]): Ro
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
 
 /**
- * Escapes NUL and half surrogate pairs in texts, which SQLite cannot hold. The binding stores positive numbers below
- * 2^-52 as 0: they are bound as texts, which a REAL column converts to the same number.
+ * Escapes NUL and half surrogate pairs, which SQLite cannot hold. The binding stores positive
+ * numbers below 2^-52 as 0: they are bound as texts, which a REAL column converts to the same
+ * number.
  */
 function bindable(value: ColumnValue): ColumnValue {
   if (typeof value === 'string') return escapeText(value);
@@ -105,8 +106,8 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
 }
 
 /**
- * The condition that a column has a value of a list. Texts are one parameter, a JSON list. Each number is a parameter,
- * since SQLite may read numbers in JSON differently.
+ * Texts are one parameter, a JSON list. Each number is a parameter, since SQLite may read numbers
+ * in JSON differently.
  */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
@@ -119,7 +120,7 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
   }
-  // Repeat the last value up to a power of two values, so that few different statements are prepared.
+  // Repeats the last value up to a power of two, so that few different statements are prepared.
   const places = 2 ** Math.ceil(Math.log2(list.length));
   for (let i = 0; i < places; i++) values.push(bindable(list[Math.min(i, list.length - 1)]!));
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;

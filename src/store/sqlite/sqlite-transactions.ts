@@ -1,4 +1,4 @@
-// Transactions on the database file. One connection runs the writes, one after another. A second one runs the reads.
+// One connection runs the writes of the process, one after another, and a second one the reads.
 import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/mobility-error.ts';
@@ -10,7 +10,7 @@ import { rowsIn } from './sqlite-rows.ts';
 const busyLimit = 10; // s
 
 const longGroup = 20; // ms. After this time, a transaction begins no further write of its group
-/** ms of pause after a transaction that took longer than `longGroup`, in which other processes can lock the file. */
+/** ms after a transaction longer than `longGroup`, in which other processes can lock the file. */
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
@@ -18,7 +18,7 @@ const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is
 
 export type Transactions = Awaited<ReturnType<typeof openTransactions>>;
 
-/** Settings that every connection needs. SQLite stores none of them in the file. */
+/** SQLite stores none of these settings in the file. */
 export function setUp(connection: Connection): void {
   connection.exec('PRAGMA synchronous = FULL');
   connection.exec('PRAGMA secure_delete = ON'); // overwrites removed content with zeros
@@ -26,7 +26,7 @@ export function setUp(connection: Connection): void {
   connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
 }
 
-/** Repeats `attempt` while another connection locks the file, up to `limit` s. The event loop is free in the pauses. */
+/** Repeats `attempt` while another connection locks the file, up to `limit` s. */
 export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
@@ -40,7 +40,7 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** An open connection. `sql` prepares each statement once. Its rows are lists. `rows` uses `sql`. */
+/** `sql` prepares each statement once. Its rows are lists. */
 interface OpenConnection {
   connection: Connection;
   rows: WritableRows;
@@ -73,8 +73,8 @@ interface Job {
 }
 
 /**
- * Opens a file that `folder.ts` created and checked. Opening does not change the file. A call waits for other processes
- * for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
+ * Opens a file that `folder.ts` created and checked, and does not change it. A call waits up to
+ * `busySeconds` for other processes, then it fails with `MOBILITY_STORE_BUSY`.
  */
 export async function openTransactions(path: string, busySeconds = busyLimit) {
   const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
@@ -91,7 +91,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   const writes = queue();
   const onReader = <T>(work: () => T | Promise<T>): Promise<T> => reads(() => withStoreErrors(() => retried(work)));
 
-  /** The connection for writes. The first write turns write-ahead logging on. */
+  /** The first write turns write-ahead logging on. */
   const writing = async (): Promise<OpenConnection> => {
     expectSameFiles();
     if (writer !== null) return writer;
@@ -114,7 +114,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
       if (jobs.length > 0) await (wasLong ? pause(longWritePause) : nextTurn());
     }
   };
-  /** Commits a group. If that fails, commits each job alone, since a smaller transaction may fit on the disk. */
+  /** If a group fails, commits each job alone: a smaller transaction may fit on the disk. */
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
       const open = await writing();
@@ -129,18 +129,18 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   };
 
   return {
-    /** Runs `work` in one snapshot, after the reads that were requested before. */
+    /** Runs `work` in one snapshot, after earlier reads. */
     read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
     /**
-     * Runs `work` in a transaction. Writes that are requested in the same turn of the event loop share one transaction,
-     * and a failed write does not fail the others. Resolves when the commit is on disk.
+     * Writes of one turn of the event loop share a transaction. A failed write does not fail the
+     * others. Resolves when the commit is on disk.
      */
     write: <T>(work: (rows: WritableRows) => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
         if (isFirst) setImmediate(() => void writes(drain));
       }),
-    /** Runs statements outside of a transaction, after the writes that were requested before. */
+    /** Runs statements outside of a transaction, after earlier writes. */
     execute: <T>(work: (connection: Connection) => T): Promise<T> =>
       writes(() =>
         withStoreErrors(async () => {
@@ -148,7 +148,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
           return retried(() => work(connection));
         }),
       ),
-    /** Runs statements outside of a transaction, after the reads that were requested before. */
+    /** Runs statements outside of a transaction, after earlier reads. */
     query: <T>(work: (connection: Connection) => T): Promise<T> => onReader(() => work(reader.connection)),
     close: async (): Promise<void> => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
@@ -157,7 +157,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
       try {
         writer.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       } catch {
-        // Another process uses the file, or the disk is full. The write-ahead log then stays, and nothing is lost.
+        // Another process uses the file, or the disk is full. The log stays, and nothing is lost.
       }
       writer.connection.close();
     },
@@ -183,8 +183,8 @@ async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise
 }
 
 /**
- * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`: resolve or reject the jobs
- * that ran. `rest`: jobs that did not run. If it throws, nothing was stored.
+ * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`:
+ * resolve or reject the jobs that ran. If it throws, nothing was stored.
  */
 async function inTransaction(
   open: OpenConnection,
@@ -222,8 +222,8 @@ async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> 
 }
 
 /**
- * Identifies the file at a path; null: there is none. Another result than at opening means that the file was moved or
- * replaced, and that this process still writes to the old file.
+ * If the result differs from the one at opening, the file was moved or replaced, and this process
+ * still writes to the old file.
  */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -239,7 +239,6 @@ function replacedFile(path: string, found: string | null): MobilityError {
   );
 }
 
-/** Sets up the connection and turns write-ahead logging on. */
 function beginWriting(connection: Connection, path: string): void {
   setUp(connection);
   accessSync(path, constants.W_OK);

@@ -1,5 +1,5 @@
-// Overwrites the unused middle of pages with zeros. SQLite leaves copies of moved rows there, even with
-// `secure_delete`.
+// Overwrites the unused middle of pages with zeros: SQLite leaves copies of moved rows there, even
+// with `secure_delete`.
 import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, onConnection } from './driver.ts';
@@ -7,9 +7,10 @@ import { busyError, storeError } from './sqlite-errors.ts';
 import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqlite-transactions.ts';
 
 /**
- * Resolves when no byte of removed rows is left in the database or its write-ahead log. Reads the whole file, in groups
- * of some hundred pages; other writes wait while a group is overwritten. `handle`: the database, open for reading and
- * writing. It must stay open until all connections are closed, because on POSIX closing it drops the locks of SQLite.
+ * Resolves when no byte of removed rows is left in the database or its write-ahead log. Reads the
+ * whole file, in groups of some hundred pages; other writes wait while a group is overwritten.
+ * `handle`: the database, open for reading and writing. It must stay open until all connections are
+ * closed, because on POSIX closing it drops the locks of SQLite.
  */
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
   while (await file.execute(vacuumSome)) await pause(longWritePause);
@@ -22,7 +23,7 @@ export async function wipe(file: Transactions, path: string, handle: number): Pr
 
 const pagesAtOnce = 2_000; // 8 MB, about 30 ms
 
-/** Removes up to `pagesAtOnce` free pages from the file. True if there are more. */
+/** True if more free pages are left. */
 function vacuumSome(connection: Connection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
   return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
@@ -31,8 +32,8 @@ function vacuumSome(connection: Connection): boolean {
 async function wipeGaps(connection: Connection, path: string, file: number): Promise<void> {
   await retryWhileBusy(() => setUp(connection));
   const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-  // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each. The first group
-  // begins at page 2: https://sqlite.org/fileformat2.html
+  // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each.
+  // The first group begins at page 2: https://sqlite.org/fileformat2.html
   const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
   for (let start = size; ; start += group.length) {
     const length = readSync(file, group, 0, group.length, start);
@@ -44,8 +45,8 @@ async function wipeGaps(connection: Connection, path: string, file: number): Pro
 }
 
 /**
- * Copies the pages of the log into the file and empties the log. Older versions of the pages, which contain removed
- * rows, are then in neither file. Throws while another connection reads the log.
+ * Copies the log into the file and empties it, so that neither has older versions of pages with
+ * removed rows. Throws while another connection reads the log.
  */
 function emptyLog(connection: Connection): void {
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
@@ -53,8 +54,8 @@ function emptyLog(connection: Connection): void {
 }
 
 /**
- * Overwrites the unused middle of each page of a group. During the call, the log is empty and no connection can write,
- * so the file has the newest version of every page.
+ * During this call, the log is empty and no connection can write, so the file has the newest
+ * version of every page.
  */
 function wipeGroup(
   connection: Connection,
@@ -80,7 +81,7 @@ function wipeGroup(
 }
 
 /**
- * Finds the gaps that contain bytes other than 0. `size`: bytes of a page. `from`, `to`: offsets in `group`, in bytes.
+ * Finds the gaps that contain bytes other than 0. `from`, `to`: bytes in `group`.
  *
  *     a page of a table or index:    header | cell pointers | gap | cells
  */
