@@ -8,13 +8,11 @@ import { addToList } from '../../util/add-to-list.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
-import { type ChunkCache, type ChunkHead, type Head, headColumns } from './chunk-cache.ts';
+import type { Moved } from '../store.ts';
+import { type ChunkHead, type Head, headColumns, type UserRows } from './chunk-cache.ts';
 
-export interface Edited {
-  inserted: number;
-  updated: number;
-  unchanged: number;
-  dirty: Dirty;
+export interface Edited extends Pick<Moved, 'inserted' | 'updated' | 'unchanged' | 'dirty'> {
+  /** `write_ts` of entries whose time zone was added, changed or removed. */
   rezoned: number[];
   /** The cache gets the written chunks after the transaction has committed. */
   written: (WrittenChunk & { sum: string })[];
@@ -27,39 +25,29 @@ interface DayChange {
   remove: number[];
 }
 
-/**
- * Puts entries, which replace entries with the same identity. `remove` may name unknown entries.
- */
+/** Puts entries, which replace entries with the same identity. `remove` may name unknown entries. */
 export async function editChunks(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
+  own: UserRows<WritableRows>,
   put: readonly StoredEntry[],
   remove: readonly Identity[],
 ): Promise<Edited> {
-  const edited: Edited = {
-    inserted: 0,
-    updated: 0,
-    unchanged: 0,
-    dirty: { changed: null, documents: false },
-    rezoned: [],
-    written: [],
-  };
+  const dirty: Dirty = { changed: null, documents: false };
+  const edited: Edited = { inserted: 0, updated: 0, unchanged: 0, dirty, rezoned: [], written: [] };
   const changes = changesOf(put, remove);
-  const heads = await headsAround(rows, user, changes);
+  const heads = await headsAround(own, changes);
   const gone: ChunkHead[] = [];
   const fresh: WrittenChunk[] = [];
   for (const change of changes) {
-    const { replaced, written } = await editDay(rows, cache, heads, change, edited);
+    const { replaced, written } = await editDay(own, heads, change, edited);
     gone.push(...replaced);
-    fresh.push(...written.flatMap((entries) => chunkRows(user, change.key, entries)));
+    fresh.push(...written.flatMap((entries) => chunkRows(own.user, change.key, entries)));
   }
-  edited.written = await replaceChunks(rows, gone, fresh);
+  edited.written = await replaceChunks(own.rows, gone, fresh);
   return edited;
 }
 
 /** The chunks of the changed keys from the first to the last changed day. */
-async function headsAround(rows: WritableRows, user: string, changes: readonly DayChange[]): Promise<Head[]> {
+async function headsAround({ rows, user }: UserRows, changes: readonly DayChange[]): Promise<Head[]> {
   if (changes.length === 0) return [];
   const days = changes.map(({ day }) => day).sort((a, b) => a - b);
   const key = { in: [...new Set(changes.map((change) => change.key))] };
@@ -82,19 +70,9 @@ function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): Da
 }
 
 /** Decides which chunks of a day a change replaces, and the entries of the new chunks. */
-async function editDay(
-  rows: WritableRows,
-  cache: ChunkCache,
-  heads: readonly Head[],
-  { key, day, put, remove }: DayChange,
-  edited: Edited,
-): Promise<{ replaced: ChunkHead[]; written: StoredEntry[][] }> {
-  const ofKey = heads
-    .filter((head) => head.key === key && Math.floor(head.first / chunkDay) === day)
-    .sort((a, b) => a.first - b.first);
-  const opened = await openTouched(rows, cache, ofKey, put, remove);
-  const entries = new Map<number, StoredEntry>();
-  for (const { list } of opened) for (const one of list) entries.set(one.write_ts, one);
+async function editDay(own: UserRows, heads: readonly Head[], day: DayChange, edited: Edited) {
+  const opened = await openTouched(own, heads, day);
+  const entries = new Map(opened.flatMap(({ list }) => list.map((one) => [one.write_ts, one])));
   const changed = new Set<string>();
   const change = (writeTs: number, after: StoredEntry | undefined): void => {
     const before = entries.get(writeTs);
@@ -102,14 +80,19 @@ async function editDay(
     if (before !== undefined && after !== undefined && isSameContent(before, after)) {
       edited.unchanged += 1;
       if (before.received_ts === after.received_ts) return;
-    } else countChange(edited, key, before, after);
+    } else countChange(edited, day.key, before, after);
     for (const one of [before, after]) if (one !== undefined) changed.add(chunkOf(one));
     if (after === undefined) entries.delete(writeTs);
     else entries.set(writeTs, after);
   };
-  for (const writeTs of remove) change(writeTs, undefined);
-  for (const one of put) change(one.write_ts, one);
-  return rewritten(opened, entries, changed);
+  for (const writeTs of day.remove) change(writeTs, undefined);
+  for (const one of day.put) change(one.write_ts, one);
+  const lists = new Map<string, StoredEntry[]>();
+  for (const one of entries.values()) addToList(lists, chunkOf(one), one);
+  return {
+    replaced: opened.filter(({ list }) => changed.has(chunkOf(list[0]!))).map(({ head }) => head),
+    written: [...changed].map((name) => (lists.get(name) ?? []).sort((a, b) => a.write_ts - b.write_ts)),
+  };
 }
 
 function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
@@ -124,21 +107,18 @@ function countChange(edited: Edited, key: string, before?: StoredEntry, after?: 
   if (zone !== nextZone) edited.rezoned.push((after ?? before)!.write_ts);
 }
 
-type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
-
-/**
- * Opens the chunks that may contain an entry of the change, and the chunks that get new entries.
- */
+/** Opens the chunks that may contain an entry of the change, and the chunks that get new entries. */
 async function openTouched(
-  rows: WritableRows,
-  cache: ChunkCache,
+  { rows, cache }: UserRows,
   heads: readonly Head[],
-  put: readonly StoredEntry[],
-  remove: readonly number[],
-): Promise<Opened[]> {
+  { key, day, put, remove }: DayChange,
+): Promise<{ head: ChunkHead; list: readonly StoredEntry[] }[]> {
+  const ofDay = heads
+    .filter((head) => head.key === key && Math.floor(head.first / chunkDay) === day)
+    .sort((a, b) => a.first - b.first);
   const times = [...put.map((one) => one.write_ts), ...remove];
-  const homes = new Set(put.map((one) => homeOf(heads, one)));
-  const touched = heads.filter((head) => homes.has(head) || times.some((ts) => ts >= head.first && ts <= head.last));
+  const homes = new Set(put.map((one) => homeOf(ofDay, one)));
+  const touched = ofDay.filter((head) => homes.has(head) || times.some((ts) => ts >= head.first && ts <= head.last));
   const opened = await cache.open(rows, touched);
   return touched.map((head, i) => ({ head, list: opened[i]!.list }));
 }
@@ -150,21 +130,6 @@ async function openTouched(
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
-}
-
-function rewritten(
-  opened: readonly Opened[],
-  entries: ReadonlyMap<number, StoredEntry>,
-  changed: ReadonlySet<string>,
-): { replaced: ChunkHead[]; written: StoredEntry[][] } {
-  const replaced = opened.filter(({ list }) => changed.has(chunkOf(list[0]!))).map(({ head }) => head);
-  const lists = new Map<string, StoredEntry[]>();
-  for (const one of entries.values()) {
-    const name = chunkOf(one);
-    if (changed.has(name)) addToList(lists, name, one);
-  }
-  const written = [...lists.values()].map((list) => list.sort((a, b) => a.write_ts - b.write_ts));
-  return { replaced, written };
 }
 
 async function replaceChunks(
@@ -187,9 +152,7 @@ const chunksAtOnce = 50; // per transaction
 
 /** Removes old entries of some chunks, see `Timeseries.remove`. Returns 0 when none is left. */
 export async function removeOld(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
+  { rows, cache, user }: UserRows<WritableRows>,
   { keys, before }: { keys: readonly string[]; before: number },
 ): Promise<number> {
   const old = async (where: Where<ChunkRow>): Promise<ChunkHead[]> =>

@@ -5,7 +5,7 @@ import type { Engine, WritableRows } from '../rows/rows.ts';
 import { errors } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries, PersonFigures } from '../store.ts';
 import { admitted } from './accounts.ts';
-import type { ChunkCache } from './chunk-cache.ts';
+import type { ChunkCache, UserRows } from './chunk-cache.ts';
 import { addError, errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
@@ -45,7 +45,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       if (back.length === 0) return 0;
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        return recover(rows, cache, userId, back);
+        return recover({ rows, cache, user: userId }, back);
       });
     },
     put: async (userId, list) => {
@@ -53,7 +53,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       const identities = list.flatMap(({ identity }) => identity ?? []);
       await engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        const known = await loadKnown(rows, cache, userId, identities);
+        const known = await loadKnown({ rows, cache, user: userId }, identities);
         const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.pending);
         await rows.put(
           errors,
@@ -69,14 +69,10 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
   };
 }
 
-async function recover(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
-  taken: readonly { id: string; entry: Entry }[],
-): Promise<number> {
+async function recover(own: UserRows<WritableRows>, taken: readonly { id: string; entry: Entry }[]): Promise<number> {
+  const { rows, user } = own;
   const identities = taken.map(({ entry }): Identity => entry.metadata);
-  const known = await loadKnown(rows, cache, user, identities);
+  const known = await loadKnown(own, identities);
   const where = { user, id: { in: taken.map(({ id }) => id) } };
   const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
   const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
@@ -100,6 +96,6 @@ async function recover(
     pending.set(name, { entry, received_ts, failed: { first_ts, tries } });
   }
   if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
-  await addPending(rows, user, [...pending.values()]);
+  await addPending(own, [...pending.values()]);
   return pending.size;
 }

@@ -1,9 +1,8 @@
 import { type Identity, identityText } from '../../model/entry.ts';
 import { identitiesIn, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
-import type { Rows } from '../rows/rows.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
-import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import type { ChunkHead, UserRows } from './chunk-cache.ts';
 
 /** What the store has under an identity. */
 export interface Known {
@@ -18,19 +17,15 @@ export interface Known {
  * Looks up identities in usercache, timeseries and error timeseries. The keys of the map are the
  * `identityText` of the known identities.
  */
-export async function loadKnown(
-  rows: Rows,
-  cache: ChunkCache,
-  user: string,
-  identities: readonly Identity[],
-): Promise<Map<string, Known>> {
+export async function loadKnown(own: UserRows, identities: readonly Identity[]): Promise<Map<string, Known>> {
+  const { rows, cache, user } = own;
   const known = new Map<string, Known>();
   if (identities.length === 0) return known;
   const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
   const [first, last] = [times[0]!, times.at(-1)!];
   const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
   const rejected = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
-  const around = await chunksAround(rows, user, times);
+  const around = await chunksAround(own, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
   const pending = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
   if (rejected.length + around.length + pending.length === 0) return known; // nearly always
@@ -66,7 +61,7 @@ export async function loadKnown(
 const longestGap = 7;
 
 /** The chunks that may contain identities with these ascending times, in groups. */
-async function chunksAround(rows: Rows, user: string, times: Float64Array): Promise<ChunkHead[][]> {
+async function chunksAround({ rows, user }: UserRows, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {
     const first = times[i]!;

@@ -10,7 +10,7 @@ import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors, months } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved, PipelineState } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
-import type { ChunkCache } from './chunk-cache.ts';
+import type { ChunkCache, UserRows } from './chunk-cache.ts';
 import { type Edited, editChunks } from './edit-chunks.ts';
 import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
@@ -38,11 +38,12 @@ export async function move(
     const account = await underLease(rows, userId, lease);
     const { due, more } = await dueBatches(rows, userId, part);
     const { accepted, recovered, failures } = judgeAll(due, part.at, judge);
-    const edited = await editChunks(rows, cache, userId, accepted, failures);
-    await updateErrors(rows, userId, recovered, failures, part.at);
-    await removeDue(rows, userId, due, part.at);
+    const own = { rows, cache, user: userId };
+    const edited = await editChunks(own, accepted, failures);
+    await updateErrors(own, recovered, failures, part.at);
+    await removeDue(own, due, part.at);
     const dirty = { ...edited.dirty };
-    dirty.changed = unionOf(dirty.changed, await zoneChange(rows, cache, account, edited));
+    dirty.changed = unionOf(dirty.changed, await zoneChange(own, account, edited));
     const zones = zoneFlags(account, accepted);
     const before = stateIn(account);
     const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(before, dirty) : {};
@@ -87,7 +88,7 @@ async function dueBatches(
   }
 }
 
-async function removeDue(rows: WritableRows, user: string, due: readonly BatchRow[], at: number): Promise<void> {
+async function removeDue({ rows, user }: UserRows<WritableRows>, due: readonly BatchRow[], at: number): Promise<void> {
   for (const row of due) {
     if (row.due_ts > 0) await replaceBatch(rows, row, (_, one) => dueTime(one) > at);
   }
@@ -117,8 +118,7 @@ function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
 }
 
 async function updateErrors(
-  rows: WritableRows,
-  user: string,
+  { rows, user }: UserRows<WritableRows>,
   recovered: readonly string[],
   failures: readonly Failure[],
   now: number,
@@ -136,18 +136,13 @@ async function updateErrors(
  * the zone of the nearest entries that name one. So a new, changed or removed zone makes the
  * pipeline analyse this range again: otherwise the diary would depend on the order of arrival.
  */
-async function zoneChange(
-  rows: Rows,
-  cache: ChunkCache,
-  account: AccountRow,
-  { rezoned }: Edited,
-): Promise<TimeRange | null> {
+async function zoneChange(own: UserRows, account: AccountRow, { rezoned }: Edited): Promise<TimeRange | null> {
   if (!account.zoneless || rezoned.length === 0) return null;
   const first = rezoned.reduce((a, b) => Math.min(a, b));
   const last = rezoned.reduce((a, b) => Math.max(a, b));
-  const { before } = await zonesAround(rows, cache, account.user, justBefore(first));
-  const { after } = await zonesAround(rows, cache, account.user, last);
-  return zonelessSpan(rows, account.user, {
+  const { before } = await zonesAround(own, justBefore(first));
+  const { after } = await zonesAround(own, last);
+  return zonelessSpan(own, {
     from: before?.write_ts ?? -Number.MAX_VALUE,
     to: after?.write_ts ?? Number.MAX_VALUE,
   });

@@ -11,14 +11,14 @@ import { readColumn } from '../rows/sums.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
 import type { ChunkFacts, EntryQuery, Timeseries } from '../store.ts';
 import { underLease } from './accounts.ts';
-import { type ChunkCache, type Head, headColumns } from './chunk-cache.ts';
+import { type ChunkCache, type Head, headColumns, type UserRows } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 
 export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   return {
     find: async (userId, query) =>
-      pageFor(await engine.read((rows) => readPage(chunkParts(rows, cache, userId, query), query))),
+      pageFor(await engine.read((rows) => readPage(chunkParts({ rows, cache, user: userId }, query), query))),
     facts: (userId, query) => engine.read((rows) => readFacts(rows, userId, query)),
     summary: (userId) =>
       engine.read(async (rows) => {
@@ -32,13 +32,13 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
           return { key, count, ...spanOf(heads.flatMap(({ first_ts, last_ts }) => [first_ts, last_ts])) };
         });
       }),
-    zonesAround: (userId, writeTs) => engine.read((rows) => zonesAround(rows, cache, userId, writeTs)),
+    zonesAround: (userId, writeTs) => engine.read((rows) => zonesAround({ rows, cache, user: userId }, writeTs)),
     remove: async (userId, old, lease) => {
       let removed = 0;
       for (let part = -1; part !== 0; removed += part) {
         part = await engine.write(userId, async (rows) => {
           await underLease(rows, userId, lease);
-          return removeOld(rows, cache, userId, old);
+          return removeOld({ rows, cache, user: userId }, old);
         });
       }
       cache.forget(userId);
@@ -52,9 +52,7 @@ const entriesAhead = 500;
 const mostAhead = 8;
 
 async function* chunkParts(
-  rows: Rows,
-  cache: ChunkCache,
-  user: string,
+  { rows, cache, user }: UserRows,
   query: EntryQuery,
   which: Where<ChunkRow> = {},
 ): AsyncGenerator<PagePart> {
@@ -154,16 +152,16 @@ function longest(time: EntryQuery['time'], at: number): number {
 
 /** Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
-  rows: Rows,
-  cache: ChunkCache,
-  user: string,
+  own: UserRows,
   writeTs: number,
 ): Promise<Record<'before' | 'after', ZoneSighting | null>> {
-  const [account] = await rows.find(accounts, { where: { user } }, ['zoned']);
+  const [account] = await own.rows.find(accounts, { where: { user: own.user } }, ['zoned']);
   if (!account?.zoned) return { before: null, after: null };
-  const nearest = (range: Pick<EntryQuery, 'from' | 'to' | 'descending'>) => firstZone(rows, cache, user, range);
   const beyond = justAfter(writeTs);
-  return { before: await nearest({ to: beyond, descending: true }), after: await nearest({ from: beyond }) };
+  return {
+    before: await firstZone(own, { to: beyond, descending: true }),
+    after: await firstZone(own, { from: beyond }),
+  };
 }
 
 /**
@@ -171,15 +169,13 @@ export async function zonesAround(
  * `write_ts`, the entry with the smallest key counts.
  */
 async function firstZone(
-  rows: Rows,
-  cache: ChunkCache,
-  user: string,
+  own: UserRows,
   range: Pick<EntryQuery, 'from' | 'to' | 'descending'>,
 ): Promise<ZoneSighting | null> {
   let best: ZoneSighting | null = null;
   const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };
   for (; ; query.limit = entriesAhead) {
-    const page = await readPage(chunkParts(rows, cache, user, query, { zoned: { gt: 0 } }), query);
+    const page = await readPage(chunkParts(own, query, { zoned: { gt: 0 } }), query);
     for (const { entry, write_ts } of page.found) {
       if (best !== null && write_ts !== best.write_ts) return best;
       const zone = zoneNamed(entry);
@@ -194,7 +190,7 @@ async function firstZone(
  * The data times of the chunks that overlap `written`, a range of `write_ts`, and have an entry
  * that affects trips and names no valid zone; null: there is no such chunk.
  */
-export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
+export async function zonelessSpan({ rows, user }: UserRows, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };
   const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };
   let span: TimeRange | null = null;

@@ -8,7 +8,7 @@ import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, batches, errors } from '../rows/tables.ts';
 import type { EntryQuery, ProfileNote, PutContent, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
-import type { ChunkCache } from './chunk-cache.ts';
+import type { ChunkCache, UserRows } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 import { type Known, loadKnown } from './identities.ts';
@@ -25,8 +25,9 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         if (account.sent === 0 && entries.length + unusable.length > 0) await recordFirstEntries(rows, account, now);
-        await rejectEntries(rows, cache, userId, unusable, now);
-        const results = await putEntries(rows, cache, userId, content, now);
+        const own = { rows, cache, user: userId };
+        await rejectEntries(own, unusable, now);
+        const results = await putEntries(own, content, now);
         return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
       });
     },
@@ -48,14 +49,12 @@ function expectTime({ write_ts }: Identity): void {
 
 /** An entry replaces an earlier entry of the same identity that is pending or in the same put. */
 async function putEntries(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
+  own: UserRows<WritableRows>,
   { entries, received_ts = [] }: PutContent,
   now: number,
 ): Promise<PutResult[]> {
   const identities = entries.map(({ metadata }): Identity => metadata);
-  const known = await loadKnown(rows, cache, user, identities);
+  const known = await loadKnown(own, identities);
   const results = new Array<PutResult>(entries.length);
   const pending: PendingEntry[] = [];
   for (const at of inOrder(identities)) {
@@ -66,8 +65,8 @@ async function putEntries(
     pending.push({ entry, received_ts: received, failed: before?.failed ?? null });
     results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
   }
-  await removePending(rows, user, known, identities);
-  await addPending(rows, user, pending);
+  await removePending(own, known, identities);
+  await addPending(own, pending);
   return results;
 }
 
@@ -81,15 +80,17 @@ function inOrder(identities: readonly Identity[]): number[] {
   return [...places.keys()].sort(compareTexts).flatMap((key) => places.get(key)!.sort(byTime));
 }
 
-export async function addPending(rows: WritableRows, user: string, pending: readonly PendingEntry[]): Promise<void> {
+export async function addPending(
+  { rows, user }: UserRows<WritableRows>,
+  pending: readonly PendingEntry[],
+): Promise<void> {
   if (pending.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, pending));
 }
 
 async function removePending(
-  rows: WritableRows,
-  user: string,
+  { rows, user }: UserRows<WritableRows>,
   known: ReadonlyMap<string, Known>,
   identities: readonly Identity[],
 ): Promise<void> {
@@ -111,15 +112,14 @@ async function removePending(
  * without an identity, equal ones are stored once.
  */
 async function rejectEntries(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
+  own: UserRows<WritableRows>,
   unusable: readonly UnusableEntry[],
   now: number,
 ): Promise<void> {
   if (unusable.length === 0) return;
+  const { rows, user } = own;
   const identities = unusable.flatMap(({ identity }) => identity ?? []);
-  const known = await loadKnown(rows, cache, user, identities);
+  const known = await loadKnown(own, identities);
   const unnamed = unusable.filter(({ identity }) => identity === undefined).map(errorId);
   const where = { user, id: { in: unnamed } };
   const failed = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));
@@ -131,7 +131,7 @@ async function rejectEntries(
       : one.identity && known.get(identityText(one.identity));
     failed.set(id, failedRow(user, one, history, now));
   }
-  await removePending(rows, user, known, identities);
+  await removePending(own, known, identities);
   await rows.put(errors, [...failed.values()]);
 }
 
