@@ -4,12 +4,10 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../util/make-folders.ts';
 
-/** One act of an operator, a manager or a person. */
 export interface Act {
   ts: number;
   /** The account of the host's operating system or of the web pages. */
   who: string;
-  /** Such as `export` or `users token`. */
   action: string;
   /** The `audit_key` of each user concerned, which no longer exists after an erasure. */
   people: readonly string[];

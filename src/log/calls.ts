@@ -20,7 +20,6 @@ export function callOutcome(call: LoggedCall): 'ok' | 'failed' | 'unfinished' {
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
 }
 
-/** The start of the call, or the earliest time that its lines show. */
 export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): number {
   return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
@@ -29,7 +28,7 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put in the order of the specification. */
+/** In the order of the specification. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },

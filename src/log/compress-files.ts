@@ -12,7 +12,6 @@ interface ArchiveOptions {
   /** The name of the file that this process writes; empty: none. */
   current: () => string;
   today: () => string;
-  /** The number of compressed files to keep of each kind. */
   maxFiles: number;
 }
 

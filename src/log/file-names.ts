@@ -5,7 +5,6 @@ export const logKinds = ['server', 'pipeline'] as const;
 export type LogKind = (typeof logKinds)[number];
 
 export interface LogName {
-  /** The name without `.gz`. */
   name: string;
   compressed: boolean;
   kind: LogKind;

@@ -47,9 +47,7 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/**
- * Resolves when the lines reach the primary even if this process is killed, or the primary ended.
- */
+/** Resolves even if this process is killed afterwards, or when the primary has ended. */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

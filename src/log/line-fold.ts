@@ -9,7 +9,6 @@ import type { Log } from './log.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
-/** Counts messages about entries. Messages that differ only in `write_ts` are counted together. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
@@ -22,7 +21,6 @@ export class LineFold {
     return count === 0;
   }
 
-  /** `2,100 more like: …` for each message that was repeated. */
   rest(): string[] {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);

@@ -19,7 +19,6 @@ export function createStamp(zone: string): (ts: number) => string {
 }
 
 export interface FileLine {
-  /** Seconds since the epoch. */
   time: number;
   level: Level;
   /** Of process and call, such as `w1-42`. */

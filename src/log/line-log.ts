@@ -2,13 +2,10 @@ import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
 export interface LineLogOptions {
-  /** The lowest level that is written. */
   level: Lowercase<Level>;
   threadId: string;
   zone: string;
-  /** Seconds since the epoch. */
   now: () => number;
-  /** Receives the lines of each `write` and `writeAll`, in order. */
   emit: (lines: Lines) => void;
 }
 
@@ -16,7 +13,6 @@ export interface LineLogOptions {
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
-  /** Joins the lines by line breaks, without a line break at the end. */
   text(): string;
 }
 

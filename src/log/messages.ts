@@ -97,7 +97,6 @@ const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', '
 
 type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code' | 'reason', string>;
 
-/** Has the fields of `LoggedCall` that the message names. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
   /** The function of `line` that made the message; `entryStored` also for `entryRejected`. */
   kind: string;

@@ -9,7 +9,7 @@ const mostQueued = 64 * 1024 * 1024; // characters in memory that are not writte
 const batchSize = 64 * 1024; // characters per write
 
 interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
-  /** Writes lines that are joined by line breaks. Rejects if that failed. */
+  /** Rejects if the lines could not be written. */
   write: (lines: string) => Promise<void>;
   /** Called when lines are dropped, and again only after the log has reported all lost lines. */
   warn: (text: string) => void;

@@ -27,7 +27,6 @@ export interface ReadOptions {
 export interface ReadStats {
   /** Lines that are not in the log's format: a full disk may have cut them off. */
   foreign: number;
-  /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
   polls: number;
 }

@@ -50,9 +50,7 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   return receipt;
 }
 
-/**
- * Requests new log files from the processes that write logs, so that old files get no more lines.
- */
+/** So that old files get no more lines. */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
   let isWritten = false;
@@ -88,8 +86,7 @@ type Replace = (line: string) => string;
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
 /**
- * Keeps the length of a line. Looks up each part that looks like a UUID or name, so a line takes as
- * long for 10,000 erased people as for one.
+ * Looks up each part that looks like a UUID or name: 10,000 erased people take no longer than one.
  */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
@@ -111,14 +108,10 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   };
 }
 
-/**
- * An e-mail address. From each letter, not only from the start of a word, a search could take
- * minutes.
- */
+/** An e-mail address from the start of a word: a search from each letter could take minutes. */
 const addressPattern = /(?<![^\s,;:"()<>[\]])[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g;
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-/** The key of an entry, as a word or as JSON. */
 const keyPattern = /(?<= key = )(?:"(?:[^"\\]|\\.)*"|[^\s,]+)/g;
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));

@@ -34,9 +34,7 @@ export function oneLine(text: string): string {
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
-/**
- * Blanks and control characters become percent-encoded, an empty text `-`. At most 300 characters.
- */
+/** Percent-encodes blanks and control characters. An empty text becomes `-`. */
 export function word(text: string): string {
   const short = cut(text, maxField);
   if (plainWord.test(short)) return short;
@@ -47,10 +45,7 @@ export function word(text: string): string {
 /** Without the query, which the log must not contain. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/**
- * A word of ASCII without quotes, brackets and commas stays as it is, other texts become a JSON
- * string. Cut off at 300 characters.
- */
+/** A word of ASCII without quotes, brackets and commas stays; other texts become a JSON string. */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);

@@ -34,7 +34,6 @@ export class LogFiles {
     this.#options = options;
   }
 
-  /** Opens the current file for appending, under a source that no other process uses. */
   async open(): Promise<void> {
     const { logDir, kind } = this.#options;
     makeFolders(logDir);

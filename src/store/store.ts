@@ -44,11 +44,9 @@ export interface Store {
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
   /** Users who are only partly erased, or only partly copied from another store. */
   unfinished(): Promise<Unfinished[]>;
-  /** Does a small write and a small read. */
   ping(): Promise<void>;
   /** Bytes on disk, and free bytes of the disk; null: the server does not report them. */
   disk(): Promise<{ bytes: number; free: number | null }>;
-  /** The engine and its version: `SQLite 3.51.1`. */
   version(): Promise<string>;
   /** Waits for running calls, then closes the store. A second call does nothing. */
   close(): Promise<void>;
@@ -95,10 +93,8 @@ export interface UserRegistry {
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** False once an erasure has begun, and until a copy from another store is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** The figures of one user or of a page of users, read in one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
   list(page: UserPage): Promise<UserRecord[]>;
-  /** The stored figures of a month of a page of users, read in one snapshot. */
   months(page: UserPage, month: string): Promise<MemberMonth[]>;
 }
 
@@ -142,10 +138,7 @@ export interface PersonFigures {
   state: PipelineState;
   /** The last lease, even if it has expired; null: there was none, or it was released. */
   lease: Lease | null;
-  /**
-   * Pending entries. `ahead`: entries that stay pending until their `write_ts`, because the clock
-   * of the phone was ahead. `next_due_ts`: the earliest `write_ts` of such an entry.
-   */
+  /** `ahead`: entries that the move leaves until their `write_ts`, the first at `next_due_ts`. */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last rejection. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
@@ -168,10 +161,7 @@ export interface Studies {
   byName(name: string): Promise<StudyRecord | null>;
   byJoinName(name: string): Promise<StudyRecord | null>;
   list(): Promise<StudyRecord[]>;
-  /**
-   * Creates an account with the token if the study and its limits admit the person. A token of an
-   * existing account changes nothing.
-   */
+  /** Creates an account if study and limits allow it. A token of an account changes nothing. */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
   /** True if the owner of the token was erased: the token cannot join the study again. */
   hasErased(study: string, hash: string): Promise<boolean>;
@@ -258,7 +248,6 @@ export interface ProfileNote {
 }
 
 export interface PutOutcome {
-  /** One per entry, in the same order. */
   results: PutResult[];
   /** Why the note was not written, such as a damaged profile; the rest is stored. */
   noteError: MobilityError | null;
@@ -285,13 +274,10 @@ export interface Usercache {
   move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   count(userId: string): Promise<number>;
-  /** The keys of the pending entries, in any order. */
   keys(userId: string): Promise<string[]>;
 }
 
-/**
- * Accepts or rejects a pending entry. `ts`: the data time that queries find it by. Must be pure.
- */
+/** Accepts or rejects an entry. `ts`: the data time that queries find it by. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
 export interface FailedEntry extends Identity {
@@ -311,13 +297,9 @@ export interface Moved {
   more: boolean;
 }
 
-/**
- * A document that phones pull. The pipeline derives it from trips. Pushed entries with the same key
- * are independent of it.
- */
+/** The pipeline derives documents from trips, for phones. Pushed entries never change them. */
 export interface Document {
   key: string;
-  /** Last change, seconds since the epoch. */
   write_ts: number;
   data: JsonValue;
 }
@@ -339,7 +321,6 @@ export interface Documents {
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
   /** By `write_ts`, then by key. */
   list(userId: string): Promise<Document[]>;
-  /** Ascending. */
   keys(userId: string): Promise<string[]>;
 }
 
@@ -353,25 +334,18 @@ export interface ErrorRow {
   identity: Identity | null;
   reason: string;
   message: string;
-  /** When the entry was first and last rejected. */
   first_ts: number;
   last_ts: number;
   tries: number;
-  /** The first receipt of the identity. */
   received_ts: number;
 }
 
 export interface ErrorTimeseries {
-  /**
-   * Errors by ascending id, after `after`. The list may be shorter than `limit`: only an empty list
-   * is the end. `id`: only this error.
-   */
+  /** By ascending id. May be shorter than `limit`: only an empty list is the end. */
   list(
     userId: string,
     page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
   ): Promise<ErrorRow[]>;
-  /** Counts by key and reason. Unusable entries without a key have the key null and come first. */
-  summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   count(userId: string): Promise<number>;
   /**
    * Moves errors back to the usercache as `entry`. Returns how many. An entry that fails again
@@ -386,7 +360,6 @@ export interface ErrorTimeseries {
   recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /** For imports. Skips an error if an entry with its identity is pending, which is newer. */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
-  /** Returns the number of removed errors. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
 }
 
@@ -421,7 +394,6 @@ export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */
   received_ts: number[];
-  /** The `after` of the next part; null at the end. */
   next: EntryCursor | null;
 }
 
@@ -457,7 +429,6 @@ export interface Timeseries {
 export interface Trips {
   /** Links by `chain_ts` in `[from, to)`. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  /** The trips that have not ended. */
   drafts(userId: string): Promise<TripRecord[]>;
   /** The last link before the first link whose `settled_ts` is `ts` or later. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
@@ -466,19 +437,14 @@ export interface Trips {
   starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
-  /** The start of the first trip, the end of the last, and the number of trips. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /** The times of the trips with `chain_ts` in `[from, to)`. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /** The last two trips before `chainTs`, and the first three at or after it. */
   neighbours(userId: string, chainTs: number): Promise<TripSpan[]>;
-  /**
-   * Links from the last trip before `from` to the first link at or after `to`, both included.
-   * Drafts only in `[from, to)`.
-   */
+  /** From the last trip before `from` to the first link from `to` on. No drafts beyond these. */
   briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
   briefsAt(userId: string, chainTs: readonly number[]): Promise<BriefRecord[]>;
-  /** The places that `apply` stored last. */
   places(userId: string): Promise<JsonObject | null>;
   /**
    * In one transaction, in this order:

@@ -13,9 +13,8 @@ import { checkRows } from './check-store.ts';
  * `MOBILITY_STORE_DAMAGED` if a row is damaged.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal) {
-  const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
   const { storeError } = await import('../store/sqlite/sqlite-errors.ts');
-  const { syncFolder } = await import('../store/sqlite/folder.ts');
+  const { copyDatabase, syncFolder } = await import('../store/sqlite/folder.ts');
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
     await checkOutside(target, folder, 'the backup');

@@ -16,7 +16,6 @@ import type { Lease, Store } from '../store/store.ts';
 export interface Host {
   config(): Config;
   env: Readonly<Record<string, string | undefined>>;
-  /** Seconds since the epoch. */
   now(): number;
   zone: string;
 }
@@ -24,7 +23,6 @@ export interface Host {
 /** `next`: the command or action that solves the problem of a failed check. */
 export type Check = { name: string; ok: boolean; text: string; next?: string };
 
-/** Checks installation, runs and people. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];
@@ -50,8 +48,8 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
 }
 
 /**
- * Counts stored corrections whose times this version would reject. Earlier versions stored them;
- * the diary reads them with times moved into the bounds.
+ * Counts corrections of earlier versions that this version would reject. The diary moves their
+ * times.
  */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
@@ -99,7 +97,7 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/** Files of another account in the folders would stop the service. */
+/** Files of another account would stop the service. */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');

@@ -28,8 +28,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
 }
 
 /**
- * Finds a killed run whose lease has not expired: until then no other run can work on the user.
- * null also if an earlier step of the status is broken, so that a run would not help.
+ * Until this lease expires, no run can work on the user. null also if an earlier step is broken.
  */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;

@@ -75,7 +75,6 @@ function damageOf(error: unknown): string[] {
   throw error;
 }
 
-/** Removes the damaged rows of a user and returns them. */
 export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
   return onEngine(address, { make: false }, async (engine) => {
     const removed: Finding[] = [];

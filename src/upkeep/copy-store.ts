@@ -8,20 +8,7 @@ import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { NoStore } from '../model/store-errors.ts';
 import { onEngine, openStore } from '../store/open.ts';
 import type { Engine, Summed, Where } from '../store/rows/rows.ts';
-import {
-  type AccountRow,
-  accounts,
-  arrivals,
-  erasedTokens,
-  feedParts,
-  feeds,
-  managers,
-  type PersonRow,
-  people,
-  studies,
-  tokens,
-  userTables,
-} from '../store/rows/tables.ts';
+import * as tables from '../store/rows/tables.ts';
 import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import type { Store } from '../store/store.ts';
 import { partsOf } from '../util/parts-of.ts';
@@ -32,7 +19,6 @@ interface CopyOptions extends MissingOptions {
   now: () => number;
   /** When aborted, the copy finishes the current person and throws the reason of the signal. */
   signal?: AbortSignal;
-  /** `done`: the number of people so far. */
   onUser?: (done: number) => void;
 }
 
@@ -42,15 +28,13 @@ interface CopiedUser {
   /** `differs`: the target has other data. `busy`: a run in the source holds the user. */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** Rows that the copy wrote to the target, and rows that it removed there. */
   written: number;
   removed: number;
 }
 
 export type CopyReport = Awaited<ReturnType<typeof copyStore>>;
 
-/** The tables with rows of a person, except `accounts` and `people`. */
-const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
+const copiedTables = [...tables.userTables, tables.tokens] as unknown as AnyTable[];
 
 export async function copyBetween(
   from: string,
@@ -101,13 +85,13 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions) 
   const others = await settleMissing(from, to, options); // people who are only in the target
   const report = { users: 0, copied: 0, same: 0, written: 0, removed: 0, others, reports: [] as CopiedUser[] };
   if (options.dryRun !== true) {
-    for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
+    for (const table of [tables.studies, tables.managers, tables.erasedTokens] as unknown as AnyTable[]) {
       const found = await from.read((rows) => rows.find(table, { where: {} }));
       await to.write(null, (rows) => rows.put(table, found));
     }
     await copyFeeds(from, to);
   }
-  for await (const person of everyRow(from, people, 'uuid')) {
+  for await (const person of everyRow(from, tables.people, 'uuid')) {
     options.signal?.throwIfAborted();
     const result = await copyUser(from, to, person, options).catch((error) => reportDamage(person, error));
     report.users += 1;
@@ -123,7 +107,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions) 
 
 /** Rows of `feeds` make a feed visible, so they are copied after its parts. */
 async function copyFeeds(from: Engine, to: Engine): Promise<void> {
-  for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
+  for (const table of [tables.feedParts, tables.feeds] as unknown as AnyTable[]) {
     for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
       const found = await from.read((rows) => rows.find(table, { where: key }));
       await to.write(null, (rows) => rows.put(table, found));
@@ -132,19 +116,19 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
 }
 
 /** A damaged row of a person does not end the copy of other people. */
-function reportDamage({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
+function reportDamage({ uuid, user_email }: tables.PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
 }
 
-async function personAt(engine: Engine, where: Where<PersonRow>): Promise<PersonRow | null> {
-  return (await engine.read((rows) => rows.find(people, { where })))[0] ?? null;
+async function personAt(engine: Engine, where: Where<tables.PersonRow>): Promise<tables.PersonRow | null> {
+  return (await engine.read((rows) => rows.find(tables.people, { where })))[0] ?? null;
 }
 
 async function copyUser(
   from: Engine,
   to: Engine,
-  person: PersonRow,
+  person: tables.PersonRow,
   options: Pick<CopyOptions, 'dryRun' | 'overwrite'>,
 ): Promise<CopiedUser> {
   const { uuid: user_id, user_email } = person;
@@ -178,23 +162,23 @@ async function copyUser(
   if (left.length > 0) return end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
   const arrived_ts = await to.now();
   await to.write(user_id, async (rows) => {
-    await rows.put(arrivals, [{ user: user_id, arrived_ts }]);
-    await rows.put(accounts, [released(account)]);
+    await rows.put(tables.arrivals, [{ user: user_id, arrived_ts }]);
+    await rows.put(tables.accounts, [released(account)]);
   });
   return result;
 }
 
-async function beginArrival(to: Engine, person: PersonRow, account: AccountRow | null): Promise<void> {
+async function beginArrival(to: Engine, person: tables.PersonRow, account: tables.AccountRow | null): Promise<void> {
   const { uuid, update_ts } = person;
-  const arriving: AccountRow =
+  const arriving: tables.AccountRow =
     account === null ? newAccount(uuid, update_ts, 'arriving') : { ...released(account), stage: 'arriving' };
   await to.write(account === null ? null : uuid, async (rows) => {
-    await rows.put(people, [person]);
-    await rows.put(accounts, [arriving]);
+    await rows.put(tables.people, [person]);
+    await rows.put(tables.accounts, [arriving]);
   });
 }
 
-/** The keys of rows to write into a table of the target, and to remove from it. */
+/** The keys of rows to write into the target, and to remove there. */
 type Difference = { table: AnyTable; write: AnyRow[]; remove: AnyRow[] };
 
 async function compare(from: Engine, to: Engine, user: string): Promise<Difference[]> {

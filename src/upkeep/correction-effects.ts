@@ -8,7 +8,6 @@ import { isExcluded } from '../pipeline/excluded-entries.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 
-/** The id that `mobility correct undo` takes. */
 export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_ts'>): string =>
   entryId(userId, { key: keys.correction, write_ts });
 

@@ -10,13 +10,9 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/**
- * `remaining`: rows that are still stored. The record of a user stays as long as a log file may
- * contain the name.
- */
+/** `remaining`: rows that are left. The record stays while a log file may contain the name. */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
-/** The proof of an erasure, for the operator's records. */
 export type Receipt = Awaited<ReturnType<typeof erasePeople>>;
 
 interface ErasePeopleOptions {
@@ -93,9 +89,7 @@ function notReached({ address }: Store): readonly string[] {
   ];
 }
 
-/**
- * All erasures own their leases under one name, so that a new one continues a killed one at once.
- */
+/** One owner for all erasures, so that a new one continues a killed one at once. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**

@@ -6,9 +6,7 @@ export type AnyTable = Table<AnyRow>;
 
 const pageSize = 500;
 
-/**
- * In the order of `by`, a text column with unique values. With `columns`, compares no checksums.
- */
+/** In the order of `by`, a text column with unique values. With `columns`, checks no checksums. */
 export async function* everyRow<Row>(
   engine: Engine,
   table: Table<Row>,

@@ -21,7 +21,6 @@ export async function findLastDay(store: Store, userId: string, now: number): Pr
   return { from: day, to: day };
 }
 
-/** Explains why a day may be empty, and what to do. */
 export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
   const pending = await store.usercache.count(uuid);
   if (pending > 0)

@@ -23,10 +23,7 @@ export async function rebuild(
   return { ...report, changes: report.stages.flatMap((stage) => stage.changes ?? []) };
 }
 
-/**
- * The changes that `rebuild` would make, without pending entries. Writes nothing and needs no
- * lease.
- */
+/** The changes that `rebuild` would make, without pending entries. Writes nothing. */
 export async function previewRebuild(
   store: Store,
   userId: string,

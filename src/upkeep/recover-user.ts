@@ -6,6 +6,7 @@ import { convert } from '../intake/converters/convert.ts';
 import { beyondBounds } from '../intake/stated-times.ts';
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject } from '../model/json.ts';
+import { compareTexts } from '../model/text-order.ts';
 import { type HeldLease, withLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
@@ -30,7 +31,6 @@ export interface RecoverReport {
   tried: number;
   recovered: number;
   rounds: number;
-  /** The entries that are still rejected, by key and reason. */
   remaining: { key: string | null; reason: string; count: number }[];
 }
 
@@ -54,11 +54,17 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   };
   if (options.dryRun) await takeRound(store, userId, options, report);
   else await withLease(store, userId, options, recoverAll);
-  report.remaining = await store.errors.summary(userId);
+  report.remaining = await readRemaining(store, userId);
   return report;
 }
 
-/** Deletes entries whose last rejection was before `before`. Returns their number. */
+async function readRemaining({ users }: Store, userId: string): Promise<RecoverReport['remaining']> {
+  const [figures] = await users.figures({ uuid: userId });
+  const left = (figures?.set_aside ?? []).map(({ key, reason, count }) => ({ key, reason, count }));
+  return left.sort((a, b) => compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason));
+}
+
+/** Returns the number of errors whose last rejection was before `before`. */
 export async function removeErrors(
   store: Store,
   userId: string,
@@ -72,7 +78,7 @@ export async function removeErrors(
   return removed;
 }
 
-/** Puts the rejected entries that are accepted now into the usercache. Returns their number. */
+/** Returns the number of entries that were put into the usercache. */
 async function takeRound(
   store: Store,
   userId: string,

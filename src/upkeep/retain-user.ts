@@ -125,8 +125,7 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isRemoved: boolean): number | null =>
     isRemoved ? Math.max(a ?? -Infinity, b) : a;
-  // If all data are removed, the analysis of later data continues from the current state of the
-  // phone.
+  // If all data are removed, later data continue from the current state of the phone.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
   const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };

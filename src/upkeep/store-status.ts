@@ -18,7 +18,6 @@ export type TroubledPerson = Remedy & { user_email: string; uuid: string; since:
 export type StoreStatus = Awaited<ReturnType<typeof emptyStatus>>;
 
 interface StatusHost {
-  /** Seconds since the epoch. */
   now: number;
   zone: string;
   silentDays: number;
@@ -60,7 +59,6 @@ async function emptyStatus(store: Store) {
       last_ts: null as Time,
       with_work: 0,
       waiting: 0,
-      /** People with trips of another analysis version, and their days with such trips. */
       outdated: 0,
       outdated_days: 0,
       at_work: [] as { user_email: string; owner: string; expires_ts: number }[],
@@ -73,7 +71,6 @@ async function emptyStatus(store: Store) {
 
 type Troubled = Record<(typeof troubles)[number], TroubledPerson[]>;
 
-/** Reads the status of every person and adds them up. */
 export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
   const status = await emptyStatus(store);
   const lags: number[] = [];

@@ -8,7 +8,7 @@ import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
 import { allEntries } from '../support/diary.ts';
-import { newUser, putDocument, useStore } from '../support/store.ts';
+import { countRejected, newUser, putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { everythingOf, pushesOf, releaseLease } from './kit.ts';
 
@@ -164,7 +164,7 @@ describe.each(['android', 'ios'] as const)('three days of an %s phone', (platfor
     const until = async (at: number): Promise<boolean> => {
       await startOver(userId, pushes);
       await runPipeline(store, userId, options);
-      expect(await store.errors.summary(userId)).toHaveLength(1);
+      expect(await countRejected(store, userId)).toHaveLength(1);
       converter.repaired = true;
       const dying = dyingAt(at);
       await recoverErrors(interposedStore(store, dying), userId, options).catch(() => 'it died');

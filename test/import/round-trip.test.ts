@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { keys } from '../../src/model/keys.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
+import { countRejected } from '../support/store.ts';
 
 const day = '2024-03-12';
 
@@ -88,7 +89,7 @@ it('an import does not change present fields of the profile, nor an entry that w
   expect(imported.json()).toMatchObject({ known: 1, set_aside: 0 });
   await to.withStore(async (store) => {
     expect(await store.profiles.get(uuid)).toEqual({ place: 1 });
-    expect(await store.errors.summary(uuid)).toEqual([]);
+    expect(await countRejected(store, uuid)).toEqual([]);
   });
 });
 

@@ -13,6 +13,7 @@ import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
 import { packageVersion } from '../../src/util/program-version.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { correction } from '../support/corrections.ts';
+import { countRejected } from '../support/store.ts';
 import { androidLocation, config, countedCalls, type Kit, noLimits, now, openKit, signedIn } from './kit.ts';
 
 let kit: Kit;
@@ -120,7 +121,7 @@ it('a person may have 1,000 active corrections, send them again and undo each; o
   await run();
   const undo = stated(1.3e9, 1, () => ({ kind: 'undo', of: 1.2e9 }));
   expect((await put([...drops.slice(-1), ...undo])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
-  expect(await kit.store.errors.summary(ada)).toContainEqual({
+  expect(await countRejected(kit.store, ada)).toContainEqual({
     key: 'manual/correction',
     reason: 'too_many_corrections',
     count: 1,
@@ -139,7 +140,7 @@ it('labels and surveys beyond the limit of a day are rejected, and no other entr
   const note = (ts: number) => survey(ts, 4_000_000);
   expect((await put([1, 2, 3].map(note))).json).toEqual({ inserted: 2, updated: 0, rejected: 1 });
   expect((await put([note(4), androidLocation(9)])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
-  expect(await kit.store.errors.summary(ada)).toEqual([
+  expect(await countRejected(kit.store, ada)).toEqual([
     { key: 'manual/trip_addition_input', reason: 'too_many_statements', count: 2 },
   ]);
   clock += 86_400;
@@ -172,7 +173,7 @@ it('entries of unknown keys beyond the limit are rejected, and can be recovered'
   const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
   const pushed = ['a/1', 'a/2', 'a/3', 'a/1', 'manual/incident'].map((key, i) => entry(key, i + 1));
   expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
-  expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
+  expect(await countRejected(kit.store, ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
   const other = await openKit({ store: kit.store, limits: { ...noLimits, unknownKeys: 2 } });
   expect((await other.put([entry('a/9', 20), entry('a/1', 21)])).json).toMatchObject({ inserted: 1, rejected: 1 });
@@ -215,7 +216,7 @@ it('an entry that was rejected for its key does not replace content that was acc
   // A greater limit, and the phone pushes the entry again.
   expect(await push(wider, entry('s/b', 'new'))).toEqual({ inserted: 0, updated: 1, rejected: 0 });
   expect((await run()).status).toBe('done');
-  expect(await kit.store.errors.summary(ada)).toEqual([{ key: 's/c', reason: 'too_many_keys', count: 1 }]);
+  expect(await countRejected(kit.store, ada)).toEqual([{ key: 's/c', reason: 'too_many_keys', count: 1 }]);
   expect(await recover()).toMatchObject({ tried: 1, recovered: 1, remaining: [] });
   expect(await contents()).toEqual([entry('s/b', 'new'), entry('s/c', 'second')]);
   // A key that was recovered is the user's from then on, also for a server that runs with the old limit.

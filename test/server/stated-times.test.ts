@@ -7,6 +7,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { countBeyondBounds } from '../../src/upkeep/check-installation.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
 import { correction } from '../support/corrections.ts';
+import { countRejected } from '../support/store.ts';
 import { androidLocation, type Kit, noLimits, now, openKit } from './kit.ts';
 
 let kit: Kit;
@@ -41,7 +42,7 @@ it('rejects corrections with times before 1990 or later than a day after their r
   ];
   expect((await put(good)).json).toMatchObject({ inserted: good.length, rejected: 0 });
   expect((await put([...good, ...bad])).json).toMatchObject({ rejected: bad.length });
-  expect(await kit.store.errors.summary(ada)).toMatchObject([{ reason: 'out_of_range', count: bad.length }]);
+  expect(await countRejected(kit.store, ada)).toMatchObject([{ reason: 'out_of_range', count: bad.length }]);
   const run = { log: { write() {}, writeAll() {}, enabled: () => false }, now: () => now };
   expect(await recoverErrors(kit.store, ada, run as never)).toMatchObject({ tried: bad.length, recovered: 0 });
 });

@@ -2,6 +2,7 @@
 import { beforeAll } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
+import { compareTexts } from '../../src/model/text-order.ts';
 import { type OpenOptions, openStore } from '../../src/store/open.ts';
 import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
 import { atEnd, tempFolder } from './clean-up.ts';
@@ -87,4 +88,11 @@ async function applyDocuments(
   } finally {
     await store.leases.release(lease);
   }
+}
+
+/** How many entries of a user are rejected, by key and reason; entries without a key come first. */
+export async function countRejected({ users }: Pick<Store, 'users'>, uuid: string) {
+  const [figures] = await users.figures({ uuid });
+  const counts = figures!.set_aside.map(({ key, reason, count }) => ({ key, reason, count }));
+  return counts.sort((a, b) => compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason));
 }

@@ -9,6 +9,7 @@ import type { Trip } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
 import { correction } from '../support/corrections.ts';
+import { countRejected } from '../support/store.ts';
 import { hiddenFields, openPages, type Pages } from './kit.ts';
 
 const day = '2024-03-26';
@@ -360,7 +361,7 @@ it('a long label is shortened, one beyond the limit is rejected, and the label "
     await run('pipeline', '--all');
   }
   const rejected = ['manual/mode_confirm', 'manual/trip_user_input'];
-  expect(await store.errors.summary(uuid)).toEqual(rejected.map((key) => ({ key, reason: 'out_of_range', count: 1 })));
+  expect(await countRejected(store, uuid)).toEqual(rejected.map((key) => ({ key, reason: 'out_of_range', count: 1 })));
   expect(await page('/me?done=constructor')).not.toContain('native code');
 });
 

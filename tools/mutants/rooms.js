@@ -152,7 +152,7 @@ export const rooms = {
     tests: ['test/evaluate/bundle.test.ts'],
   },
   backup: {
-    sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
+    sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/folder.ts'],
     first: ['test/cli/migrate.test.ts'],
     tests: [
       'test/process/store/sqlite/backup.test.ts',

@@ -21,7 +21,6 @@ export interface BatchHeader {
   write_ts: number[];
   /** One number if all entries were received at the same time. */
   received_ts: number[] | number;
-  /** By the index of the entry in the row. */
   failed: Record<number, { first_ts: number; tries: number }>;
 }
 
@@ -99,7 +98,6 @@ export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): Batc
   return objectIn(batches, row, 'waiting');
 }
 
-/** Throws if the bytes are damaged. */
 export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size: number } {
   const text = unpackText(row.entries);
   return { list: JSON.parse(text) as Entry[], size: text.length };

@@ -9,7 +9,6 @@ import { keys } from '../../model/keys.ts';
 import { sourceOf } from '../../model/sources.ts';
 import type { ChunkFacts } from '../store.ts';
 
-/** An entry of the timeseries. Times are seconds since the epoch. */
 export interface StoredEntry {
   readonly entry: Entry;
   readonly write_ts: number;
@@ -34,7 +33,6 @@ interface Head extends Omit<ChunkFacts, 'times'> {
 /** Phones send times in ms or in µs. */
 const units = [1e3, 1e6];
 
-/** The bytes of a chunk: the facts about its entries, if there are any, and the packed text. */
 export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
   const facts = factual.has(key) ? factsOf(list, located.includes(key)) : null;
   if (facts === null) return packed;

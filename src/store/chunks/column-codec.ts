@@ -52,8 +52,6 @@ export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[]
   return list;
 }
 
-// ---------------------------------------------------------------- shapes
-
 interface Collected {
   paths: string[][];
   values: JsonValue[][];
@@ -66,8 +64,6 @@ interface Path {
   children: Map<string, Path>;
 }
 
-class NoColumns extends Error {}
-
 const deepest = 100;
 
 /** null: columns cannot hold a value exactly, such as -0. */
@@ -78,42 +74,39 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
   const shapes = new Map<string, Collected>();
   const paths: Path[] = [];
   const values: JsonValue[] = [];
-  const walk = (object: JsonObject, path: Path): void => {
-    if (path.names.length > deepest) throw new NoColumns();
+  const walk = (object: JsonObject, path: Path): boolean => {
+    if (path.names.length > deepest) return false;
     for (const name in object) {
       const value = object[name]!;
       if (value === undefined) continue;
       let child = path.children.get(name);
       if (child === undefined) {
-        if (name === '__proto__') throw new NoColumns();
+        if (name === '__proto__') return false;
         child = pathTo([...path.names, name]);
         path.children.set(name, child);
       }
-      if (isBranch(value)) walk(value, child);
-      else {
+      if (isBranch(value)) {
+        if (!walk(value, child)) return false;
+      } else {
+        if (!isPlain(value)) return false;
         paths.push(child);
-        if (!isPlain(value)) throw new NoColumns();
         values.push(value);
       }
     }
+    return true;
   };
-  try {
-    for (let row = 0; row < list.length; row++) {
-      paths.length = 0;
-      values.length = 0;
-      walk(list[row]!, root);
-      const name = paths.map(({ id }) => id).join(' ');
-      let collected = shapes.get(name);
-      if (collected === undefined) {
-        collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
-        shapes.set(name, collected);
-      }
-      for (let i = 0; i < values.length; i++) collected.values[i]!.push(values[i]!);
-      collected.rows.push(row);
+  for (let row = 0; row < list.length; row++) {
+    paths.length = 0;
+    values.length = 0;
+    if (!walk(list[row]!, root)) return null;
+    const name = paths.map(({ id }) => id).join(' ');
+    let collected = shapes.get(name);
+    if (collected === undefined) {
+      collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
+      shapes.set(name, collected);
     }
-  } catch (error) {
-    if (error instanceof NoColumns) return null;
-    throw error;
+    for (let i = 0; i < values.length; i++) collected.values[i]!.push(values[i]!);
+    collected.rows.push(row);
   }
   return [...shapes.values()];
 }
@@ -127,8 +120,6 @@ function isBranch(value: JsonValue): value is JsonObject {
 function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): Shape {
   return { paths, columns: values.map(columnOf), count: rows.length, ...(isOneOfSeveral && { rows }) };
 }
-
-// ---------------------------------------------------------------- columns
 
 // Characters. A longer text is not stored as `all`: the length of the stored text is an estimate of
 // the memory that the restored objects take.
@@ -147,9 +138,7 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/**
- * Multiplies by the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225; null: none.
- */
+/** By the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225; null: none does. */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {
@@ -188,7 +177,6 @@ function valuesOf(column: Column, count: number): JsonValue[] {
   });
 }
 
-/** The fields of objects in their order, as a column or as the fields of inner objects. */
 type Fields = Map<string, readonly JsonValue[] | Fields>;
 
 function fieldsOf(paths: readonly (readonly string[])[], columns: readonly JsonValue[][]): Fields {

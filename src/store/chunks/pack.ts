@@ -15,7 +15,6 @@ export function packText(text: string, level: number = levels.lasting): Uint8Arr
   return brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_LGWIN]: window } });
 }
 
-/** Throws if the bytes are damaged. */
 export function unpackText(bytes: Uint8Array): string {
   return brotliDecompressSync(bytes).toString('utf8');
 }
@@ -51,7 +50,6 @@ export function spanOf(times: readonly (number | null)[]): { first_ts: number | 
 
 export const packValue = (value: JsonValue): Uint8Array => packText(jsonText(value));
 
-/** Throws if the bytes are damaged. */
 export function unpackValue(bytes: Uint8Array): JsonValue {
   return JSON.parse(unpackText(bytes)) as JsonValue;
 }

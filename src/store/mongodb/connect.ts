@@ -22,7 +22,6 @@ const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/** Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
 export async function connect(fullAddress: string, options: MongoOptions) {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;

@@ -1,14 +1,13 @@
 // Creates collections, indexes and shards of a store, and keeps its format.
 import { createHash } from 'node:crypto';
-import type { Collection, Document, IndexDescription } from 'mongodb';
+import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import { NoStore } from '../../model/store-errors.ts';
 import type { Table } from '../rows/rows.ts';
 import { allTables, storeFormat } from '../rows/tables.ts';
 import type { Connection, MongoOptions } from './connect.ts';
 import { parts } from './mongodb-rows.ts';
-import { retry } from './mongodb-transactions.ts';
-import { tryCommands } from './try-commands.ts';
+import { inTransaction, retry } from './mongodb-transactions.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
@@ -28,7 +27,7 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 
 interface AboutRow {
-  _id: 'format' | 'ping';
+  _id: 'format' | 'ping' | 'try';
   version?: number;
   layout?: string;
   count?: number;
@@ -99,6 +98,39 @@ async function shardCollections(connection: Connection, onWarning: (message: str
       onWarning(
         `${table.name} is not sharded: ${errorText(error)}; run \`mobility store init\` with the role clusterManager`,
       ),
+    );
+  }
+}
+
+/** Tries each command that the store sends, before the store has data. */
+async function tryCommands(connection: Connection): Promise<void> {
+  const { db, client, address } = connection;
+  const rows = aboutOf(connection);
+  const one = { _id: 'try' } as const;
+  let tried = '';
+  const sent = <T>(command: string, answer: Promise<T>): Promise<T> => {
+    tried = command;
+    return answer;
+  };
+  try {
+    await inTransaction(connection, async (session) => {
+      const within = { session };
+      await sent('findAndModify', rows.findOneAndUpdate(one, { $inc: { count: 1 } }, { ...within, upsert: true }));
+      await sent('update', rows.updateOne(one, { $set: { count: 2 } }, within));
+      await sent('find', rows.find({ _id: { $in: ['try'] } }, within).toArray());
+      const sums = [{ $match: one }, { $group: { _id: null, count: { $sum: '$count' } } }];
+      await sent('aggregate', rows.aggregate(sums, within).toArray());
+      await sent('delete', rows.deleteMany(one, within));
+      tried = 'commitTransaction';
+    });
+    await retry(connection, () => sent('find', rows.findOne(one)));
+    await retry(connection, () => sent('dbStats', client.db(db.databaseName).command({ dbStats: 1 })));
+  } catch (error) {
+    if (!(error instanceof MongoServerError)) throw error;
+    throw new MobilityError(
+      'MOBILITY_UNSUPPORTED',
+      `expected a server with every command of the store at ${address}, found that it refuses ${tried}: ${errorText(error)}; docs/storage-mongodb.md lists servers`,
+      { cause: error },
     );
   }
 }

@@ -4,7 +4,6 @@ import { aboutOf, ensureStore } from './layout.ts';
 import { onRows, SecondStatement } from './mongodb-rows.ts';
 import { inTransaction, retry, userQueue } from './mongodb-transactions.ts';
 
-/** Throws the errors of `connect` and `ensureStore`. */
 export async function openMongoEngine(address: string, options: MongoOptions = {}): Promise<Engine> {
   const connection = await connect(address, options);
   try {
@@ -66,7 +65,6 @@ function serverClock(connection: Connection): () => Promise<number> {
   };
 }
 
-/** Compressed and with indexes, as the server reports them. */
 async function diskOf({ db }: Connection): Promise<{ bytes: number; free: number | null }> {
   const { storageSize = 0, indexSize = 0, totalSize, fsTotalSize, fsUsedSize } = await db.command({ dbStats: 1 });
   const free = fsTotalSize - fsUsedSize;

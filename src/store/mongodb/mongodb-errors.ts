@@ -19,7 +19,7 @@ const transientCodes = new Set([
   13388, // StaleConfig
 ]);
 
-/** Conflicts with another writer: LockTimeout, WriteConflict, DuplicateKey. */
+/** LockTimeout, WriteConflict, DuplicateKey. */
 const conflictCodes = new Set([24, 112, 11000]);
 
 const outOfDiskSpace = 14031;
@@ -43,7 +43,6 @@ function codeOf(error: unknown): number | null {
   return inner instanceof MongoError && typeof inner.code === 'number' ? inner.code : null;
 }
 
-/** True if the transaction conflicts with another writer, or violates a unique index. */
 export const isConflict = (error: unknown): boolean => conflictCodes.has(codeOf(error)!);
 
 /** True if it is unknown whether the commit took effect. The same commit may be sent again. */

@@ -58,7 +58,6 @@ class ScopedRows {
   #hasRead = false;
   /** Whether the user ever had parts; undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
-  /** True if this scope has written to the account of the user. */
   #isTouched = false;
 
   constructor(scope: Scope) {
@@ -122,9 +121,7 @@ class ScopedRows {
     return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
   }
 
-  /**
-   * Reads and writes the account in one command, so that a conflict shows before the work begins.
-   */
+  /** In one command, so that a conflict shows before the work begins. */
   async #touchedAccount(): Promise<Document[]> {
     const { user } = this.#scope;
     const change = { $inc: { touched: 1 } };

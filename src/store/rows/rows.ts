@@ -32,12 +32,10 @@ export interface Query<Row> {
   limit?: number;
 }
 
-/** Every table has the checksum of a row beside its columns. */
 export interface Summed {
   sum: string;
 }
 
-/** Reads rows of one snapshot. */
 export interface Rows {
   /**
    * Without `columns`, compares each row with its checksum and throws `MOBILITY_STORE_DAMAGED`,
@@ -49,15 +47,15 @@ export interface Rows {
     query: Query<Row>,
     columns: readonly Column[],
   ): Promise<Pick<Row & Summed, Column>[]>;
-  /** The sum of a column over the rows that match; without a column, the number of rows. */
+  /** Without a column, the number of rows. */
   total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number>;
 }
 
 /** Reads and writes rows in one transaction, which sees its own changes. */
 export interface WritableRows extends Rows {
-  /** Inserts rows, or replaces rows with the same key. Returns their checksums. */
+  /** Inserts or replaces rows. Returns their checksums. */
   put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]>;
-  /** Removes the rows that match, at most `limit`. Returns their number. */
+  /** At most `limit` rows. Returns their number. */
   remove<Row>(table: Table<Row>, where: Where<Row>, limit?: number): Promise<number>;
 }
 
@@ -66,7 +64,7 @@ export interface WritableRows extends Rows {
  * `MOBILITY_STORE_FULL`, `_UNAVAILABLE`, `_BUSY` or `_DAMAGED`.
  */
 export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'version' | 'close'> {
-  /** Runs `work` on one snapshot. `work` must await only calls of `rows`, one after another. */
+  /** `work` must await only calls of `rows`, one after another. */
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction, and resolves when the commit is durable. Writes of one user run

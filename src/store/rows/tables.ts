@@ -3,10 +3,8 @@
 // first release, the format stays 1 when a table changes: see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
-/** A store of another format is refused. */
 export const storeFormat = 1;
 
-/** In the order of their definition. */
 export const allTables: Table<never>[] = [];
 
 export const people = table('people', {
@@ -62,8 +60,7 @@ export const managers = table('managers', {
 });
 
 /**
- * Written after all parts of the zip, so that an interrupted `add` leaves no feed. `index`: packed
- * text.
+ * Written after all parts of the zip: an interrupted `add` leaves no feed. `index`: packed text.
  */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
@@ -95,11 +92,9 @@ export const accounts = table('accounts', {
     due: 'number',
     /** The analysis version of the trips; null before the first analysis. */
     version: 'text?',
-    /**
-     * 1 if the timeseries ever had an entry that names a valid time zone (`zoned`), or an entry
-     * that affects trips and names none (`zoneless`).
-     */
+    /** 1 if the timeseries ever had an entry that names a valid time zone. */
     zoned: 'number',
+    /** 1 if the timeseries ever had an entry that affects trips and names no valid time zone. */
     zoneless: 'number',
     /** 1 if `people` has a `sent_ts` of the user: with this copy, a put need not read `people`. */
     sent: 'number',
@@ -173,11 +168,9 @@ export const chunks = table('chunks', {
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',
-    /**
-     * `zoned`: entries that name a valid time zone. `zoneless`: entries that name none and affect
-     * trips.
-     */
+    /** Entries that name a valid time zone. */
     zoned: 'number',
+    /** Entries that affect trips and name no valid time zone. */
     zoneless: 'number',
     /** Packed by columns, see `chunks/chunk.ts`. */
     entries: 'bytes',
@@ -197,10 +190,7 @@ export const trips = table('trips', {
     /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /**
-     * The `BriefRecord` as a list. Older versions stored an object, or null for a dropped trip or a
-     * draft.
-     */
+    /** A `BriefRecord`, see `stored-brief.ts`. Older versions stored an object, or often null. */
     outline: 'text?',
     record: 'bytes',
   },

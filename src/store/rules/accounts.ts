@@ -50,8 +50,6 @@ export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow)
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
 
-// ---------------------------------------------------------------- state
-
 export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): PipelineState {
   return {
     ...initialPipelineState,
@@ -115,11 +113,9 @@ export function pipelineStates(engine: Engine): PipelineStates {
 
 const statesAtOnce = 1000; // in memory
 
-// ---------------------------------------------------------------- leases
-
 /**
- * True if the lease has ended, or would last longer from `at` than the `seconds` it was acquired
- * for: then the clock was ahead when it was acquired, and the real end is unknown.
+ * Also true if the lease would last longer from `at` than its `seconds`: then the clock was ahead
+ * when it was acquired, and the real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;

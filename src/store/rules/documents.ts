@@ -5,12 +5,10 @@ import { packText, unpackText } from '../chunks/pack.ts';
 import type { Engine } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type DocumentRow, documents as table } from '../rows/tables.ts';
-import type { Document, Documents } from '../store.ts';
+import type { Documents } from '../store.ts';
 import { putAccount, released, underLease, withState } from './accounts.ts';
 
 export function documents(engine: Engine): Documents {
-  const all = (userId: string) =>
-    engine.read((rows) => rows.find(table, { where: { user: userId }, order: ['write_ts', 'key'] }));
   return {
     apply: async (userId, { put, remove }, lease, { state = {}, release = false } = {}) => {
       const texts = put.map(({ data }) => jsonText(data as JsonValue));
@@ -35,16 +33,16 @@ export function documents(engine: Engine): Documents {
         return { results, removed };
       });
     },
-    list: async (userId) => (await all(userId)).map(documentOf),
+    list: (userId) =>
+      engine.read(async (rows) => {
+        const found = await rows.find(table, { where: { user: userId }, order: ['write_ts', 'key'] });
+        return found.map((row) => ({ key: row.key, write_ts: row.write_ts, data: JSON.parse(textOf(row)) }));
+      }),
     keys: async (userId) => {
       const found = await engine.read((rows) => rows.find(table, { where: { user: userId } }, ['key']));
       return found.map(({ key }) => key).sort(compareTexts);
     },
   };
-}
-
-function documentOf(row: DocumentRow): Document {
-  return { key: row.key, write_ts: row.write_ts, data: JSON.parse(textOf(row)) };
 }
 
 const textOf = (row: DocumentRow): string => readColumn(table, row, 'data', () => unpackText(row.data));

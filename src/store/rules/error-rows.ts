@@ -6,10 +6,7 @@ import { errors, type RejectedRow } from '../rows/tables.ts';
 import type { ErrorRow, PersonFigures, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
-/**
- * `known`: what the store has under the identity of the entry, or under its content if it has no
- * identity.
- */
+/** `known`: what the store has under the identity of the entry, or else under its content. */
 export function failedRow(
   user: string,
   { identity, entry, reason, message }: UnusableEntry,
@@ -25,10 +22,9 @@ export function failedRow(
 export const errorId = ({ identity, entry }: Pick<UnusableEntry, 'identity' | 'entry'>): string =>
   identity ? errorIdOf(identity) : unusableIdOf(entry);
 
-export function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): RejectedRow {
-  const { first_ts, last_ts, tries, received_ts = first_ts } = times;
+export function rowOf(user: string, { entry, identity, ...rest }: ErrorRow): RejectedRow {
   const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
-  return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
+  return { user, ...place, ...rest, entry: packValue(entry) };
 }
 
 export function addError(
@@ -45,10 +41,8 @@ export function addError(
 
 /** `size`: characters of JSON of the entry. */
 export function errorOf(row: RejectedRow): { error: ErrorRow; size: number } {
-  const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
+  const { user: _, id, key, write_ts, entry, ...rest } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };
-  const text = readColumn(errors, row, 'entry', () => unpackText(row.entry));
-  const entry = JSON.parse(text) as JsonValue;
-  const error = { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts };
-  return { error, size: text.length };
+  const text = readColumn(errors, row, 'entry', () => unpackText(entry));
+  return { error: { id, entry: JSON.parse(text) as JsonValue, identity, ...rest }, size: text.length };
 }

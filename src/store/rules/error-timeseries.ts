@@ -1,12 +1,11 @@
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
-import { compareTexts } from '../../model/text-order.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
 import type { Engine, WritableRows } from '../rows/rows.ts';
 import { errors } from '../rows/tables.ts';
-import type { ErrorRow, ErrorTimeseries, PersonFigures } from '../store.ts';
+import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache, UserRows } from './chunk-cache.ts';
-import { addError, errorOf, rowOf } from './error-rows.ts';
+import { errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
 
@@ -28,18 +27,6 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       }
       return found;
     },
-    summary: (userId) =>
-      engine.read(async (rows) => {
-        const groups: PersonFigures['set_aside'] = [];
-        const found = await rows.find(errors, { where: { user: userId } }, ['key', 'reason', 'last_ts']);
-        for (const row of found) addError(groups, row);
-        const isNamed = ({ key }: { key: string | null }): number => Number(key !== null);
-        groups.sort(
-          (a, b) =>
-            isNamed(a) - isNamed(b) || compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason),
-        );
-        return groups.map(({ key, reason, count }) => ({ key, reason, count }));
-      }),
     count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
     recover: async (userId, back) => {
       if (back.length === 0) return 0;

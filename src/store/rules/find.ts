@@ -19,9 +19,7 @@ interface StoredPage {
   next: EntryCursor | null;
 }
 
-/**
- * The times that a query can still return, both ends included: its range, narrowed by its cursor.
- */
+/** The times that a query can still return, both ends included. */
 export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
   const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
   if (after === undefined) return range;

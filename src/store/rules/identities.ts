@@ -13,10 +13,7 @@ export interface Known {
   failed: { first_ts: number; tries: number } | null;
 }
 
-/**
- * Looks up identities in usercache, timeseries and error timeseries. The keys of the map are the
- * `identityText` of the known identities.
- */
+/** Looks up identities in all parts of the store. The keys of the map are `identityText`. */
 export async function loadKnown(own: UserRows, identities: readonly Identity[]): Promise<Map<string, Known>> {
   const { rows, cache, user } = own;
   const known = new Map<string, Known>();

@@ -74,8 +74,7 @@ async function dueBatches(
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const due: BatchRow[] = [];
   let count = 0;
-  // Usually one batch is pending. Of many batches, small steps read few that the move does not
-  // take.
+  // Usually one batch is pending. If there are many, small steps read few in vain.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });

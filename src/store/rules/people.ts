@@ -72,8 +72,6 @@ export async function recordFirstEntries(rows: WritableRows, account: tables.Acc
   if (person !== undefined) await rows.put(tables.people, [{ ...person, sent_ts: now }]);
 }
 
-// ---------------------------------------------------------------- tokens
-
 export function tokens(engine: Engine): Tokens {
   return {
     add: (token) =>
@@ -114,8 +112,6 @@ export function tokenRecordOf({ hash, user, created_ts, expires_ts, ...rest }: t
 function rowOf({ user_id: user, ...token }: TokenRecord): tables.TokenRow {
   return { kind: null, used_ts: null, revoked_ts: null, revoked_why: null, ...token, user };
 }
-
-// ---------------------------------------------------------------- studies
 
 export function studies(engine: Engine): Studies {
   return {
@@ -175,8 +171,6 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
-// The app of an erased person tries to join the study again with the same token, which must fail.
-
 /** The row contains neither the user nor a time. */
 export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
   const study = (await personBy(rows, { uuid: user }))?.study;
@@ -186,7 +180,10 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   await rows.put(tables.erasedTokens, erased);
 }
 
-/** 64 bits of the hash, from which the token cannot be derived. */
+/**
+ * The app of an erased person tries to join again with this token, which must fail. 64 bits of the
+ * hash do not reveal the token.
+ */
 const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
 
 async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {

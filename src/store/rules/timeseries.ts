@@ -79,10 +79,7 @@ async function* chunkParts(
   }
 }
 
-/**
- * Chunks from which on no facts are returned. A month and the days beside it have about 70 chunks
- * of locations.
- */
+/** Chunks from which on no facts are returned. A month needs about 70 chunks of locations. */
 const mostFactual = 512;
 
 async function readFacts(
@@ -121,8 +118,8 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Chunks beyond the limit may begin at the same time as the last head. The next statement reads
-    // all of them.
+    // Chunks beyond the limit may begin at the time of the last head. The next statement reads
+    // them.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;
@@ -148,8 +145,6 @@ function longest(time: EntryQuery['time'], at: number): number {
   return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
 }
 
-// ---------------------------------------------------------------- time zones
-
 /** Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
   own: UserRows,
@@ -164,10 +159,7 @@ export async function zonesAround(
   };
 }
 
-/**
- * The first entry that names a zone, in the order of the query. Of several entries with its
- * `write_ts`, the entry with the smallest key counts.
- */
+/** Of several entries with the `write_ts` of the result, the entry with the smallest key counts. */
 async function firstZone(
   own: UserRows,
   range: Pick<EntryQuery, 'from' | 'to' | 'descending'>,
@@ -187,8 +179,8 @@ async function firstZone(
 }
 
 /**
- * The data times of the chunks that overlap `written`, a range of `write_ts`, and have an entry
- * that affects trips and names no valid zone; null: there is no such chunk.
+ * The data times of chunks that overlap `written`, a range of `write_ts`, and have `zoneless`
+ * entries.
  */
 export async function zonelessSpan({ rows, user }: UserRows, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };

@@ -30,8 +30,7 @@ export function trips(engine: Engine): Trips {
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
   const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
     const found = await links(userId, { chain_ts: { gte: from, lt: to } }, { limit });
-    // The query names no kind, so that a link with a damaged kind is found and its checksum
-    // compared.
+    // Names no kind, so that a link with a damaged kind is found and its checksum compared.
     const own = found.filter(({ kind }) => kind !== 'draft');
     if (own.length === found.length || found.length < limit) return own;
     const rest = { from: justAfter(found.at(-1)!.chain_ts), to, limit: limit - own.length };

@@ -21,7 +21,8 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
     put: async (userId, content, now) => {
       const { entries, unusable, note } = content;
       if (entries.length + unusable.length === 0 && note === undefined) return { results: [], noteError: null };
-      for (const { metadata } of entries) expectTime(metadata);
+      const odd = entries.find(({ metadata }) => !Number.isFinite(metadata.write_ts));
+      if (odd !== undefined) throw new TypeError(`expected a finite write_ts, found ${odd.metadata.write_ts}`);
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         if (account.sent === 0 && entries.length + unusable.length > 0) await recordFirstEntries(rows, account, now);
@@ -41,10 +42,6 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       return [...new Set(found.flatMap((row) => readHeader(row).keys.map(([key]) => key)))];
     },
   };
-}
-
-function expectTime({ write_ts }: Identity): void {
-  if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
 
 /** An entry replaces an earlier entry of the same identity that is pending or in the same put. */
@@ -107,10 +104,7 @@ async function removePending(
   }
 }
 
-/**
- * An entry with an identity replaces the pending or rejected entry of this identity. Of entries
- * without an identity, equal ones are stored once.
- */
+/** Replaces what is stored under an identity. Stores equal values without identity once. */
 async function rejectEntries(
   own: UserRows<WritableRows>,
   unusable: readonly UnusableEntry[],
@@ -160,12 +154,8 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);
   const where = { user, [low]: { lte: to }, [high]: { gte: from } };
-  const heads =
-    query.keys === undefined
-      ? await rows.find(batches, { where }, ['id', low, high])
-      : (await rows.find(batches, { where }, ['id', low, high, 'waiting'])).filter(({ waiting }) =>
-          hasAny(query.keys!, waiting),
-        );
+  const found = await rows.find(batches, { where }, ['id', low, high, 'waiting']);
+  const heads = found.filter(({ waiting }) => query.keys === undefined || hasAny(query.keys, waiting));
   heads.sort((a, b) => (query.descending ? b[high]! - a[high]! : a[low]! - b[low]!));
   for (const head of heads) {
     yield { from: head[low]!, to: head[high]!, load: () => loadBatch(rows, user, head.id) };

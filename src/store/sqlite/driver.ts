@@ -24,7 +24,6 @@ export function connect(path: string) {
     },
     exec: (sql: string): void => database.exec(sql),
     prepare: (sql: string): Statement => database.prepare(sql) as Statement,
-    /** Copies the state that the connection sees, such as that of an open read transaction. */
     copyTo: async (target: string, signal?: AbortSignal): Promise<void> => {
       await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
       signal?.throwIfAborted();
@@ -42,10 +41,7 @@ export async function onConnection<T>(path: string, work: (connection: Connectio
   }
 }
 
-/**
- * On a read-only file system, SQLite reads a file without a write-ahead log only by a URL with
- * `immutable=1`.
- */
+/** On a read-only file system, SQLite needs a URL with `immutable=1`, unless there is a log. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);

@@ -9,6 +9,7 @@ import { type Connection, onConnection } from './driver.ts';
 import { applicationId, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
 import { damagedFile, storeError } from './sqlite-errors.ts';
+import { retryWhileBusy, setUp } from './sqlite-transactions.ts';
 
 export const databaseIn = (folder: string): string => join(folder, 'mobility.db');
 
@@ -41,7 +42,6 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
 
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Renames the file to `path` when it is complete and on disk. */
 async function makeDatabase(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await makeEmpty(temporary);
@@ -64,9 +64,9 @@ function writeSchema(connection: Connection): void {
   connection.exec(`BEGIN; ${schema}; INSERT INTO about VALUES ('ping', ''); COMMIT`);
 }
 
-export const makeEmpty = (path: string): Promise<void> => writeFile(path, '', { flag: 'wx', mode: 0o600 });
+const makeEmpty = (path: string): Promise<void> => writeFile(path, '', { flag: 'wx', mode: 0o600 });
 
-export async function syncFile(path: string): Promise<void> {
+async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');
   await handle.sync().finally(() => handle.close());
 }
@@ -75,4 +75,24 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems cannot sync a folder
   await handle.close();
+}
+
+/**
+ * Copies the database as it is at one moment, without a write-ahead log, so that the copy can be
+ * read from a read-only place. Throws `MOBILITY_STORE_ADDRESS` if there is no store.
+ */
+export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
+  const path = await openFolder(folder, { make: false });
+  const copy = databaseIn(target);
+  await makeEmpty(copy);
+  await onConnection(path, async (source) => {
+    await retryWhileBusy(() => setUp(source));
+    // The transaction's snapshot begins with its first read.
+    await retryWhileBusy(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
+    await source.copyTo(copy, signal);
+  }).catch((error) => {
+    throw storeError(error, path);
+  });
+  await onConnection(copy, (connection) => connection.exec('PRAGMA journal_mode = DELETE'));
+  await syncFile(copy);
 }

@@ -5,7 +5,6 @@ import { MobilityError } from '../../model/mobility-error.ts';
 import { storeFormat } from '../rows/tables.ts';
 import { damagedFile } from './sqlite-errors.ts';
 
-/** `mobi` in ASCII. */
 export const applicationId = 0x6d6f6269;
 
 /**
@@ -108,11 +107,10 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
-/** Reads the index of the log in the `-shm` file; null: there is no valid index. */
+/** The index of the log, in the `-shm` file; null: none is valid. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
-  // In the byte order of the machine, as typed arrays are.
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, 25);
   const size = new Uint16Array(bytes.buffer, bytes.byteOffset + 14, 1)[0]!;
   const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));

@@ -9,10 +9,7 @@ const types: Record<ColumnKind, string> = {
   bytes: 'BLOB NOT NULL',
 };
 
-/**
- * Creates the tables and indexes that the database lacks. Table `about` has only the row that
- * `ping` writes.
- */
+/** For what the database lacks. Table `about` has only the row that `ping` writes. */
 export const schema = [
   'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
   ...allTables.flatMap((table) => statementsOf(table)),

@@ -15,7 +15,6 @@ const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQ
 /** True if another connection caused the error and a later try may succeed. */
 export const isBusy = (error: unknown): boolean => busy.includes(primary(error));
 
-/** An error for which `isBusy` is true. */
 export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }

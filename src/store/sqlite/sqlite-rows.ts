@@ -4,11 +4,9 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** `sql` returns the one prepared statement of a text, with rows as lists. */
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
-      if (Object.values<Condition | undefined>(query.where).some(isEmptyList)) return [];
       const names = columns ?? Object.keys(table.columns);
       const isWhole = columns === undefined;
       const { where, values } = conditionsOf(table, query.where);
@@ -77,9 +75,6 @@ function bindable(value: ColumnValue): ColumnValue {
   return typeof value === 'number' && value > 0 && value < 2 ** -52 ? String(value) : value;
 }
 
-const isEmptyList = (one?: Condition): boolean =>
-  typeof one === 'object' && one !== null && 'in' in one && one.in.length === 0;
-
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: string; values: ColumnValue[] } {
@@ -105,10 +100,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
   return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
 }
 
-/**
- * Texts are one parameter, a JSON list. Each number is a parameter, since SQLite may read numbers
- * in JSON differently.
- */
+/** Each number is a parameter, since SQLite may read numbers in JSON differently. */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {

@@ -72,10 +72,7 @@ interface Job {
   reject: (error: unknown) => void;
 }
 
-/**
- * Opens a file that `folder.ts` created and checked, and does not change it. A call waits up to
- * `busySeconds` for other processes, then it fails with `MOBILITY_STORE_BUSY`.
- */
+/** Does not change the file. A call waits up to `busySeconds` for other processes. */
 export async function openTransactions(path: string, busySeconds = busyLimit) {
   const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
   const withStoreErrors = <T>(task: () => Promise<T>): Promise<T> =>
@@ -91,7 +88,6 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   const writes = queue();
   const onReader = <T>(work: () => T | Promise<T>): Promise<T> => reads(() => withStoreErrors(() => retried(work)));
 
-  /** The first write turns write-ahead logging on. */
   const writing = async (): Promise<OpenConnection> => {
     expectSameFiles();
     if (writer !== null) return writer;
@@ -129,7 +125,6 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
   };
 
   return {
-    /** Runs `work` in one snapshot, after earlier reads. */
     read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
     /**
      * Writes of one turn of the event loop share a transaction. A failed write does not fail the
@@ -140,7 +135,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
         if (isFirst) setImmediate(() => void writes(drain));
       }),
-    /** Runs statements outside of a transaction, after earlier writes. */
+    /** Outside of a transaction, after earlier writes. */
     execute: <T>(work: (connection: Connection) => T): Promise<T> =>
       writes(() =>
         withStoreErrors(async () => {
@@ -148,7 +143,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
           return retried(() => work(connection));
         }),
       ),
-    /** Runs statements outside of a transaction, after earlier reads. */
+    /** Outside of a transaction, after earlier reads. */
     query: <T>(work: (connection: Connection) => T): Promise<T> => onReader(() => work(reader.connection)),
     close: async (): Promise<void> => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
@@ -221,10 +216,7 @@ async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> 
   }
 }
 
-/**
- * If the result differs from the one at opening, the file was moved or replaced, and this process
- * still writes to the old file.
- */
+/** Changes when the file is moved or replaced while this process still writes to the old file. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;

@@ -53,10 +53,7 @@ function emptyLog(connection: Connection): void {
   if (busy !== 0) throw busyError('another connection reads the write-ahead log');
 }
 
-/**
- * During this call, the log is empty and no connection can write, so the file has the newest
- * version of every page.
- */
+/** The log is empty and nobody can write, so the file has the newest version of every page. */
 function wipeGroup(
   connection: Connection,
   path: string,

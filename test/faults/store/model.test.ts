@@ -17,7 +17,7 @@ import {
   storeWithUser,
 } from '../../store/contract/kit.ts';
 import { share } from '../../support/sample.ts';
-import { openStoreIn } from '../../support/store.ts';
+import { countRejected, openStoreIn } from '../../support/store.ts';
 import { around, isAhead, isSame, judge, Model, nameOf } from './model.ts';
 
 const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? share(25));
@@ -251,7 +251,7 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
     errors.push(...page);
   }
   same(errors, [...model.errors.values()].sort(byId));
-  const summary = (await store.errors.summary(user.id)).map((row) => [
+  const summary = (await countRejected(store, user.id)).map((row) => [
     JSON.stringify([row.key, row.reason]),
     row.count,
   ]);

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { errorIdOf } from '../../../src/model/rejections.ts';
 import type { ErrorRow } from '../../../src/store/store.ts';
+import { countRejected } from '../../support/store.ts';
 import { battery, entry, fix, fixes, type Person, refuse, same, type Use } from './kit.ts';
 
 export function errorTests(use: Use): void {
@@ -31,7 +32,7 @@ export function errorTests(use: Use): void {
       [{ key: 'not/there' }, 0],
     ] as const)
       expect(await use.store.errors.list(user.id, { ...chosen, limit: 10 })).toHaveLength(count);
-    expect(await use.store.errors.summary(user.id)).toEqual([
+    expect(await countRejected(use.store, user.id)).toEqual([
       { key: null, reason: 'one', count: 1 },
       { key: battery, reason: 'one', count: 1 },
       { key: battery, reason: 'two', count: 1 },
@@ -130,7 +131,7 @@ export function errorTests(use: Use): void {
       await use.store.errors.put(user.id, strange);
       same(await user.errors(), strange);
     }
-    expect(await use.store.errors.summary(user.id)).toContainEqual({ key: battery, reason: '', count: 1 });
+    expect(await countRejected(use.store, user.id)).toContainEqual({ key: battery, reason: '', count: 1 });
     expect(await user.recover(strange.filter(({ id }) => id === first!.id))).toBe(1);
     await user.moveAll(refuse(), { at: 9 });
     const again = (await user.errors()).filter(({ id }) => id === first!.id);

@@ -1,6 +1,6 @@
 // Contract: the order of keys, which is the same in every store, for any characters.
 import { expect } from 'vitest';
-import { putDocument } from '../../support/store.ts';
+import { countRejected, putDocument } from '../../support/store.ts';
 import { entry, findAll, same, type Use } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
@@ -49,7 +49,7 @@ export function orderTests(use: Use): void {
     await user.putFailed([made[0]!], 5, 'another');
     await use.store.usercache.put(user.id, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);
     const again = made[0]!.metadata.key;
-    expect((await use.store.errors.summary(user.id)).map(({ key, reason }) => [key, reason])).toEqual([
+    expect((await countRejected(use.store, user.id)).map(({ key, reason }) => [key, reason])).toEqual([
       [null, 'z'],
       ...inOrder.map((key) => [key, key === again ? 'another' : 'one']),
     ]);

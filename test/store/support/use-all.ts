@@ -35,7 +35,6 @@ export async function useAll(store: Store): Promise<void> {
   await user.put([fix(1), fix(0.5), entry(battery, 5, {}, zoned)]);
   await user.moveAll();
   await user.put([fix(3)]);
-  await store.errors.summary(id);
   await store.errors.count(id);
   await store.errors.remove(id, ['a']);
   await store.errors.list(id, { limit: 10, key: location, reason: 'bad_value', after: '0' });
