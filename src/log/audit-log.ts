@@ -2,7 +2,7 @@
 // contains no coordinates, names or UUIDs of users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolders } from '../util/make-folders.ts';
+import { makeFolders, unlessMissing } from '../util/make-folders.ts';
 
 export interface Act {
   ts: number;
@@ -25,10 +25,7 @@ export async function audit(logDir: string, act: Act): Promise<void> {
 
 /** The oldest first, without a line that a full disk cut off. */
 export async function readActs(logDir: string): Promise<Act[]> {
-  const text = await readFile(join(logDir, fileName), 'utf8').catch((error) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  const text = (await readFile(join(logDir, fileName), 'utf8').catch(unlessMissing)) ?? '';
   return text.split('\n').flatMap((line) => {
     try {
       return line === '' ? [] : [JSON.parse(line) as Act];

@@ -3,6 +3,7 @@ import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
+import { unlessMissing } from '../util/make-folders.ts';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { type LogName, logKinds, logNames } from './file-names.ts';
 
@@ -79,8 +80,4 @@ export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>
     await rm(draft, { force: true });
     throw error;
   }
-}
-
-export function unlessMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }

@@ -4,6 +4,7 @@ export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 /** An array of messages, or an object that makes a message when `at` is called. */
 export type Messages = { readonly length: number; at(index: number): string | undefined };
 
+/** Receives messages. */
 export interface Log {
   /** False if the log drops messages of the level. Then the caller need not build them. */
   enabled(level: Level): boolean;

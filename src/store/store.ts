@@ -442,7 +442,7 @@ export interface Trips {
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /** The last two trips before `chainTs`, and the first three at or after it. */
   neighbours(userId: string, chainTs: number): Promise<TripSpan[]>;
-  /** From the last trip before `from` to the first link from `to` on. No drafts beyond these. */
+  /** With the last trip before `from` and the first link from `to` on. Drafts only in between. */
   briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
   briefsAt(userId: string, chainTs: readonly number[]): Promise<BriefRecord[]>;
   places(userId: string): Promise<JsonObject | null>;

@@ -3,7 +3,7 @@ import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MobilityError } from '../model/mobility-error.ts';
 import { onEngine } from '../store/open.ts';
-import { makeFolders } from '../util/make-folders.ts';
+import { makeFolders, unlessMissing } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
 /**
@@ -68,10 +68,7 @@ async function resolveLinks(path: string): Promise<string> {
 }
 
 async function checkEmpty(target: string): Promise<void> {
-  const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const found = (await readdir(target).catch(unlessMissing)) ?? [];
   if (found.length === 0 && target !== '') return;
   const name = target === '' ? 'an empty name' : `${found.length} files in ${target}`;
   throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a new or empty folder for the backup, found ${name}`);

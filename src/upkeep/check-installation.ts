@@ -44,7 +44,7 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
     ...(unfinished > 0 ? [`${counted(unfinished, 'erasure or copy', 'erasures or copies')} did not end`] : []),
   ];
   if (problems.length === 0) return checks;
-  return [...checks, { name: 'people', ok: false, text: problems.join('; '), next: 'mobility status' }];
+  return [...checks, wrong('people', problems.join('; '), 'mobility status')];
 }
 
 /**
@@ -53,20 +53,17 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
  */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
-  for await (const { entries, received_ts } of entryPages(timeseries, userId, {
-    keys: [keys.correction],
-    time: 'write_ts',
-  }))
+  const query = { keys: [keys.correction], time: 'write_ts' } as const;
+  for await (const { entries, received_ts } of entryPages(timeseries, userId, query))
     count += entries.filter((entry, i) => beyondBounds(entry, received_ts[i]!) !== null).length;
   return count;
 }
 
 function checkCorrections(found: ReadonlyMap<string, number>): Check {
-  const name = 'stated';
-  if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };
+  if (found.size === 0) return sound('stated', 'the times of all corrections are within the bounds');
   const people = [...found].map(([user, count]) => `${user}: ${count}`).join(', ');
   const text = `corrections before 1990, in the future, or longer than 7 days; the nearest allowed times are used: ${people}`;
-  return { name, ok: false, text, next: 'mobility correct list --user NAME, then mobility correct undo' };
+  return wrong('stated', text, 'mobility correct list --user NAME, then mobility correct undo');
 }
 
 const clockSlack = 30; // seconds by which two clocks may differ
@@ -183,14 +180,11 @@ export function isDead({ owner }: Lease): boolean {
 function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
   const { zone } = host;
   const now = host.now();
-  const clock =
-    newest === null || newest <= now + clockSlack
-      ? sound('clock', minuteText(now, zone))
-      : wrong(
-          'clock',
-          `the last put arrived ${minuteText(newest, zone)}, later than now`,
-          'correct the clock of the host, and synchronise it with NTP',
-        );
+  let clock = sound('clock', minuteText(now, zone));
+  if (newest !== null && newest > now + clockSlack) {
+    const text = `the last put arrived ${minuteText(newest, zone)}, later than now`;
+    clock = wrong('clock', text, 'correct the clock of the host, and synchronise it with NTP');
+  }
   const [first] = dead;
   if (first === undefined) return [clock, sound('leases', 'no run was killed')];
   const text = `${first.owner} was killed and still holds ${counted(dead.length, 'lease')}, until ${minuteText(first.expires_ts, zone)}`;
@@ -204,6 +198,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
   const isOurs = (answer: Response): boolean => answer.headers.has('X-Request-Id');
+  const checks: Check[] = [];
   try {
     const ready = await ask('/readyz');
     if (!isOurs(ready)) {
@@ -214,27 +209,22 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
       return [wrong('server', `GET /readyz answers ${ready.status}: ${await ready.text()}`, 'docs/operations.md')];
     const date = Date.parse(ready.headers.get('Date') ?? '') / 1000;
     const apart = Number.isNaN(date) ? 0 : Math.abs(date - now);
-    const clock =
-      apart > clockSlack
-        ? [
-            wrong(
-              'clock',
-              `expected the clocks of the server and of this machine to agree, found a difference of ${Math.round(apart)} s`,
-              'synchronise both with NTP',
-            ),
-          ]
-        : [];
+    if (apart > clockSlack) {
+      const text = `expected the clocks of the server and of this machine to agree, found a difference of ${Math.round(apart)} s`;
+      checks.push(wrong('clock', text, 'synchronise both with NTP'));
+    }
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
     // Without a token the server refuses the body. The answer shows whether this server sent it.
     if (!isOurs(put)) {
       const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it reaches the server`;
-      return [
-        ...clock,
-        wrong('proxy', text, 'let the proxy take 64 MiB: `client_max_body_size 64m` of nginx; docs/operations.md'),
-      ];
+      const next = 'let the proxy take 64 MiB: `client_max_body_size 64m` of nginx; docs/operations.md';
+      return [...checks, wrong('proxy', text, next)];
     }
-    return [...clock, sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB reach it`)];
+    return [
+      ...checks,
+      sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB reach it`),
+    ];
   } catch (error) {
     const text = `${url} does not answer: ${errorText(error)}`;
     return [wrong('server', text, 'start `mobility serve`, or correct address, proxy or firewall')];

@@ -27,9 +27,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
   return { why, next: `mobility study show ${study.name}` };
 }
 
-/**
- * Until this lease expires, no run can work on the user. null also if an earlier step is broken.
- */
+/** A killed run blocks the user until its lease expires. null also if an earlier step is broken. */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
   if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
@@ -39,7 +37,7 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
 }
 
 const longGap = 2 * 3600; // s
-/** s from the start of the day. Outside of these hours, a phone at rest records nothing. */
+/** s from the start of the day. At other hours, a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
 /** Unobserved time before the first or after the last location is not a gap. */

@@ -64,7 +64,7 @@ async function readRemaining({ users }: Store, userId: string): Promise<RecoverR
   return left.sort((a, b) => compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason));
 }
 
-/** Returns the number of errors whose last rejection was before `before`. */
+/** Returns the number of errors whose last rejection was before `before`, also in a dry run. */
 export async function removeErrors(
   store: Store,
   userId: string,

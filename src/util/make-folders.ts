@@ -32,6 +32,11 @@ export async function removeFolderOnFailure<T>(folder: string, work: () => Promi
   }
 }
 
+/** For `catch`: a missing file or folder becomes undefined, other errors are thrown. */
+export function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
+
 function removeEmpty(folder: string): void {
   try {
     for (const one of readdirSync(folder, { withFileTypes: true }))

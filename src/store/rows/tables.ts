@@ -190,7 +190,7 @@ export const trips = table('trips', {
     /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /** A `BriefRecord`, see `stored-brief.ts`. Older versions stored an object, or often null. */
+    /** A `BriefRecord`, see `stored-brief.ts`; in rows of older versions an object or null. */
     outline: 'text?',
     record: 'bytes',
   },

@@ -104,7 +104,7 @@ async function removePending(
   }
 }
 
-/** Replaces what is stored under an identity. Stores equal values without identity once. */
+/** Replaces pending and rejected entries of the same identities. Stores equal content once. */
 async function rejectEntries(
   own: UserRows<WritableRows>,
   unusable: readonly UnusableEntry[],

@@ -134,7 +134,7 @@ function firstBytes(path: string, count: number): { size: number; bytes: Buffer 
   }
 }
 
-/** Also true without `/proc`, when this is unknown. */
+/** Also true if `/proc` is missing, since the answer is then unknown. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return true;

@@ -9,7 +9,7 @@ const types: Record<ColumnKind, string> = {
   bytes: 'BLOB NOT NULL',
 };
 
-/** For what the database lacks. Table `about` has only the row that `ping` writes. */
+/** Also completes older databases. Table `about` has only the row that `ping` writes. */
 export const schema = [
   'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
   ...allTables.flatMap((table) => statementsOf(table)),

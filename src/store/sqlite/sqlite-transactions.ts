@@ -18,7 +18,7 @@ const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is
 
 export type Transactions = Awaited<ReturnType<typeof openTransactions>>;
 
-/** SQLite stores none of these settings in the file. */
+/** SQLite does not store the settings in the file. */
 export function setUp(connection: Connection): void {
   connection.exec('PRAGMA synchronous = FULL');
   connection.exec('PRAGMA secure_delete = ON'); // overwrites removed content with zeros

@@ -53,7 +53,9 @@ function emptyLog(connection: Connection): void {
   if (busy !== 0) throw busyError('another connection reads the write-ahead log');
 }
 
-/** The log is empty and nobody can write, so the file has the newest version of every page. */
+/**
+ * The log is empty and no connection can write, so the file has the newest version of every page.
+ */
 function wipeGroup(
   connection: Connection,
   path: string,
