@@ -3,9 +3,9 @@
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
-import { parseFileLine } from './line-format.ts';
-import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
-import type { Log } from './log.ts';
+import { createStamp, fileLine } from './line-format.ts';
+import type { Level, Log } from './log.ts';
+import { oneLine } from './text.ts';
 
 const entryTime = / write_ts = [-\d.e+]+/g;
 
@@ -27,24 +27,25 @@ export class LineFold {
   }
 }
 
-type Screen = Pick<LineLogOptions, 'now' | 'zone'> & { writeErr: (text: string) => void };
+/** `now`: seconds since the epoch. */
+type Screen = { now: () => number; zone: string; writeErr: (text: string) => void };
 
 /** Writes every line to `log`, and the lines that `fold` has not shown before to standard error. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
-  const emit = (lines: Lines): void => {
-    for (const text of lines.text().split('\n'))
-      if (fold.isNew(parseFileLine(text)?.message ?? text)) writeErr(`${text}\n`);
+  const stamp = createStamp(zone);
+  const show = (level: Level, message: string): void => {
+    const text = oneLine(message);
+    if (fold.isNew(text)) writeErr(`${fileLine(stamp(now()), level, `p${process.pid}`, text)}\n`);
   };
-  const screen = createLineLog({ level: 'debug', threadId: `p${process.pid}`, zone, now, emit });
   return {
     enabled: () => true,
     write: (level, message) => {
       log.write(level, message);
-      screen.write(level, message);
+      show(level, message);
     },
     writeAll: (level, messages) => {
       log.writeAll(level, messages);
-      screen.writeAll(level, messages);
+      for (let i = 0; i < messages.length; i++) show(level, messages.at(i)!);
     },
   };
 }
