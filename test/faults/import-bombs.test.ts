@@ -17,8 +17,13 @@ const mebibyte = 1024 * 1024;
 /** MiB of heap; the program alone needs about 30. */
 const heap = 128;
 
-function* times(count: number, make: (i: number) => string | Uint8Array): Generator<string | Uint8Array> {
+type Part = string | Uint8Array;
+
+/** A head, a part again and again, and a tail. */
+function* file(head: string, count: number, make: (i: number) => Part, tail = ''): Generator<Part> {
+  if (head !== '') yield head;
   for (let i = 0; i < count; i++) yield make(i);
+  if (tail !== '') yield tail;
 }
 
 /** `text` again and again: so many MiB. */
@@ -39,100 +44,55 @@ function bson(size: number, user: number): Uint8Array {
   return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: written }, data });
 }
 
-const bombs: Record<string, () => Generator<string | Uint8Array>> = {
-  'open.gpx': function* () {
-    yield track + point;
-    yield* times(40, () => `<a>${long}`);
+const attributes = (): string => Array.from({ length: 900 }, (_, i) => `a${i}="${'x'.repeat(60_000)}"`).join(' ');
+const time = '<when>2024-03-12T08:00:00.123456789012345678901234567890Z</when>';
+const objects = (size: number): string => `[${fill('{},', size)}0]`;
+const foreign = (i: number): string => `,{"_id":1,"metadata":{"key":"my/key","write_ts":${i}},"data":{"a":`;
+const overland = '{"timestamp":"2024-03-12T08:00:00Z","horizontal_accuracy":5}';
+const location = `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":${overland}}`;
+const line = (): string =>
+  `,{"type":"Feature","geometry":{"type":"LineString","coordinates":[${fill('[1,2,3,1710000000],', 0.98)}[1,2]]}}`;
+
+const bombs: Record<string, () => Generator<Part>> = {
+  'open.gpx': () => file(track + point, 40, () => `<a>${long}`),
+  'fields.gpx': () => file(`${track}${point}<trkpt lat="38.5" lon="-7.9">`, 40, (i) => `<a${i}>${long}</a${i}>`),
+  'attributes.gpx': () => {
+    const all = attributes();
+    return file(track + point, 20, () => `<a ${all}>`);
   },
-  'fields.gpx': function* () {
-    yield `${track}${point}<trkpt lat="38.5" lon="-7.9">`;
-    yield* times(40, (i) => `<a${i}>${long}</a${i}>`);
-  },
-  'attributes.gpx': function* () {
-    const attributes = [...times(900, (i) => `a${i}="${'x'.repeat(60_000)}"`)].join(' ');
-    yield track + point;
-    yield* times(20, () => `<a ${attributes}>`);
-  },
-  'places.kml': function* () {
-    yield placemark;
-    yield* times(40, () => `<coordinates>${fill('1,2 ', 4.1)}</coordinates>`);
-  },
-  'times.kml': function* () {
-    yield '<kml><Placemark><Track>';
-    yield* times(40, () => `<when>${long}</when>`);
-  },
-  'waiting.kml': function* () {
-    yield '<kml><Placemark><Track>';
-    yield* times(40, () => fill('<when>2024-03-12T08:00:00.123456789012345678901234567890Z</when>', 1));
-  },
-  'elements.json': function* () {
-    yield `[{${metadata},"data":{}}`;
-    yield* times(12, () => `,{${metadata},"data":[${fill('{},', 15)}0]}`);
-    yield ']';
-  },
-  'foreign.json': function* () {
-    yield `[{${metadata},"data":{}}`;
-    yield* times(
-      6,
-      (i) => `,{"_id":1,"metadata":{"key":"my/key","write_ts":${i}},"data":{"a":[${fill('{},', 0.99)}0]}}`,
-    );
-    yield ']';
-  },
-  'lines.jsonl': function* () {
-    yield `{${metadata},"data":{}}\n`;
-    yield* times(12, () => `{${metadata},"data":[${fill('{},', 15)}0]}\n`);
-  },
-  'features.json': function* () {
-    yield '{"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},';
-    yield '"properties":{"timestamp":"2024-03-12T08:00:00Z","horizontal_accuracy":5}}';
-    yield* times(20, () => `,{"type":"Feature","properties":[${fill('{},', 0.99)}0]}`);
-    yield ']}';
-  },
-  'rows.csv': function* () {
-    yield 'time,lat,lon\n2024-03-12T08:00:00Z,38.5,-7.9\n"';
-    yield* times(40, () => long);
-  },
-  'lines.geojson': function* () {
-    yield '{"type":"FeatureCollection","features":[{"lat":1,"lon":1,"time":1710000000}';
-    const line = `{"type":"Feature","geometry":{"type":"LineString","coordinates":[${fill('[1,2,3,1710000000],', 0.98)}[1,2]]}}`;
-    yield* times(20, () => `,${line}`);
-    yield ']}';
-  },
-  'message.json': function* () {
-    yield '{"_type":"location"\n';
-    yield* times(20, (i) => `,"a${i}":{"a":[${fill('{},', 0.99)}0]}\n`);
-    yield '}';
-  },
-  'Stage_timeseries.bson': function* () {
-    yield* times(12, () => bson(15, 1));
-  },
-  'users.bson': function* () {
-    yield* times(20, (i) => bson(0.99, i % 7));
-  },
+  'places.kml': () => file(placemark, 40, () => `<coordinates>${fill('1,2 ', 4.1)}</coordinates>`),
+  'times.kml': () => file('<kml><Placemark><Track>', 40, () => `<when>${long}</when>`),
+  'waiting.kml': () => file('<kml><Placemark><Track>', 40, () => fill(time, 1)),
+  'elements.json': () => file(`[{${metadata},"data":{}}`, 12, () => `,{${metadata},"data":${objects(15)}}`, ']'),
+  'foreign.json': () => file(`[{${metadata},"data":{}}`, 6, (i) => `${foreign(i)}${objects(0.99)}}}`, ']'),
+  'lines.jsonl': () => file(`{${metadata},"data":{}}\n`, 12, () => `{${metadata},"data":${objects(15)}}\n`),
+  'features.json': () =>
+    file(`{"locations":[${location}`, 20, () => `,{"type":"Feature","properties":${objects(0.99)}}`, ']}'),
+  'rows.csv': () => file('time,lat,lon\n2024-03-12T08:00:00Z,38.5,-7.9\n"', 40, () => long),
+  'lines.geojson': () =>
+    file('{"type":"FeatureCollection","features":[{"lat":1,"lon":1,"time":1710000000}', 20, line, ']}'),
+  'message.json': () => file('{"_type":"location"\n', 20, (i) => `,"a${i}":{"a":${objects(0.99)}}\n`, '}'),
+  'Stage_timeseries.bson': () => file('', 12, () => bson(15, 1)),
+  'users.bson': () => file('', 20, (i) => bson(0.99, i % 7)),
 };
 
+const user = '{"uuid":"01234567-89ab-4def-8123-456789000001","user_email":"ada","profile":';
+
 /** Files of folders that are one whole: a dump of e-mission, and what `export` wrote. `content`: packed by gzip. */
-const folders: Record<string, Record<string, () => Generator<string | Uint8Array>>> = {
+const folders: Record<string, Record<string, () => Generator<Part>>> = {
   dump: { 'Stage_timeseries.bson.gz': bombs['Stage_timeseries.bson']!, 'Stage_uuids.bson.gz': bombs['users.bson']! },
   'json dump': {
     'Stage_timeseries.json.gz': bombs['elements.json']!,
     'Stage_usercache.json.gz': bombs['lines.jsonl']!,
   },
   export: {
-    'user.json': function* () {
-      yield '{"uuid":"01234567-89ab-4def-8123-456789000001","user_email":"ada","profile":{}}';
-    },
+    'user.json': () => file(`${user}{}}`, 0, () => ''),
     'entries.jsonl': bombs['lines.jsonl']!,
     'errors.jsonl': bombs['lines.jsonl']!,
-    'documents.jsonl': function* () {
-      yield* times(12, (i) => `{"key":"k${i}","write_ts":${i},"data":[${fill('{},', 15)}0]}\n`);
-    },
+    'documents.jsonl': () => file('', 12, (i) => `{"key":"k${i}","write_ts":${i},"data":${objects(15)}}\n`),
   },
   'export with a large user': {
-    'user.json': function* () {
-      yield `{"uuid":"01234567-89ab-4def-8123-456789000001","user_email":"ada","profile":[`;
-      yield* times(40, () => fill('{},', 4));
-    },
+    'user.json': () => file(`${user}[`, 40, () => fill('{},', 4)),
     'entries.jsonl': bombs['lines.jsonl']!,
   },
 };
@@ -154,13 +114,13 @@ it.each(sampled(Object.keys(folders), 2))('imports the folder "%s" in a heap of 
   const folder = tempFolder();
   const source = join(folder, 'source');
   await mkdir(source);
-  for (const [file, content] of Object.entries(folders[name]!)) await writePacked(join(source, file), content());
+  for (const [part, content] of Object.entries(folders[name]!)) await writePacked(join(source, part), content());
   await expectImport(folder, source);
 });
 
 it.each(sampled(Object.keys(bombs), 3))('imports %s.gz in a heap of 128 MiB', async (name) => {
   const folder = tempFolder();
-  const file = join(folder, `${name}.gz`);
-  await writePacked(file, bombs[name]!());
-  await expectImport(folder, file, ...(name.endsWith('.bson') ? [] : ['--user', 'ada']));
+  const path = join(folder, `${name}.gz`);
+  await writePacked(path, bombs[name]!());
+  await expectImport(folder, path, ...(name.endsWith('.bson') ? [] : ['--user', 'ada']));
 });

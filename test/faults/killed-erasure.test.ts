@@ -81,19 +81,6 @@ describe('an erasure', () => {
     },
   );
 
-  it('that could not read a log file exits with 3, and is completed by name when the file is repaired', async () => {
-    const { run: again, address, logs, text } = await filled();
-    writeFileSync(join(logs, archive), gzipSync(text).subarray(0, 40));
-    const first = await again(['erase', '--user', people[0]!, '--yes']);
-    expect([first.code, first.stdout]).toEqual([3, expect.stringContaining(`may still be named in ${archive}`)]);
-    expect((await again(['status'])).stdout).toContain('repeat the `mobility erase`');
-    writeFileSync(join(logs, archive), gzipSync(text));
-    const second = await again(['erase', '--user', people[0]!, '--yes']);
-    expect([second.code, second.stdout]).toEqual([0, expect.stringContaining(`erased ${people[0]}`)]);
-    expect(bytesIn(address)).not.toContain(people[0]);
-    expect(bytesIn(address)).toContain(people[1]);
-  });
-
   it('of a UUID without a user removes it from the log files, and gives a receipt', async () => {
     const { run: again, logs } = await filled();
     const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';

@@ -53,6 +53,7 @@ export function lifecycleTests(use: Use): void {
     expect(await store.erase(gone.id)).toEqual({ ...none, users: 1 });
     expect(await store.counts(gone.id)).toEqual(none);
     expect(await store.erase(gone.id)).toEqual(none);
+    expect(await store.unfinished()).toEqual([]);
     expect(await store.counts(stays.id)).toEqual(filled);
     const { users, profiles, leases } = store;
     const left = [users.byEmail(email), users.byUuid(gone.id), profiles.get(gone.id), leases.get(gone.id)];

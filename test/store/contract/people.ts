@@ -8,12 +8,13 @@ import { fix, newId, rejects, same, type Use } from './kit.ts';
 const name = (): string => `${newId()}@example.org`;
 
 export function peopleTests(use: Use): void {
-  it('a name is registered once, keeps its UUID, and is found by name and by UUID', async () => {
+  it('a name is registered once, keeps its UUID and study, and is found by name and by UUID', async () => {
     const email = name();
-    const { user, created } = await use.store.users.register(email, { now: 5.5 });
+    const study = { study: 'sun', subgroup: 'a' };
+    const { user, created } = await use.store.users.register(email, { now: 5.5, ...study });
     expect(created).toBe(true);
-    expect(user).toEqual({ uuid: user.uuid, user_email: email, update_ts: 5.5 });
-    const again = await use.store.users.register(email, { now: 9 });
+    expect(user).toMatchObject({ uuid: user.uuid, user_email: email, update_ts: 5.5, ...study });
+    const again = await use.store.users.register(email, { now: 9, study: 'moon' });
     expect(again).toEqual({ user: { ...user, update_ts: 9 }, created: false });
     same(await use.store.users.byEmail(email), again.user);
     same(await use.store.users.byUuid(user.uuid), again.user);
@@ -129,7 +130,7 @@ export function peopleTests(use: Use): void {
     const tokens = [
       { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
       { hash: hash(), user_id: a.id, created_ts: 2, expires_ts: null },
-      { hash: hash(), user_id: b.id, created_ts: 3, expires_ts: null },
+      { hash: hash(), user_id: b.id, created_ts: 3, expires_ts: null, kind: 'owntracks' as const },
     ];
     for (const token of tokens) await use.store.tokens.add(token);
     same(await use.store.tokens.byHash(tokens[0]!.hash), tokens[0]!);
@@ -141,10 +142,13 @@ export function peopleTests(use: Use): void {
     expect([await revoke(tokens[0]!.hash, 5), await revoke(tokens[0]!.hash, 6)]).toEqual([true, false]);
     const revoked = { ...tokens[0]!, revoked_ts: 5, revoked_why: 'replaced' as const };
     same(await use.store.tokens.byHash(revoked.hash), revoked);
-    same(await use.store.tokens.list(a.id), [revoked, tokens[1]]);
+    same(await use.store.tokens.list(a.id), [revoked, tokens[1]!]);
     await use.store.tokens.add(tokens[0]!);
     same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
     same(await use.store.tokens.list(b.id), [tokens[2]!]);
+    await use.store.tokens.touch(tokens[2]!.hash, 3600.5);
+    await use.store.tokens.touch(hash(), 1);
+    same(await use.store.tokens.list(b.id), [{ ...tokens[2]!, used_ts: 3600.5 }]);
   });
 
   use.it('a profile merges fields, and accepts defaults only for missing fields', async (user) => {

@@ -191,22 +191,4 @@ export function studyTests(use: Use): void {
     expect(results.filter((one) => 'enrolled' in one).length).toBeLessThanOrEqual(1);
     expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
   });
-
-  use.it('a token keeps its kind and when it was used last', async ({ id }) => {
-    const { tokens } = use.store;
-    const token = { hash: hash(), user_id: id, created_ts: 1, expires_ts: null, kind: 'owntracks' as const };
-    await tokens.add(token);
-    same(await tokens.byHash(token.hash), token);
-    await tokens.touch(token.hash, 3600.5);
-    same(await tokens.list(token.user_id), [{ ...token, used_ts: 3600.5 }]);
-    await tokens.touch(hash(), 1);
-  });
-
-  it('a name is registered with its study, and keeps it', async () => {
-    const email = `${newId()}@example.org`;
-    const { user } = await use.store.users.register(email, { now: 1, study: 'sun', subgroup: 'a' });
-    expect(user).toMatchObject({ study: 'sun', subgroup: 'a' });
-    expect((await use.store.users.register(email, { now: 2, study: 'moon' })).user).toEqual({ ...user, update_ts: 2 });
-    same(await use.store.users.byUuid(user.uuid), { ...user, update_ts: 2 });
-  });
 }

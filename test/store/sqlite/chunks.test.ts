@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
+import { atEnd } from '../../support/clean-up.ts';
 import { noise } from '../../support/noise.ts';
 import { openStoreIn } from '../../support/store.ts';
 import {
@@ -12,7 +13,6 @@ import {
   fix,
   fixes,
   location,
-  newPerson,
   numbers,
   same,
   storedAt,
@@ -23,15 +23,10 @@ const day = 86_400;
 const midnight = 19_000 * day;
 
 async function newStore() {
-  const { folder, store } = await storeWithUser();
-  const rows = <Row>(sql: string): Row[] => {
-    const connection = connect(databaseIn(folder));
-    try {
-      return connection.prepare(sql).all<Row>();
-    } finally {
-      connection.close();
-    }
-  };
+  const { folder, store, user } = await storeWithUser();
+  const connection = connect(databaseIn(folder));
+  atEnd(() => connection.close());
+  const rows = <Row>(sql: string): Row[] => connection.prepare(sql).all<Row>();
   /** The chunks of the store: number of entries, by first write time. */
   const chunks = () =>
     rows<{ key: string; first: number; count: number; sum: string; bytes: number }>(
@@ -40,7 +35,6 @@ async function newStore() {
   /** The number of entries in each batch, and its bytes. */
   const batches = () =>
     rows<{ count: number; bytes: number }>('SELECT count, length(entries) AS bytes FROM batches ORDER BY id');
-  const user = await newPerson(store);
   return { folder, store, user, rows, chunks, batches };
 }
 

@@ -23,11 +23,7 @@ async function live(user: Person, word: string): Promise<void> {
       entry(i % 3 === 0 ? `manual/${word}` : 'background/battery', 10 * i + round, { word: `${word} ${round} ${i}` }),
     );
     await user.put(entries);
-    await store.usercache.put(
-      user.id,
-      { entries: [], unusable: [{ entry: { word }, reason: 'r', message: word }] },
-      round,
-    );
+    await user.putUnusable([{ entry: { word }, reason: 'r', message: word }], round);
     await store.profiles.merge(user.id, { word: `${word} ${round}` });
     await user.moveAll(judge);
     const [error] = await user.errors();
@@ -35,15 +31,8 @@ async function live(user: Person, word: string): Promise<void> {
     await user.leased(async (lease) => {
       const document = { key: `diary/${word}`, write_ts: round, data: { word } };
       await store.documents.apply(user.id, { put: [document], remove: [] }, lease);
-      const link = {
-        id: word,
-        kind: 'trip',
-        chain_ts: round,
-        start_ts: 1,
-        end_ts: 2,
-        day: '2016-05-17',
-        trip: { word },
-      };
+      const times = { chain_ts: round, start_ts: 1, end_ts: 2, day: '2016-05-17' };
+      const link = { id: word, kind: 'trip', ...times, trip: { word } };
       await store.trips.apply(user.id, { put: [link as never], remove: [] }, { last_error: word }, lease);
     });
   }
