@@ -22,9 +22,8 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
   else open.push('names and UUIDs of people');
   if (coarse === null) open.push('places where people stay, paths and times: they are exact');
   else {
-    hidden.push(
-      `where in its cell of ${coarse} m a stay lies: the ends, crossings, lengths, times and speeds of paths do not reveal it`,
-    );
+    const shown = 'the ends, crossings, lengths, times and speeds of paths';
+    hidden.push(`where in its cell of ${coarse} m a stay lies: ${shown} do not reveal it`);
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,
       `visible paths and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,

@@ -83,6 +83,10 @@ function merged(base: JsonObject, over: JsonObject): JsonObject {
 type Check = (value: JsonValue | undefined) => boolean;
 
 const text: Check = (value) => typeof value === 'string' && value !== '';
+const matching =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
 const oneOf =
   (...allowed: JsonValue[]): Check =>
   (value) =>
@@ -97,11 +101,7 @@ const isList: Check = (value) => Array.isArray(value) && value.every((row) => is
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
   ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   ['server', 'an object', isJsonObject],
-  [
-    'server.connectUrl',
-    'an http or https address that ends in /',
-    (value) => text(value) && /^https?:\/\/\S+\/$/.test(String(value)),
-  ],
+  ['server.connectUrl', 'an http or https address that ends in /', matching(/^https?:\/\/\S+\/$/)],
   ['server.aggregate_call_auth', 'no_auth, user_only or never', oneOf('no_auth', 'user_only', 'never')],
   ['intro', 'an object', isJsonObject],
   ['intro.program_or_study', 'program or study', oneOf('program', 'study')],
@@ -123,11 +123,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ['tracking', 'an object', optional(isJsonObject)],
   ['sync', 'an object', optional(isJsonObject)],
   ['metrics', 'an object', optional(isJsonObject)],
-  [
-    'min_app_version',
-    'a version such as 1.9.6',
-    optional((value) => text(value) && /^\d+(\.\d+)*$/.test(String(value))),
-  ],
+  ['min_app_version', 'a version such as 1.9.6', optional(matching(/^\d+(\.\d+)*$/))],
 ];
 
 export function configFlaws(config: JsonObject): string[] {

@@ -44,11 +44,8 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // the app Colota sends no `_type`
   if (type === null) return rejected('format_unknown', `expected a name in _type, found ${kindOf(message._type)}`);
   if (type === 'encrypted') {
-    return rejected(
-      'format_encrypted',
-      'expected a message without encryption, found an encrypted one: remove the encryption key in the app, ' +
-        'since TLS protects its messages',
-    );
+    const remedy = 'remove the encryption key in the app, since TLS protects its messages';
+    return rejected('format_encrypted', `expected a message without encryption, found an encrypted one: ${remedy}`);
   }
   if (skippedTypes.has(type)) return newMapped({ skipped: 1 });
   const { tst = message.timestamp ?? message.time } = message; // apps with a template for messages use the other names
@@ -56,16 +53,13 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   if (ts === null)
     return rejected('format_no_time', `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`);
   if (!isPossibleTime(ts)) {
-    return rejected(
-      'format_bad_time',
-      'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode ' +
-        'counts from 2001: use its own mode with the address /overland',
-    );
+    const text = 'expected tst in seconds since 1970, found a time before 2010 or after 5138';
+    const remedy = 'use its own mode with the address /overland';
+    return rejected('format_bad_time', `${text}; Overland in its OwnTracks mode counts from 2001: ${remedy}`);
   }
   if (type === 'location') return newMapped({ entries: entriesOf(message, ts) });
-  return newMapped({
-    entries: [otherEntry(`owntracks/${type}`, ts, { ...pickFields(message, keptNames), ts }, origin)],
-  });
+  const data = { ...pickFields(message, keptNames), ts };
+  return newMapped({ entries: [otherEntry(`owntracks/${type}`, ts, data, origin)] });
 }
 
 /**
@@ -98,10 +92,8 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
   const type = Array.isArray(words) ? oneMotion(words, iosMotions) : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
-  if (level !== undefined)
-    entries.push(
-      batteryEntry(ts, level, statuses.get(numberFrom(message.bs) ?? message.bs) ?? batteryStatuses.UNKNOWN, origin),
-    );
+  const status = statuses.get(numberFrom(message.bs) ?? message.bs) ?? batteryStatuses.UNKNOWN;
+  if (level !== undefined) entries.push(batteryEntry(ts, level, status, origin));
   return entries;
 }
 
@@ -109,10 +101,8 @@ const positive = (value: JsonValue | undefined): number | undefined => numberFro
 
 /** null: no motion, or several. "Still" and "in a vehicle" together mean a halt of the vehicle. */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
-  const found = new Set(
-    words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),
-  );
-  found.delete(null);
+  const known = words.filter((word) => typeof word === 'string' && Object.hasOwn(names, word)) as string[];
+  const found = new Set(known.map((word) => names[word]!));
   const [first = null] = found;
   if (found.size === 2 && found.has(motionTypes.STILL) && found.has(motionTypes.IN_VEHICLE))
     return motionTypes.STOPPED_WHILE_IN_VEHICLE;

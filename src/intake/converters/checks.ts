@@ -134,10 +134,8 @@ export function typed<Type extends keyof Types>(
   expected: string,
 ): Types[Type] {
   if (typeof value === type) return value as Types[Type];
-  throw new ConversionError(
-    value === undefined ? 'missing_field' : 'wrong_type',
-    `${field}: expected ${expected}, found ${kindOf(value)}`,
-  );
+  const reason = value === undefined ? 'missing_field' : 'wrong_type';
+  throw new ConversionError(reason, `${field}: expected ${expected}, found ${kindOf(value)}`);
 }
 
 export function shortText(raw: string | number): string {

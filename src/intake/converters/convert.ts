@@ -109,8 +109,6 @@ function noConverter({ metadata: { platform, key } }: Entry): ConversionError {
   const hint = hints[keyRow(key)!.kind];
   const given: unknown = platform;
   const found = typeof given === 'string' ? `platform ${shortText(given)}` : `as metadata.platform ${kindOf(given)}`;
-  return new ConversionError(
-    'no_converter',
-    `expected a known key of platform ${platforms.join(' or ')}, found key ${shortText(key)} and ${found}${hint}`,
-  );
+  const expected = `a known key of platform ${platforms.join(' or ')}`;
+  return new ConversionError('no_converter', `expected ${expected}, found key ${shortText(key)} and ${found}${hint}`);
 }

@@ -55,10 +55,8 @@ function namesIn(data: JsonObject): Names {
   const legacy = legacyNames.find(([type]) => data[type] !== undefined);
   if (legacy !== undefined) return legacy;
   const found = Object.keys(data).slice(0, 8).map(shortText).join(', ');
-  throw new ConversionError(
-    'missing_field',
-    `data.type: expected this field or one of its names in old entries, found the fields ${found || 'none'}`,
-  );
+  const expected = 'this field or one of its names in old entries';
+  throw new ConversionError('missing_field', `data.type: expected ${expected}, found the fields ${found || 'none'}`);
 }
 
 const flags = Object.keys(iosMotions) as (keyof typeof iosMotions)[];
@@ -80,11 +78,10 @@ function typeOf(data: JsonObject): number {
   });
   if (set.length === 2 && data.stationary === true && data.automotive === true)
     return motionTypes.STOPPED_WHILE_IN_VEHICLE;
-  if (set.length > 1)
-    throw new ConversionError(
-      'conflicting_flags',
-      `data: expected at most one true flag, or stationary and automotive, found ${set.join(' and ')}`,
-    );
+  if (set.length > 1) {
+    const expected = 'at most one true flag, or stationary and automotive';
+    throw new ConversionError('conflicting_flags', `data: expected ${expected}, found ${set.join(' and ')}`);
+  }
   return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
 }
 
