@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { everyDay } from '../dist/diary/read-days.js';
 import { openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { textsFor } from '../dist/web/pages/texts/texts.js';
-import { figureRoutes } from '../dist/web/study-figures.js';
-import { studyRoutes } from '../dist/web/study-pages.js';
+import { webRoutes } from '../dist/web/routes.js';
 import { FigureCache } from '../dist/web/study-people.js';
 import { against, inFolder, line, median, ms } from './kit.js';
 
@@ -93,7 +92,7 @@ async function looks(folder, path, name) {
     manager,
   };
   Object.assign(call, { csrf: 'x', preferred: [], zone: 'Europe/Berlin', note: async () => {} });
-  const route = [...studyRoutes, ...figureRoutes].find((one) => one.path === path);
+  const route = webRoutes.find((one) => one.path === path);
   const users = await store.users.list({ study: name, limit: owners });
   const listDays = async () => {
     for (const user of users) for await (const _ of everyDay(store, user, {}, now()));

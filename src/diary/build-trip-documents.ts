@@ -91,4 +91,4 @@ async function readIncidents(store: DiaryStore, userId: string, records: readonl
   return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
 }
 
-const timeOf = ({ data }: Entry): number => dataTime(data) ?? Number.NaN;
+const timeOf = ({ data }: Entry): number => dataTime(data) ?? NaN;

@@ -97,7 +97,7 @@ function contradicts(mode: string, sections: readonly BriefSection[]): boolean {
 /** `inputs` must include the locations of 5 minutes before and after the stay. */
 export function flagStay({ id, from, to }: FlaggedStay, inputs: FlagInputs): Flagged[] {
   const flags: Flag[] = touching(inputs, { from, to });
-  const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;
+  const isLong = to - from >= limits.stay && from > -Infinity && to < Infinity;
   if (isLong && countWithin(inputs, from - limits.around, to + limits.around) === 1) flags.push('one_location');
   return flags.map((flag) => ({ flag, from, to, of: 'place', id }));
 }

@@ -121,7 +121,7 @@ export async function readStated(
 
 /** During a trip, the zone of its start applies. */
 function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
-  const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
+  const zones = [{ from: -Infinity, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
     if (start_zone !== zones.at(-1)!.zone) zones.push({ from: start_ts, zone: start_zone });
     if (end_zone !== start_zone) zones.push({ from: end_ts, zone: end_zone });
@@ -129,7 +129,7 @@ function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => 
   return (day) => {
     for (const [i, piece] of zones.entries()) {
       const ts = Math.max(piece.from, startOfDay(day, piece.zone));
-      if (ts < (zones[i + 1]?.from ?? Number.POSITIVE_INFINITY)) return { ts, zone: piece.zone };
+      if (ts < (zones[i + 1]?.from ?? Infinity)) return { ts, zone: piece.zone };
     }
     throw new Error('the last zone has no end');
   };
@@ -244,6 +244,6 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
 }
 
 export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
-  const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
+  const within = (span: TimeSpan) => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
   return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);
 }

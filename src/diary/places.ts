@@ -88,7 +88,7 @@ function* placesInSteps(
   const bands = bandsOf(middles);
   const indexOf = (at: Position): number => nearest(locationOf(at), middles, bands);
   const spots = middles.map((middle, i) => {
-    const { id = null, stays, nights, first } = before[i] ?? { stays: 0, nights: 0, first: Number.POSITIVE_INFINITY };
+    const { id = null, stays, nights, first } = before[i] ?? { stays: 0, nights: 0, first: Infinity };
     return { id, middle, stays, nights, first };
   });
   for (const { at, from, to, zone } of stays) {
@@ -194,7 +194,7 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
 
 /** Searches all locations only if none is within `limits.reach`. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
-  let [found, metres] = [0, Number.POSITIVE_INFINITY];
+  let [found, metres] = [0, Infinity];
   for (const indexes of [indexesAround(bands, at), middles.keys()]) {
     for (const i of indexes) {
       if (isFarNorth(at, middles[i]!, metres)) continue;

@@ -83,7 +83,7 @@ export async function flagInputsWithin(
     };
     look(located, to);
     look(moved, to + 86_400);
-    look(pending, Number.POSITIVE_INFINITY);
+    look(pending, Infinity);
     locations.sort((a, b) => a.ts - b.ts);
     return {
       locations: times?.slice(firstLaterIn(times, justBefore(from)), firstLaterIn(times, justBefore(to))) ?? [

@@ -49,7 +49,7 @@ interface Written {
 /** NaN: the entry does not have the field. */
 export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
   const ts = time === 'write_ts' ? metadata.write_ts : data[time];
-  return typeof ts === 'number' ? ts : Number.NaN;
+  return typeof ts === 'number' ? ts : NaN;
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
@@ -88,6 +88,6 @@ async function* byWriting(store: DerivedStore, userId: string, { from, to }: Tim
 
 async function labelsAround(store: DerivedStore, userId: string, batch: readonly Written[]): Promise<Labels> {
   const from = Math.min(...batch.map(({ element }) => element.before.enter_ts ?? element.start_ts));
-  const to = Math.max(...batch.map(({ element }) => element.after.exit_ts ?? Number.POSITIVE_INFINITY));
+  const to = Math.max(...batch.map(({ element }) => element.after.exit_ts ?? Infinity));
   return readLabels(store, userId, { from, to });
 }

@@ -90,7 +90,7 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
   const locations = cleanLocations(observed, zoneAt);
   const motions = cleanMotions(of(keys.activity, keys.motionActivity).flatMap((entry) => toMotion(entry) ?? []));
   const pings = located.flatMap((entry) => toPing(entry) ?? []);
-  const rests = restOfPings(pings, { locations, motions, loadedUntil: Number.POSITIVE_INFINITY });
+  const rests = restOfPings(pings, { locations, motions, loadedUntil: Infinity });
   return {
     locations,
     motions: cleanMotions([...motions, ...rests]),

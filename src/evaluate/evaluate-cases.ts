@@ -11,7 +11,7 @@ export type ScoredCase = Pick<Truth, 'platform' | 'regime' | 'timeline'> & { nam
 export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const { truth, locations, motions, events } = one;
   const transit = truth.transit ? carriedTransit(truth.transit) : null;
-  const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
+  const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Infinity };
   const { records } = analyse(input, segmenterWith(models, transit));
   const trips = records.flatMap(({ trip }) => trip ?? []);
   return trips.map((trip) => ({

@@ -12,7 +12,7 @@ export async function answerPage(
 ): Promise<WebAnswer> {
   if (route.who === 'anybody') return route.answer(call);
   const signIn = redirect(route.who === 'person' ? '/sign-in' : '/sign-in/study');
-  const isForeign = (csrf: string): boolean => route.method === 'POST' && !isOwnForm(call.form, csrf);
+  const isForeign = (csrf: string) => route.method === 'POST' && !isOwnForm(call.form, csrf);
   if (route.who === 'person') {
     const person = await findPerson(call);
     if (person === null) return signIn;

@@ -9,14 +9,11 @@ import type { Store } from '../store/store.ts';
 import type { DayItem, ShownDay, ShownPlace } from './pages/day-items.ts';
 import { dayItems, isOutside, itemId, zoneOfDay } from './pages/day-items.ts';
 import type { ItemOf } from './pages/day-view.ts';
-import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { icon, styleOf } from './pages/mode-styles.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { tripReasons } from './pages/trip-reasons.ts';
 import { formButton, formOf, type PersonCall } from './web.ts';
-
-const CHECKED = new Markup(' checked');
-const SELECTED = new Markup(' selected');
 
 export const dayPath = (day: string): string => `/me/day/${day}`;
 
@@ -61,7 +58,7 @@ function modeQuestion(t: Texts, name: string, legend: string, ride: Section, cho
   const options = [...(isListed ? [] : [{ value: known, words }]), ...modes];
   const tiles = options.map(({ value, words }) => {
     const look = value === '' ? sensed_mode : (modeOf(value) ?? '');
-    return markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && CHECKED}>${icon(styleOf(look).name)}<span>${words}</span></label>`;
+    return markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && markup` checked`}>${icon(styleOf(look).name)}<span>${words}</span></label>`;
   });
   return markup`<fieldset><legend>${legend}</legend><div class="tiles">${tiles}</div></fieldset>`;
 }
@@ -83,7 +80,7 @@ export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, sho
     return modeQuestion(t, modeField(rides, i), question, ride, { ...choices, modes }, given);
   });
   const purposes = choices.purposes.map(
-    ({ value, words }) => markup`<option value="${value}"${value === purpose && SELECTED}>${words}</option>`,
+    ({ value, words }) => markup`<option value="${value}"${value === purpose && markup` selected`}>${words}</option>`,
   );
   const other = typeof purpose === 'string' && !choices.purposes.some(({ value }) => value === purpose);
   const form = markup`${questions}
@@ -95,7 +92,7 @@ export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, sho
   const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${query.clock ?? proposed}"></label><button>${t.me.split}</button>`;
   const joined = before && { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) };
   const join = joined && formButton(call, previewPath, t.me.join, joined);
-  const isOpen = query.clock !== undefined && new Markup(' open');
+  const isOpen = query.clock !== undefined && markup` open`;
   return markup`<details open><summary><span>${tripWords(trip, 'correct', t)}</span></summary>
 ${formOf(call, '/me/label', { day, trip: trip.id }, form)}<details${isOpen}><summary><span>${t.me.more}</span></summary>
 <div class="acts">${formButton(call, previewPath, t.me.drop, { day, kind: 'drop', ts })}${join}</div>
@@ -134,7 +131,8 @@ function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, 
 
 function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): Markup {
   const options = statedModes.map(
-    (mode) => markup`<option value="${mode}"${plainMode(mode) === chosen && SELECTED}>${t.me.mode(mode)}</option>`,
+    (mode) =>
+      markup`<option value="${mode}"${plainMode(mode) === chosen && markup` selected`}>${t.me.mode(mode)}</option>`,
   );
   return markup`<select name="mode" required>${first}${options}</select>`;
 }

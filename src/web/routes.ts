@@ -6,8 +6,8 @@ import { importUpload, undoImport } from './my-imports.ts';
 import { showServer } from './operator.ts';
 import * as sessions from './sign-in.ts';
 import { sendExport, showExport } from './study-export.ts';
-import { figureRoutes } from './study-figures.ts';
-import { studyRoutes } from './study-pages.ts';
+import { showFigures, showFlagged } from './study-figures.ts';
+import { sendReminders, showPeople, showPerson } from './study-pages.ts';
 import { sendTile } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
@@ -41,8 +41,13 @@ export const webRoutes: readonly WebRoute[] = [
   { method: 'POST', path: '/me/keep', who: 'person', answer: data.keepData },
   { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: importUpload },
   { method: 'POST', path: '/me/import/undo', who: 'person', answer: undoImport },
-  ...studyRoutes,
-  ...figureRoutes,
+  { method: 'GET', path: '/study/:study', who: 'study', answer: showPeople },
+  { method: 'GET', path: '/study/:study/reminders.csv', who: 'study', answer: sendReminders },
+  { method: 'GET', path: '/study/:study/p/:id', who: 'study', answer: showPerson },
+  { method: 'GET', path: '/study/:study/p/:id/:day', who: 'study', answer: showPerson },
+  { method: 'GET', path: '/study/:study/figures', who: 'study', answer: showFigures },
+  { method: 'GET', path: '/study/:study/figures/:month', who: 'study', answer: showFigures },
+  { method: 'GET', path: '/study/:study/flagged', who: 'study', answer: showFlagged },
   { method: 'GET', path: '/study/:study/export', who: 'study', answer: showExport },
   { method: 'POST', path: '/study/:study/export.zip', who: 'study', answer: sendExport },
   { method: 'GET', path: '/operator', who: 'operator', answer: showServer },

@@ -25,18 +25,9 @@ import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
 import { pageLinks, readPeople, type StudyPerson, takePage, withStatusFacts } from './study-people.ts';
-import {
-  banner,
-  csvType,
-  faultPage,
-  fileAnswer,
-  isShownDay,
-  type StudyCall,
-  type WebAnswer,
-  type WebRoute,
-} from './web.ts';
+import { banner, csvType, faultPage, fileAnswer, isShownDay, type StudyCall, type WebAnswer } from './web.ts';
 
-async function figures(call: StudyCall): Promise<WebAnswer> {
+export async function showFigures(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, params, query, note, cache } = call;
   const words = t.figures;
   const today = localDay(now, 'UTC');
@@ -135,7 +126,7 @@ function recordedShare({ month, observed }: MonthFigures, people: readonly Membe
 
 const daysBack = 7; // the page of days with flags shows today and this many days before
 
-async function flagged(call: StudyCall): Promise<WebAnswer> {
+export async function showFlagged(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, query, note, cache } = call;
   const words = t.study;
   const all = (await readPeople(store, study, now)).filter(({ state }) => state !== 'never_began');
@@ -173,9 +164,3 @@ async function readFlaggedDays(call: StudyCall, person: StudyPerson): Promise<{ 
     if (flagged.length > 0) found.push({ day, flags: flagNames(flagged) });
   return found;
 }
-
-export const figureRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/study/:study/figures', who: 'study', answer: figures },
-  { method: 'GET', path: '/study/:study/figures/:month', who: 'study', answer: figures },
-  { method: 'GET', path: '/study/:study/flagged', who: 'study', answer: flagged },
-];

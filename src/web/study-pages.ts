@@ -33,7 +33,6 @@ import {
   isShownDay,
   type StudyCall,
   type WebAnswer,
-  type WebRoute,
 } from './web.ts';
 
 const parts = { people: '', flagged: '/flagged', figures: '/figures', export: '/export' } as const;
@@ -62,7 +61,7 @@ export function studyPage(
   );
 }
 
-async function people(call: StudyCall): Promise<WebAnswer> {
+export async function showPeople(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, query, cache } = call;
   const words = t.study;
   const all = await readPeople(store, study, now);
@@ -189,7 +188,7 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   return markup`<svg class="st" width="110" height="16" role="img" aria-label="${label}"><path class="sa" d="${bars.join('')}"/><path class="se" d="${none.join('')}"/></svg>`;
 }
 
-async function reminders(call: StudyCall): Promise<WebAnswer> {
+export async function sendReminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
   const needed = (await readPeople(store, study, now)).filter((one) => needsReminder(one, now));
   const iso = (ts: number | null): string => (ts === null ? '' : new Date(ts * 1000).toISOString());
@@ -222,7 +221,7 @@ async function batteryText(call: StudyCall, userId: string): Promise<string> {
   return typeof level !== 'number' ? '–' : `${t.share(level)}, ${lately(call, last!.metadata.write_ts)}`;
 }
 
-async function person(call: StudyCall): Promise<WebAnswer> {
+export async function showPerson(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, params, note } = call;
   const found = (await readPeople(store, study, now)).find(({ id }) => id === params.id);
   if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
@@ -259,10 +258,3 @@ function stepItems(of: StudyPerson, call: StudyCall): Markup[] {
     return markup`<li class="${i < at ? '' : i === at ? 'broken' : 'after'}"><span>${call.t.study.links[name]}</span> <span class="soft">${when}</span></li>`;
   });
 }
-
-export const studyRoutes: readonly WebRoute[] = [
-  { method: 'GET', path: '/study/:study', who: 'study', answer: people },
-  { method: 'GET', path: '/study/:study/reminders.csv', who: 'study', answer: reminders },
-  { method: 'GET', path: '/study/:study/p/:id', who: 'study', answer: person },
-  { method: 'GET', path: '/study/:study/p/:id/:day', who: 'study', answer: person },
-];

@@ -95,7 +95,7 @@ export function activeCorrections(all: readonly Stated[]): Stated[] {
 /** Returns `NaN` for an undo. */
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
-  return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
+  return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: NaN, to: NaN };
 }
 
 export const tooManyCorrections = 'too_many_corrections';

@@ -256,7 +256,7 @@ function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings'])
   const longest = Math.max(...gaps);
   const since = times[gaps.indexOf(longest)]!;
   const before_silence = readings.findLast(({ kind, ts }) => kind === 'phone' && ts <= since)?.word ?? 'nothing';
-  const count = (wanted: PhoneReading['kind']): number => own.filter((one) => one.kind === wanted).length;
+  const count = (wanted: PhoneReading['kind']) => own.filter((one) => one.kind === wanted).length;
   const values = { locations: count('location'), motions: count('motion'), longest_silence_s: longest, before_silence };
   const words = `seen by ${values.locations} locations and ${values.motions} motion readings; longest gap ${durationText(longest)}; last event before it: ${before_silence}`;
   return reason('why', 'stay', `${text}; ${words}`, values);

@@ -19,7 +19,7 @@ export async function withLabels(
   );
   const isOpen = trips.some((trip) => placesOf(trip).some(({ exit_ts }) => exit_ts === undefined));
   const from = known.reduce((a, b) => Math.min(a, b));
-  const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
+  const to = isOpen ? Infinity : known.reduce((a, b) => Math.max(a, b));
   const labels = await readLabels(store, userId, { from, to }, { isBounded });
   const labelledTrips = trips.map((trip) => labelled(trip, labels, userId));
   if (!suggests) return labelledTrips;

@@ -35,8 +35,8 @@ export async function readLabels(
 }
 
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
-  let from = Number.POSITIVE_INFINITY;
-  let to = Number.NEGATIVE_INFINITY;
+  let from = Infinity;
+  let to = -Infinity;
   for (const { start, end } of inputs) {
     from = Math.min(from, start ?? end! - day);
     to = Math.max(to, Math.min(end ?? start! + day, (start ?? end!) + longestInput));
@@ -70,7 +70,7 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
       return inLabelledMode(trip, modeOf(label), given);
     },
     ofStay: (enterTs, exitTs) => {
-      const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
+      const own = { start: enterTs ?? -Infinity, end: exitTs ?? Infinity };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
       // After an unrecorded move, there are two places between two trips.
@@ -90,8 +90,8 @@ function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {
 function staysBetween(tripSpans: readonly Span[]): Span[] {
   const stays: Span[] = [];
   for (let i = 0; i <= tripSpans.length; i += 1) {
-    const start = tripSpans[i - 1]?.end ?? Number.NEGATIVE_INFINITY;
-    stays.push({ start, end: Math.max(start, tripSpans[i]?.start ?? Number.POSITIVE_INFINITY) });
+    const start = tripSpans[i - 1]?.end ?? -Infinity;
+    stays.push({ start, end: Math.max(start, tripSpans[i]?.start ?? Infinity) });
   }
   return stays;
 }

@@ -40,7 +40,7 @@ export async function readLastLabels(
   const inputs = entries.flatMap((entry) => inputsIn(interpretEntry(entry), range));
   if (entries.length < most) return inputs;
   // The limit may have cut off labels of the oldest trip, so leave that trip out.
-  const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);
+  const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Infinity);
   return inputs.filter((input) => startOf(input) > first);
 }
 
@@ -53,7 +53,7 @@ async function readNewest(
   userId: string,
   { from, to }: TimeRange,
   keys: readonly string[],
-  { most = Number.POSITIVE_INFINITY, isBounded = false },
+  { most = Infinity, isBounded = false },
 ): Promise<Entry[]> {
   const limit = isBounded ? atOnce : most;
   const bounded = Number.isFinite(limit) ? { descending: true, limit } : {};

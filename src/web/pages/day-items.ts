@@ -71,13 +71,13 @@ export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
 export function dayItems({ observed, trips, before, after, placeAt, now, locatedUntil }: ShownDay): DayItem[] {
   const around = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
-  const lastBefore = (ts: number): Trip | undefined => around.findLast((trip) => trip.end_ts <= ts + 1);
+  const lastBefore = (ts: number) => around.findLast((trip) => trip.end_ts <= ts + 1);
   const place = (from: number): ShownPlace | null => {
     const last = lastBefore(from);
     const next = around.find((trip) => trip.start_ts >= from);
     // The person may have moved, unseen, to where the next trip begins.
     const isElsewhere = last !== undefined && next !== undefined && next.start_place.id !== last.end_place.id;
-    const isThere = isElsewhere && (next.start_place.enter_ts ?? Number.POSITIVE_INFINITY) <= from + 1;
+    const isThere = isElsewhere && (next.start_place.enter_ts ?? Infinity) <= from + 1;
     const position = (isThere ? next.start_loc : last?.end_loc) ?? next?.start_loc;
     return position === undefined ? null : placeAt(position);
   };

@@ -160,7 +160,7 @@ export const answerList = (answers: readonly SurveyAnswer[], t: Texts): MarkupVa
 
 function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayActions): Markup {
   const { from, to, place, since } = item;
-  const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
+  const isHere = (flag: Flagged) => flag.of === 'place' && flag.from < to && flag.to > from;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
   const inputs = day.labels.ofStay(since ?? from, to);
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
@@ -181,7 +181,7 @@ function gapItem(day: ShownDay, item: ItemOf<'gap'>, t: Texts, actions: DayActio
 function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: DayActions): Markup {
   const { start_ts, end_ts, start_zone, start_loc, end_loc, sections, stops, duration, distance } = trip;
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
-  const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
+  const figures = (seconds: number, metres: number) => `${t.span(seconds)} · ${t.length(metres)}`;
   const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
   const inputs = day.labels.ofTrip(start_ts);
   const labels = labelTexts(inputs, t, day.labelWords);

@@ -74,7 +74,7 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
 }
 
 export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
-  const sum = (pick: (row: DayRow) => number): number => rows.reduce((total, row) => total + pick(row), 0);
+  const sum = (pick: (row: DayRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
   const trips = rows.flatMap((row) => row.trips);
   const [past, recorded, flags] = [sum((row) => row.past), sum((row) => row.recorded), sum((row) => row.flags)];
   const share = past > 0 && t.me.recorded(t.span(recorded), t.span(past), t.share(recorded / past));

@@ -21,13 +21,13 @@ export const stylePath = '/assets/pages.css';
 export function shell(page: Shell): Markup {
   const { t, title, brand = t.service, links = [], signOut, isNarrow, isFile, foot, query = {}, body } = page;
   const items = links.map(
-    ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && CURRENT}>${words}</a>`,
+    ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && markup` aria-current="page"`}>${words}</a>`,
   );
   const nav = items.length > 0 || signOut ? markup`<nav aria-label="${t.pages}">${items}${signOut}</nav>` : null;
   if (isFile) return document(t, title, pagesStyle, markup`<main>${body}</main>`);
   const content = markup`<a class="skip" href="#content">${t.skip}</a>
 <header class="top"><div class="in"><span class="brand">${brand}</span>${nav}</div></header>
-<main id="content"${isNarrow && NARROW}>${body}</main>
+<main id="content"${isNarrow && markup` class="narrow"`}>${body}</main>
 <footer class="bottom">${foot}${query && languageLinks(t, query)}</footer>`;
   return document(t, title === brand ? title : `${title} – ${brand}`, null, content);
 }
@@ -53,6 +53,3 @@ export function document(t: Texts, title: string, style: string | null, body: Ma
 <body>${body}</body></html>
 `;
 }
-
-const CURRENT = new Markup(' aria-current="page"');
-const NARROW = new Markup(' class="narrow"');
