@@ -2,7 +2,7 @@
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';
-import { justAfter } from '../model/time.ts';
+import { type DayRange, justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import { rangeOfTrips } from '../model/trip-fields.ts';
 import { everyEntry } from '../store/paging.ts';
@@ -25,7 +25,7 @@ export const readTripsOfDay = async (store: DiaryStore, userId: string, day: str
 export async function readTripsOfDays(
   store: DiaryStore,
   userId: string,
-  days: { from: string; to: string },
+  days: DayRange,
   { last = null, drafts = false }: { last?: TripRecord | null; drafts?: boolean } = {},
 ): Promise<Map<string, TripFeatureCollection[]>> {
   const trips = correctedTrips(store);

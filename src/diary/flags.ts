@@ -29,9 +29,7 @@ export const flagMeanings = {
 
 export type Flag = keyof typeof flagMeanings;
 
-export interface Mark extends TimeRange {
-  flag: Flag;
-}
+export type Mark = TimeRange & { flag: Flag };
 
 export interface FlagInputs {
   locations: readonly number[]; // times of locations, ascending, without repeats
@@ -46,9 +44,7 @@ export interface Flagged extends Mark {
   mode?: string; // mode of the section
 }
 
-export interface FlaggedStay extends TimeRange {
-  id: string;
-}
+export type FlaggedStay = TimeRange & { id: string };
 
 const limits = {
   least: 500, // m; shorter sections have no reliable average speed

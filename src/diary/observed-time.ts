@@ -8,7 +8,7 @@
 // The parts add up to the length of the day, also if the clock or the time zone changes.
 import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
-import { addDays, allTime, day, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, allTime, type DayRange, day, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, Silence, SilenceReason } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
@@ -89,7 +89,7 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
 }
 
 /** Wide enough for every time zone, and for a trip that lasts a day. */
-export const linksRange = ({ from, to }: { from: string; to: string }): TimeRange => ({
+export const linksRange = ({ from, to }: DayRange): TimeRange => ({
   from: startOfDay(from, 'UTC') - day,
   to: startOfDay(to, 'UTC') + 3 * day,
 });
@@ -97,7 +97,7 @@ export const linksRange = ({ from, to }: { from: string; to: string }): TimeRang
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
-  { from, to, zone = 'UTC' }: { from: string; to: string; zone?: string },
+  { from, to, zone = 'UTC' }: DayRange & { zone?: string },
 ): Promise<{ days: ObservedDay[]; links: readonly BriefRecord[] }> {
   const links = await correctedTrips(store).briefs(userId, linksRange({ from, to }));
   return { days: observedDays({ links, zone, ...(await readStated(store, userId)) }, from, to), links };

@@ -32,10 +32,7 @@ const limits = {
 };
 
 /** `from` equals `to` if one of them is not known. */
-export interface LocatedStay extends TimeRange {
-  at: Position;
-  zone: string;
-}
+export type LocatedStay = TimeRange & { at: Position; zone: string };
 
 export interface KnownPlace {
   id: string; // stable: later data rarely change it, see docs/quality.md
@@ -54,10 +51,7 @@ export interface Places {
   labelOf(position: Position): string;
 }
 
-export interface PlaceName {
-  ts: number;
-  name: string;
-}
+export type PlaceName = { ts: number; name: string };
 
 export interface KeptPlaces {
   /** See `keptKey`. If it differs from the present hash, the stored places are out of date. */

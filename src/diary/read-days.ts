@@ -4,7 +4,7 @@
 //   days       Monday                 | Tuesday              | Wednesday
 //   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h
 import { plainMode } from '../model/modes.ts';
-import { addDays, allTime, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, allTime, type DayRange, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { BriefRecord, BriefTrip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
@@ -38,10 +38,7 @@ const daysAtOnce = 31; // the trips of at most this many days are in memory at o
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
 /** A missing bound is the first or last day with data. */
-export interface DayBounds {
-  from?: string | undefined;
-  to?: string | undefined;
-}
+export type DayBounds = { from?: string | undefined; to?: string | undefined };
 
 type ReadDays<Link extends BriefRecord> = (
   store: DayStore,
@@ -91,12 +88,7 @@ async function* daysWith<Link extends BriefRecord>(
   }
 }
 
-export async function readDays(
-  store: DayStore,
-  user: Owner,
-  range: { from: string; to: string },
-  now: number,
-): Promise<Day<TripRecord>[]> {
+export async function readDays(store: DayStore, user: Owner, range: DayRange, now: number): Promise<Day<TripRecord>[]> {
   const days: Day<TripRecord>[] = [];
   for await (const day of everyWholeDay(store, user, range, now, true)) days.push(day);
   return days;
@@ -105,7 +97,7 @@ export async function readDays(
 async function* readRange<Link extends BriefRecord>(
   store: DayStore,
   userId: string,
-  { from, to, zone, fixed }: { from: string; to: string; zone: string; fixed: readonly Unobserved[] },
+  { from, to, zone, fixed }: DayRange & { zone: string; fixed: readonly Unobserved[] },
   readLinks: ReadLinks<Link>,
 ): AsyncGenerator<Day<Link>, undefined> {
   // Time zones differ from UTC by 14 h at most.
@@ -153,11 +145,7 @@ function findStays(links: readonly BriefTripLink[]): FlaggedStay[] {
   });
 }
 
-async function readKnownRange(
-  store: DayStore,
-  userId: string,
-  now: number,
-): Promise<{ from: string; to: string; zone: string } | null> {
+async function readKnownRange(store: DayStore, userId: string, now: number) {
   const { observed } = await store.pipeline.get(userId);
   if (observed === null) return null;
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];

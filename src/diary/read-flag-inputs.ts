@@ -18,16 +18,10 @@ const limits = {
   speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };
 
-export interface ReadFlagInputs extends FlagInputs {
-  clocks: readonly Unobserved[];
-}
+export type ReadFlagInputs = FlagInputs & { clocks: readonly Unobserved[] };
 
 /** `accuracy`: m; 0 if unknown. */
-interface SourceLocation extends LatLon {
-  ts: number;
-  source: string;
-  accuracy: number;
-}
+type SourceLocation = LatLon & { ts: number; source: string; accuracy: number };
 
 /** `at`: the data time or `write_ts`, by which the query selects the entry. */
 interface Sighting {

@@ -17,10 +17,7 @@ import { withFields } from '../model/with-fields.ts';
 export type AfterTrip = Pick<StayTimes, 'exit_ts' | 'starting_trip'>;
 
 /** The app of 2016/17 reads a section as a collection with one line. */
-export interface SectionCollection {
-  type: 'FeatureCollection';
-  features: [Feature<LineString>];
-}
+export type SectionCollection = { type: 'FeatureCollection'; features: [Feature<LineString>] };
 
 /** A trip in the answer of `/timeline/getTrips` and in the day documents. */
 export interface TripFeatureCollection {

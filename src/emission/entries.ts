@@ -15,9 +15,7 @@ import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
 /** The id does not depend on key and `write_ts`. */
-export interface DerivedEntry extends Entry {
-  id: string;
-}
+export type DerivedEntry = Entry & { id: string };
 
 export interface EntryContext {
   userId: string;

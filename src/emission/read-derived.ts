@@ -41,10 +41,7 @@ export async function* derivedEntries(
   }
 }
 
-interface Written {
-  element: Element;
-  writtenTs: number;
-}
+type Written = { element: Element; writtenTs: number };
 
 /** NaN: the entry does not have the field. */
 export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
@@ -64,11 +61,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
 }
 
 /** Also has the trip under way at the start of the range. */
-async function writingTimes(
-  store: DerivedStore,
-  userId: string,
-  range: TimeRange,
-): Promise<Map<number, number | null>> {
+async function writingTimes(store: DerivedStore, userId: string, range: TimeRange) {
   const trips = correctedTrips(store);
   const under = await trips.previous(userId, range.from);
   const spans = await trips.spans(userId, { ...range, from: under?.chain_ts ?? range.from });

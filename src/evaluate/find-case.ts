@@ -33,10 +33,7 @@ const reaches = [1, 0.1];
 
 type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
-interface FoundCase {
-  bundle: Bundle;
-  differences: TripDifference[];
-}
+type FoundCase = { bundle: Bundle; differences: TripDifference[] };
 
 /** Returns the first case that gives the trips of the day, else the best one. */
 export async function findCase(

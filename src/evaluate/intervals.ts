@@ -1,8 +1,5 @@
 /** Seconds since the epoch. */
-export interface Interval {
-  start: number;
-  end: number;
-}
+export type Interval = { start: number; end: number };
 
 export const lengthOf = ({ start, end }: Interval): number => end - start;
 

@@ -24,11 +24,7 @@ export interface LabelsReport {
   without_trip: number;
 }
 
-interface Compared {
-  label: ModeClass;
-  found: ModeClass;
-  probability: number;
-}
+type Compared = { label: ModeClass; found: ModeClass; probability: number };
 
 const z = 1.96; // the 0.975 quantile of the normal distribution
 
@@ -60,11 +56,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
 /** m by mode of the diary. `weighted`: m times the probability of the mode. */
 type MetresByMode = Map<ModeClass, { metres: number; weighted: number }>;
 
-interface Label extends Interval {
-  text: string;
-  mode: ModeClass;
-  byMode: MetresByMode;
-}
+type Label = Interval & { text: string; mode: ModeClass; byMode: MetresByMode };
 
 async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });

@@ -2,6 +2,7 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
+import type { DayRange } from '../model/time.ts';
 import { isTripLink, rangeOfTrips } from '../model/trip-fields.ts';
 
 interface DayTrip {
@@ -28,11 +29,7 @@ export interface DayFigures {
   [label: string]: string | number;
 }
 
-export async function readDayTrips(
-  store: LabelStore,
-  userId: string,
-  days: { from: string; to: string },
-): Promise<DayTrip[]> {
+export async function readDayTrips(store: LabelStore, userId: string, days: DayRange): Promise<DayTrip[]> {
   if (days.from > days.to) return [];
   const links = (await correctedTrips(store).byDay(userId, days)).filter(isTripLink);
   if (links.length === 0) return [];

@@ -24,10 +24,7 @@ export interface Disclosed {
   observed_days: number | null; // of 24 h, with noise, in two digits; null: too few people
 }
 
-interface Cell {
-  name: string;
-  people: Map<string, Figures>;
-}
+type Cell = { name: string; people: Map<string, Figures> };
 
 /** Seconds by UUID, then by weekday; `all` is the sum. Only people with observed time are in it. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;

@@ -1,4 +1,4 @@
-import { day, startOfDay, type TimeRange } from '../model/time.ts';
+import { type DayRange, day, startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
@@ -22,11 +22,7 @@ export async function readSections(trips: Chain, userId: string, range: TimeRang
   return found.sort((a, b) => a.start_ts - b.start_ts);
 }
 
-export async function readSectionsOfDays(
-  trips: Chain,
-  userId: string,
-  days: { from: string; to: string },
-): Promise<SectionFigures[]> {
+export async function readSectionsOfDays(trips: Chain, userId: string, days: DayRange): Promise<SectionFigures[]> {
   if (days.from > days.to) return [];
   // No time zone differs from UTC by more than a day.
   const range = { from: startOfDay(days.from, 'UTC') - day, to: startOfDay(days.to, 'UTC') + 2 * day };

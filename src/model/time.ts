@@ -14,6 +14,9 @@ export interface TimeRange {
   to: number;
 }
 
+/** Local days, `YYYY-MM-DD`, both included. */
+export type DayRange = { from: string; to: string };
+
 export const allTime: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** The years 1 to 9999 in UTC: other times cannot be written as dates. */
@@ -154,12 +157,12 @@ export const addDays = (day: string, count: number): string =>
 /** The previous month (`days` -1) or the next month (`days` 31). */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
-export const daysOfMonth = (month: string): { from: string; to: string } => ({
+export const daysOfMonth = (month: string): DayRange => ({
   from: `${month}-01`,
   to: addDays(`${monthBeside(month, 31)}-01`, -1),
 });
 
-export function daysOfWeek(day: string): { from: string; to: string } {
+export function daysOfWeek(day: string): DayRange {
   const weekday = weekdayOf(daysOf(day));
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }

@@ -5,7 +5,7 @@ import type { ManagerRecord } from '../model/manager.ts';
 import type { MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
-import type { TimeRange } from '../model/time.ts';
+import type { DayRange, TimeRange } from '../model/time.ts';
 import type { BriefRecord, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
@@ -433,8 +433,8 @@ export interface Trips {
   /** The last link before the first link whose `settled_ts` is `ts` or later. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips by local start day, both included; here and below without dropped trips. */
-  byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
+  byDay(userId: string, days: DayRange): Promise<TripRecord[]>;
+  starts(userId: string, days: DayRange): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;

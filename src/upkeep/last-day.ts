@@ -1,12 +1,9 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { counted } from '../log/text.ts';
 import { keys } from '../model/keys.ts';
-import { addDays, localDay } from '../model/time.ts';
+import { addDays, type DayRange, localDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-
-/** Local days, both included. */
-export type DayRange = { from: string; to: string };
 
 const daysBack = 31; // the start of the last trip is searched in this many days before the end of the trip
 

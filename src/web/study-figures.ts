@@ -4,12 +4,10 @@ import { everyDay } from '../diary/read-days.ts';
 import { exactCsv, publishedCsv } from '../export/report-csv.ts';
 import { usualLeast } from '../figures/disclose.ts';
 import {
-  type ExactCell,
   exactCells,
   fromKept,
   isSettled,
   type MonthFigures,
-  type MonthReport,
   monthFigures,
   monthKey,
   monthReport,
@@ -81,20 +79,13 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
-interface MonthTable {
-  exact: ExactCell[];
-  report: MonthReport;
-  share: number; // see `recordedShare`
-  counted: ReadonlySet<string>; // UUIDs of the people with trips
-}
-
 /** `until`: the end of the month, or now. Publishes nothing before the month has settled. */
 async function readMonthTable(
   { store, study, now, cache }: StudyCall,
   month: string,
   people: readonly MemberMonth[],
   until: number,
-): Promise<MonthTable> {
+) {
   const months = new Map<string, PersonMonth>();
   const key = monthKey(study.config);
   const slices = startSlices();
@@ -155,12 +146,8 @@ async function readFlaggedDays(call: StudyCall, person: StudyPerson): Promise<{ 
   const store = withStatusFacts(call.store, person);
   const today = localDay(now, 'UTC');
   const found: { day: string; flags: Flag[] }[] = [];
-  for await (const { day, flagged } of everyDay(
-    store,
-    person.user,
-    { from: addDays(today, -daysBack), to: today },
-    now,
-  ))
+  const bounds = { from: addDays(today, -daysBack), to: today };
+  for await (const { day, flagged } of everyDay(store, person.user, bounds, now))
     if (flagged.length > 0) found.push({ day, flags: flagNames(flagged) });
   return found;
 }

@@ -56,9 +56,8 @@ export function studyPage(
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);
-  return answerOf(
-    shell({ t, title, brand: studyTexts(study, call.preferred).name, links, signOut, foot, query: call.query, body }),
-  );
+  const brand = studyTexts(study, call.preferred).name;
+  return answerOf(shell({ t, title, brand, links, signOut, foot, query: call.query, body }));
 }
 
 export async function showPeople(call: StudyCall): Promise<WebAnswer> {
@@ -74,10 +73,8 @@ export async function showPeople(call: StudyCall): Promise<WebAnswer> {
     const current = one === filter && new Markup(' aria-current="true"');
     return markup`<li><a href="${here}?${String(new URLSearchParams({ show: one, group, find }))}"${current}><b>${t.number(count)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
   });
-  const chosen = sorted(
-    listed.filter((person) => isShown(person, filter)),
-    query.sort,
-  );
+  const filtered = listed.filter((person) => isShown(person, filter));
+  const chosen = sorted(filtered, query.sort);
   const rows: Markup[] = [];
   const onPage = takePage(chosen, query.page).chosen;
   await call.note('list of people', onPage);
@@ -198,10 +195,8 @@ export async function sendReminders(call: StudyCall): Promise<WebAnswer> {
     return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '', letterTo(person, call) ?? '']);
   });
   await note('reminder list', needed);
-  const header = csvLine(
-    'person subgroup app state since last_contact last_location what_to_do text_to_send'.split(' '),
-  );
-  return fileAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
+  const names = 'person subgroup app state since last_contact last_location what_to_do text_to_send';
+  return fileAnswer(`${csvLine(names.split(' '))}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
 }
 
 /** The text is in the language of the study. null: the person cannot repair the phone. */

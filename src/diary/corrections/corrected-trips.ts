@@ -4,7 +4,7 @@
 //   correction          split C        affects B, C, D and E: two trips before the split, two after
 //   overlay     [B   C   D   E] becomes [B   C1   C2   D   E]   reads only these links
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
-import { allTime, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
+import { allTime, type DayRange, day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord, TripSpan } from '../../model/trip.ts';
 import { briefOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
@@ -49,7 +49,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     const [stated, found] = await Promise.all([readStated(userId), read]);
     return stated.length === 0 ? found : correct(found, (range) => readOverlays(raw, userId, stated, range));
   };
-  const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
+  const linksOn = (userId: string, days: DayRange) =>
     corrected(userId, raw.byDay(userId, days), async (found, overlay) => {
       const isOn = (link: TripRecord): boolean => isTrip(link) && link.day >= days.from && link.day <= days.to;
       return withOverlay(found, await overlay(around(days, found)), isOn, (link) => link);
@@ -187,7 +187,7 @@ const isTrip = ({ kind }: Pick<TripRecord, 'kind'>): boolean => kind === 'trip';
  * The range of `chain_ts` with `found` and every trip of the local days in any time zone.
  * A trip begins up to a day before its first location.
  */
-function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
+function around(days: DayRange, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
   const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
@@ -334,12 +334,7 @@ function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
 
-async function readStandings(
-  raw: Trips,
-  userId: string,
-  all: readonly Stated[],
-  range: TimeRange,
-): Promise<CorrectionStanding[]> {
+async function readStandings(raw: Trips, userId: string, all: readonly Stated[], range: TimeRange) {
   const isConcerned = (one: Stated): boolean => {
     const { from, to } = concernedTime(one);
     return range === allTime || (from <= range.to && to >= range.from);
@@ -354,6 +349,7 @@ async function readStandings(
     const { write_ts } = correction;
     const isIdle = correction.kind !== 'undo' || !stated.has(correction.of);
     const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';
-    return byTime.get(write_ts) ?? { correction, effect, day: null };
+    const standing: CorrectionStanding = { correction, effect, day: null };
+    return byTime.get(write_ts) ?? standing;
   });
 }

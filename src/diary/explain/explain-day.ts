@@ -195,10 +195,8 @@ function modeReason(section: Section, zone: string): Reason {
   const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
   const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
   const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
-  return reason('mode', null, text, {
-    ...values,
-    ...Object.fromEntries(shown.map(([name, p]) => [modeText(name), p])),
-  });
+  const probabilities = Object.fromEntries(shown.map(([name, p]) => [modeText(name), p]));
+  return reason('mode', null, text, { ...values, ...probabilities });
 }
 
 function lineReason(line: TransitLine | undefined): string {
@@ -290,9 +288,8 @@ function readingIn({ metadata: { key }, data }: Entry): PhoneReading | null {
   const ts = dataTime(data);
   if (ts === null) return null;
   if (key === keys.transition) return { ts, kind: 'phone', word: nameOf(transitions, data.transition) };
-  if (key === keys.motionActivity || key === keys.activity) {
-    return { ts, kind: 'motion', word: nameOf(motionTypes, data.type) };
-  }
+  const isMotion = key === keys.motionActivity || key === keys.activity;
+  if (isMotion) return { ts, kind: 'motion', word: nameOf(motionTypes, data.type) };
   return { ts, kind: 'location', word: 'location' };
 }
 

@@ -8,10 +8,7 @@
 import type { Input } from './input-keys.ts';
 
 /** Open ends are infinite. Spans of one kind do not overlap. */
-export interface Span {
-  start: number;
-  end: number;
-}
+export type Span = { start: number; end: number };
 
 /** s; a labelled draft may begin this long before or after the final trip, or end after it */
 export const slack = 900;

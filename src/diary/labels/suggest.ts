@@ -25,10 +25,7 @@ export interface TripTraits {
 
 export type LabelledTraits = TripTraits & { labels: LabelSet };
 
-export interface Suggestion {
-  p: number;
-  labels: LabelSet;
-}
+export type Suggestion = { p: number; labels: LabelSet };
 
 /**
  * Apps show a label that is more probable than `shownFrom`, and do not ask about a trip from

@@ -16,10 +16,7 @@ export interface Steps {
 }
 
 /** The server's time of the last success, and a time of the phone's data; null: not known. */
-export interface StepTime {
-  ts: number | null;
-  phone_ts?: number | null;
-}
+export type StepTime = { ts: number | null; phone_ts?: number | null };
 
 /** A step, named by its field in `Steps`. */
 export type StepName = keyof Steps;

@@ -18,11 +18,7 @@ export const isTrouble = (state: PersonState): state is (typeof troubles)[number
   troubles.some((one) => one === state);
 
 /** The first failing step, its cause, and when it began to fail. */
-export interface BrokenStep {
-  link: StepName;
-  code: BreakageCode;
-  since: number | null;
-}
+export type BrokenStep = { link: StepName; code: BreakageCode; since: number | null };
 
 /** `since`: when the state began; null: not known, or the state is `in_order`. */
 export interface PersonStatus {
