@@ -9,8 +9,7 @@ export type FileLog = Awaited<ReturnType<typeof openFileLog>>;
 /**
  * Throws `MOBILITY_CONFIG` if the folder cannot be written or locked. The opened log never throws.
  * A worker of a server sends its lines to the primary process, which must have opened its log
- * before. `close` resolves when every line is on disk and finished files are compressed; later
- * lines are lost.
+ * before. `close` resolves when every line is on disk and finished files are compressed.
  */
 export async function openFileLog(options: FileLogOptions) {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;

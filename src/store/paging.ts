@@ -11,7 +11,6 @@ const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 
 export type EntryPart = Pick<Usercache, 'find'>;
 
-/** `limit`: entries per part. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
 export async function hasEntry(

@@ -478,9 +478,8 @@ export interface PipelineStates {
   /** Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
-   * Users with pending entries that are due at time `at`, a dirty range, or documents to derive.
-   * `version`: also users with trips of another analysis version. May include users whose erasure
-   * has not ended.
+   * Users with pending entries that are due at `at`, a dirty range, or documents to derive.
+   * `version`: also users with trips of another version. May include users who are being erased.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /** Counts users with trips of another analysis version, and the days to derive again. */

@@ -47,10 +47,7 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
   return [...checks, wrong('people', problems.join('; '), 'mobility status')];
 }
 
-/**
- * Counts corrections of earlier versions that this version would reject. The diary moves their
- * times.
- */
+/** Counts corrections that this version would reject. The diary moves their times. */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
   const query = { keys: [keys.correction], time: 'write_ts' } as const;

@@ -1,5 +1,4 @@
-// Copies users to another store. All engines store the same bytes under the same keys, so rows are
-// copied unchanged.
+// All engines store the same bytes under the same keys, so rows are copied unchanged.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,19 +51,17 @@ export async function copyBetween(
 }
 
 /**
- * Copies one user and all feeds to a store that does not have this user, and creates the store if
- * it does not exist. Throws `MOBILITY_LEASE_HELD` if a run holds the user or changes them
- * meanwhile.
+ * Copies one user and all feeds to a store without this user, which need not exist yet. Throws
+ * `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   await onEngine(from, { make: false }, (source) =>
     onEngine(to, { make: true }, async (target) => {
       const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, {});
-      if (status !== 'copied')
-        throw new MobilityError(
-          'MOBILITY_LEASE_HELD',
-          `expected a user whose data do not change: ${message}; try again later`,
-        );
+      if (status !== 'copied') {
+        const text = `expected a user whose data do not change: ${message}; try again later`;
+        throw new MobilityError('MOBILITY_LEASE_HELD', text);
+      }
       await copyFeeds(source, target);
     }),
   );

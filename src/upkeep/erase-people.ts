@@ -92,10 +92,7 @@ function notReached({ address }: Store): readonly string[] {
 /** One owner for all erasures, so that a new one continues a killed one at once. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
-/**
- * Removes all data of a user, or continues an interrupted erasure. Throws `MOBILITY_LEASE_HELD` if
- * a run holds the lease on the user.
- */
+/** Also continues an interrupted erasure. Throws `MOBILITY_LEASE_HELD` if a run holds the user. */
 export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Rows> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));

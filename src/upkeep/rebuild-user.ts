@@ -87,7 +87,6 @@ export function addUser(summary: RebuildSummary, days: readonly DayChange[]): vo
   summary.worst = [...summary.worst, ...days].sort((a, b) => metresChanged(b) - metresChanged(a)).slice(0, mostDays);
 }
 
-/** By local day, ascending. */
 export function dayChanges(userId: string, changes: readonly TripChange[]): DayChange[] {
   const days = new Map<string, DayChange>();
   for (const { day, what, before, after } of changes) {

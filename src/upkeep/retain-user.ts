@@ -111,8 +111,7 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 
 /**
  * The record of this removal and of earlier ones; null: none removes anything. `last`: the last
- * link that must never be derived again. `end`: all data are before this time; null: there are
- * later data.
+ * link that must never be derived again. `end`: all data are earlier; null: there are later data.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,

@@ -1,5 +1,4 @@
-// Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call waits
-// for one slice at most.
+// Runs long work in slices, one in each pass of the event loop: a short call waits for one slice.
 
 const sliceLength = 2; // ms
 

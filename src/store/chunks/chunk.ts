@@ -44,10 +44,7 @@ export interface WrittenChunk {
   entries: StoredEntries;
 }
 
-/**
- * Makes a chunk of entries with the same key and `chunkOf`, which ascend by `write_ts`; several
- * chunks if they exceed a limit of `inParts`.
- */
+/** Makes a chunk of ascending entries with one `chunkOf`, or several, see `inParts`. */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
   const textOf = (part: readonly StoredEntry[]): string => columnsText(part as unknown as readonly JsonObject[]);
   return inParts(list, mostEntries, textOf, (part, text) => {

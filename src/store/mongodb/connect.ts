@@ -42,12 +42,7 @@ export async function connect(fullAddress: string, options: MongoOptions) {
   }
 }
 
-function createClient(
-  fullAddress: string,
-  address: string,
-  retryMs: number,
-  onCommand: MongoOptions['onCommand'],
-): { client: MongoClient; database: string } {
+function createClient(fullAddress: string, address: string, retryMs: number, onCommand: MongoOptions['onCommand']) {
   const isSet = (option: string): boolean => new RegExp(`[?&]${option}=`, 'i').test(fullAddress);
   try {
     const database = databaseNameIn(fullAddress) ?? defaultDatabase;
@@ -85,16 +80,13 @@ function checkDatabase(database: string): void {
 
 function refuseUnsupported(hello: Document, isSharded: boolean, address: string): void {
   if (hello.maxWireVersion < leastWireVersion) {
-    throw new MobilityError(
-      'MOBILITY_UNSUPPORTED',
-      `expected MongoDB 6.0 or later at ${address}, found wire version ${hello.maxWireVersion}: update the server`,
-    );
+    const text = `expected MongoDB 6.0 or later at ${address}, found wire version ${hello.maxWireVersion}: update the server`;
+    throw new MobilityError('MOBILITY_UNSUPPORTED', text);
   }
   if (!isSharded && typeof hello.setName !== 'string') {
-    throw new MobilityError(
-      'MOBILITY_UNSUPPORTED',
+    const text =
       `expected a replica set or a sharded cluster at ${address}, found a standalone server, which has no transactions: ` +
-        `start it with \`--replSet rs0\` and run once \`${initiation}\``,
-    );
+      `start it with \`--replSet rs0\` and run once \`${initiation}\``;
+    throw new MobilityError('MOBILITY_UNSUPPORTED', text);
   }
 }

@@ -37,10 +37,9 @@ interface AboutRow {
 export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collection('about');
 
 /**
- * Makes sure that the database holds a store, see `MongoOptions.make`. Throws
- * `MOBILITY_STORE_ADDRESS` if there is none and none may be created, `MOBILITY_STORE_VERSION` for
- * another format or foreign rows, `MOBILITY_UNSUPPORTED` for a server without a command of the
- * store.
+ * Makes sure that the database holds a store. Throws `MOBILITY_STORE_ADDRESS` if there is none and
+ * none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows,
+ * `MOBILITY_UNSUPPORTED` for a server without a command of the store.
  */
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
   const format = await readFormat(connection);

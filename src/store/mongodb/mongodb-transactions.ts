@@ -75,8 +75,7 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
 
 /**
  * Runs the writes of a user in this process one after another, since parallel writes would
- * conflict. A write waits up to `longestMs` ms for the one before, which may wait for a server that
- * is gone.
+ * conflict. A write waits up to `longestMs` ms: the one before may wait for a lost server.
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();

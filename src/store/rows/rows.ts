@@ -37,10 +37,7 @@ export interface Summed {
 }
 
 export interface Rows {
-  /**
-   * Without `columns`, compares each row with its checksum and throws `MOBILITY_STORE_DAMAGED`,
-   * with table and row, if they differ.
-   */
+  /** Without `columns`, throws `MOBILITY_STORE_DAMAGED` for a row that differs from its sum. */
   find<Row>(table: Table<Row>, query: Query<Row>): Promise<Row[]>;
   find<Row, Column extends keyof (Row & Summed) & string>(
     table: Table<Row>,

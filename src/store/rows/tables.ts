@@ -59,9 +59,7 @@ export const managers = table('managers', {
   key: ['name'],
 });
 
-/**
- * Written after all parts of the zip: an interrupted `add` leaves no feed. `index`: packed text.
- */
+/** Written after all parts of the zip: an interrupted `add` leaves no row. `index`: packed text. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],

@@ -26,8 +26,7 @@ export function newAccount(user: string, now: number, stage: AccountRow['stage']
 }
 
 export async function accountOf(rows: Rows, user: string): Promise<AccountRow | null> {
-  const [account] = await rows.find(accounts, { where: { user } });
-  return account ?? null;
+  return (await rows.find(accounts, { where: { user } }))[0] ?? null;
 }
 
 export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
@@ -51,10 +50,8 @@ export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow)
 }
 
 export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): PipelineState {
-  return {
-    ...initialPipelineState,
-    ...(account && objectIn<AccountRow, Partial<PipelineState>>(accounts, account, 'state')),
-  };
+  const stored = account && objectIn<AccountRow, Partial<PipelineState>>(accounts, account, 'state');
+  return { ...initialPipelineState, ...stored };
 }
 
 export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
@@ -151,10 +148,8 @@ export function leases(engine: Engine): Leases {
       }),
     get: async (userId) => {
       const at = await engine.now();
-      const lease = await engine.read(async (rows) => {
-        const account = await accountOf(rows, userId);
-        return account && leaseIn(account);
-      });
+      const account = await engine.read((rows) => accountOf(rows, userId));
+      const lease = account && leaseIn(account);
       return lease !== null && !isExpired(lease, at) ? lease : null;
     },
   };

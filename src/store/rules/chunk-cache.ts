@@ -1,6 +1,6 @@
 // Caches the chunks that this process read or wrote last, so that a run rarely unpacks a day twice.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
-import type { Rows, Summed } from '../rows/rows.ts';
+import type { Rows, Summed, WritableRows } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 
@@ -16,6 +16,8 @@ export interface UserRows<R extends Rows = Rows> {
   cache: ChunkCache;
   user: string;
 }
+
+export type WritableUserRows = UserRows<WritableRows>;
 
 /** Characters of stored JSON in a cache: about 30,000 entries of a phone and 12 MB of memory. */
 const mostCharacters = 2 ** 20;

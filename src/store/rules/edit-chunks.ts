@@ -9,7 +9,7 @@ import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type Writt
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Moved } from '../store.ts';
-import { type ChunkHead, type Head, headColumns, type UserRows } from './chunk-cache.ts';
+import { type ChunkHead, type Head, headColumns, type UserRows, type WritableUserRows } from './chunk-cache.ts';
 
 export interface Edited extends Pick<Moved, 'inserted' | 'updated' | 'unchanged' | 'dirty'> {
   /** `write_ts` of entries whose time zone was added, changed or removed. */
@@ -27,7 +27,7 @@ interface DayChange {
 
 /** Puts entries, which replace entries with the same identity. `remove` may name unknown entries. */
 export async function editChunks(
-  own: UserRows<WritableRows>,
+  own: WritableUserRows,
   put: readonly StoredEntry[],
   remove: readonly Identity[],
 ): Promise<Edited> {
@@ -152,7 +152,7 @@ const chunksAtOnce = 50; // per transaction
 
 /** Removes old entries of some chunks, see `Timeseries.remove`. Returns 0 when none is left. */
 export async function removeOld(
-  { rows, cache, user }: UserRows<WritableRows>,
+  { rows, cache, user }: WritableUserRows,
   { keys, before }: { keys: readonly string[]; before: number },
 ): Promise<number> {
   const old = async (where: Where<ChunkRow>): Promise<ChunkHead[]> =>

@@ -1,10 +1,10 @@
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
-import type { Engine, WritableRows } from '../rows/rows.ts';
+import type { Engine } from '../rows/rows.ts';
 import { errors } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { admitted } from './accounts.ts';
-import type { ChunkCache, UserRows } from './chunk-cache.ts';
+import type { ChunkCache, WritableUserRows } from './chunk-cache.ts';
 import { errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
@@ -56,7 +56,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
   };
 }
 
-async function recover(own: UserRows<WritableRows>, taken: readonly { id: string; entry: Entry }[]): Promise<number> {
+async function recover(own: WritableUserRows, taken: readonly { id: string; entry: Entry }[]): Promise<number> {
   const { rows, user } = own;
   const identities = taken.map(({ entry }): Identity => entry.metadata);
   const known = await loadKnown(own, identities);

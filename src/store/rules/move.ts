@@ -6,11 +6,11 @@ import { errorIdOf } from '../../model/rejections.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
-import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import type { Engine, Rows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors, months } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved, PipelineState } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
-import type { ChunkCache, UserRows } from './chunk-cache.ts';
+import type { ChunkCache, UserRows, WritableUserRows } from './chunk-cache.ts';
 import { type Edited, editChunks } from './edit-chunks.ts';
 import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
@@ -87,7 +87,7 @@ async function dueBatches(
   }
 }
 
-async function removeDue({ rows, user }: UserRows<WritableRows>, due: readonly BatchRow[], at: number): Promise<void> {
+async function removeDue({ rows, user }: WritableUserRows, due: readonly BatchRow[], at: number): Promise<void> {
   for (const row of due) {
     if (row.due_ts > 0) await replaceBatch(rows, row, (_, one) => dueTime(one) > at);
   }
@@ -117,7 +117,7 @@ function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
 }
 
 async function updateErrors(
-  { rows, user }: UserRows<WritableRows>,
+  { rows, user }: WritableUserRows,
   recovered: readonly string[],
   failures: readonly Failure[],
   now: number,

@@ -180,10 +180,7 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   await rows.put(tables.erasedTokens, erased);
 }
 
-/**
- * The app of an erased person tries to join again with this token, which must fail. 64 bits of the
- * hash do not reveal the token.
- */
+/** An erased person's app tries to join again with this token, which must fail. */
 const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
 
 async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {

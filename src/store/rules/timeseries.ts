@@ -79,14 +79,12 @@ async function* chunkParts(
   }
 }
 
+type FactsQuery = Parameters<Timeseries['facts']>[1];
+
 /** Chunks from which on no facts are returned. A month needs about 70 chunks of locations. */
 const mostFactual = 512;
 
-async function readFacts(
-  rows: Rows,
-  user: string,
-  query: Parameters<Timeseries['facts']>[1],
-): Promise<ChunkFacts[] | null> {
+async function readFacts(rows: Rows, user: string, query: FactsQuery): Promise<ChunkFacts[] | null> {
   const { time, keys, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
   const [low, high] = spanColumns[time];
   const key = keys && { in: keys };
@@ -102,8 +100,7 @@ const headsOfShortPage = 64; // heads that the first statement reads for few ent
 
 /**
  * Heads of chunks in the range of the query, in ascending order of their first time, or in
- * descending order of their last time. A chunk spans a limited time, so the index on the first time
- * serves both.
+ * descending order of their last time. A chunk spans a limited time, so one index serves both.
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
@@ -118,8 +115,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Chunks beyond the limit may begin at the time of the last head. The next statement reads
-    // them.
+    // Chunks beyond the limit may begin at the time of the last head: the next statement reads all.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;
@@ -178,10 +174,7 @@ async function firstZone(
   }
 }
 
-/**
- * The data times of chunks that overlap `written`, a range of `write_ts`, and have `zoneless`
- * entries.
- */
+/** The data times of chunks with `zoneless` entries that overlap a range of `write_ts`. */
 export async function zonelessSpan({ rows, user }: UserRows, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };
   const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };

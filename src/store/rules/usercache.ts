@@ -8,7 +8,7 @@ import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, batches, errors } from '../rows/tables.ts';
 import type { EntryQuery, ProfileNote, PutContent, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
-import type { ChunkCache, UserRows } from './chunk-cache.ts';
+import type { ChunkCache, WritableUserRows } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 import { type Known, loadKnown } from './identities.ts';
@@ -46,7 +46,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
 
 /** An entry replaces an earlier entry of the same identity that is pending or in the same put. */
 async function putEntries(
-  own: UserRows<WritableRows>,
+  own: WritableUserRows,
   { entries, received_ts = [] }: PutContent,
   now: number,
 ): Promise<PutResult[]> {
@@ -77,17 +77,14 @@ function inOrder(identities: readonly Identity[]): number[] {
   return [...places.keys()].sort(compareTexts).flatMap((key) => places.get(key)!.sort(byTime));
 }
 
-export async function addPending(
-  { rows, user }: UserRows<WritableRows>,
-  pending: readonly PendingEntry[],
-): Promise<void> {
+export async function addPending({ rows, user }: WritableUserRows, pending: readonly PendingEntry[]): Promise<void> {
   if (pending.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, pending));
 }
 
 async function removePending(
-  { rows, user }: UserRows<WritableRows>,
+  { rows, user }: WritableUserRows,
   known: ReadonlyMap<string, Known>,
   identities: readonly Identity[],
 ): Promise<void> {
@@ -105,11 +102,7 @@ async function removePending(
 }
 
 /** Replaces pending and rejected entries of the same identities. Stores equal content once. */
-async function rejectEntries(
-  own: UserRows<WritableRows>,
-  unusable: readonly UnusableEntry[],
-  now: number,
-): Promise<void> {
+async function rejectEntries(own: WritableUserRows, unusable: readonly UnusableEntry[], now: number): Promise<void> {
   if (unusable.length === 0) return;
   const { rows, user } = own;
   const identities = unusable.flatMap(({ identity }) => identity ?? []);

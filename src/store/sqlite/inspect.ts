@@ -1,5 +1,4 @@
-// Checks a database file and its write-ahead log before SQLite opens them, since SQLite silently
-// repairs some damage.
+// Finds damage of a file and its write-ahead log, some of which SQLite would repair silently.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { storeFormat } from '../rows/tables.ts';
@@ -44,10 +43,7 @@ function headerFault(path: string): MobilityError | null {
   );
 }
 
-// ---------------------------------------------------------------- the write-ahead log
-// (https://sqlite.org/walformat.html)
-
-const walHeader = 32; // bytes
+const walHeader = 32; // bytes: https://sqlite.org/walformat.html
 const frameHeader = 24; // bytes
 
 /** Compares the log with the commits in its index. Repeats this if another process changes them. */
@@ -101,10 +97,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   }
 }
 
-/**
- * `frames`: committed pages in the log. `backfilled`: pages that were copied into the file.
- * `salts`: 8 bytes that identify the log.
- */
+/** `frames`: committed pages. `backfilled`: pages copied into the file. `salts` name the log. */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
 /** The index of the log, in the `-shm` file; null: none is valid. */

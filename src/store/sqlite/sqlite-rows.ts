@@ -68,8 +68,7 @@ const orderOf = (column: string): string => (column.startsWith('-') ? `"${column
 
 /**
  * Escapes NUL and half surrogate pairs, which SQLite cannot hold. The binding stores positive
- * numbers below 2^-52 as 0: they are bound as texts, which a REAL column converts to the same
- * number.
+ * numbers below 2^-52 as 0: as texts, a REAL column converts them to the same number.
  */
 function bindable(value: ColumnValue): ColumnValue {
   if (typeof value === 'string') return escapeText(value);

@@ -126,10 +126,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
 
   return {
     read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
-    /**
-     * Writes of one turn of the event loop share a transaction. A failed write does not fail the
-     * others. Resolves when the commit is on disk.
-     */
+    /** Writes of one turn of the event loop share a transaction; each can fail alone. */
     write: <T>(work: (rows: WritableRows) => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;

@@ -1,5 +1,4 @@
-// Overwrites the unused middle of pages with zeros: SQLite leaves copies of moved rows there, even
-// with `secure_delete`.
+// SQLite leaves copies of moved rows in the unused middle of pages, even with `secure_delete`.
 import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, onConnection } from './driver.ts';
@@ -53,9 +52,7 @@ function emptyLog(connection: Connection): void {
   if (busy !== 0) throw busyError('another connection reads the write-ahead log');
 }
 
-/**
- * The log is empty and no connection can write, so the file has the newest version of every page.
- */
+/** The log is empty and no connection can write, so the file has the newest pages. */
 function wipeGroup(
   connection: Connection,
   path: string,
