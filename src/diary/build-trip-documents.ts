@@ -1,4 +1,3 @@
-// Builds the trips of a day as phones read them: for answers of the server and stored documents.
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';

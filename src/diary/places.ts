@@ -174,7 +174,6 @@ function bandsOf(locations: readonly LatLon[]): Bands {
   return bands;
 }
 
-/** Also returns some locations farther than `limits.reach`. The indexes ascend. */
 function indexesAround(bands: Bands, at: LatLon): number[] {
   const band = bandOf(at);
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);

@@ -40,22 +40,16 @@ const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 /** A missing bound is the first or last day with data. */
 export type DayBounds = { from?: string | undefined; to?: string | undefined };
 
-type ReadDays<Link extends BriefRecord> = (
-  store: DayStore,
-  user: Owner,
-  bounds: DayBounds,
-  now: number,
-  beyond?: boolean,
-) => AsyncGenerator<Day<Link>, undefined>;
+type AskedDays = [store: DayStore, user: Owner, bounds: DayBounds, now: number, beyond?: boolean];
 
-/** Days without trips count. `beyond`: also reads days outside the first and last data. */
-export const everyDay: ReadDays<BriefRecord> = (...of) => daysWith((trips) => trips.briefs, ...of);
+/** Also reads days without trips; with `beyond`, also days outside the first and last data. */
+export const everyDay = (...of: AskedDays) => daysWith((trips) => trips.briefs, ...of);
 
-export const everyWholeDay: ReadDays<TripRecord> = (...of) => daysWith((trips) => trips.around, ...of);
+export const everyWholeDay = (...of: AskedDays) => daysWith((trips) => trips.around, ...of);
 
 async function* daysWith<Link extends BriefRecord>(
   linksOf: (trips: CorrectedTrips) => ReadLinks<Link>,
-  ...[source, user, bounds, now, beyond = false]: Parameters<ReadDays<Link>>
+  ...[source, user, bounds, now, beyond = false]: AskedDays
 ): AsyncGenerator<Day<Link>, undefined> {
   const state = await source.pipeline.get(user.uuid);
   const store = {

@@ -1,4 +1,3 @@
-// Reads the inputs of flags: times of locations, of disagreeing sources, and of a wrong clock.
 import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';

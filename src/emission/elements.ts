@@ -19,12 +19,7 @@ export interface PlaceStay extends StayTimes {
 
 export type Element = (
   | { kind: 'trip'; trip: Trip }
-  | {
-      kind: 'untracked';
-      untracked: Untracked;
-      zones: [start: string, end: string];
-      reason?: UnobservedReason;
-    }
+  | { kind: 'untracked'; untracked: Untracked; zones: [string, string]; reason?: UnobservedReason }
 ) & {
   chain_ts: number;
   start_ts: number;

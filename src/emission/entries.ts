@@ -58,10 +58,8 @@ function shapeOf({ sections }: Trip): string {
       numbers[3 * i + 2] = times[i]!;
     }
     addTo(sums, new Uint32Array(numbers.buffer));
-    addTo(
-      sums,
-      Uint32Array.from(sensed_mode, (letter) => letter.codePointAt(0)!),
-    );
+    const letters = Uint32Array.from(sensed_mode, (letter) => letter.codePointAt(0)!);
+    addTo(sums, letters);
   }
   return `${sums[0]!.toString(16)}-${sums[1]!.toString(16)}`;
 }

@@ -1,4 +1,3 @@
-// Finds entries in order of time, in the timeseries, the usercache and the trips together.
 import { present } from '../intake/converters/convert.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { compareTexts } from '../model/text-order.ts';

@@ -1,4 +1,3 @@
-// Selects few locations to draw a trip on a phone, with the ends of each section.
 import type { Position, Section } from '../model/trip.ts';
 
 export interface Vertex {

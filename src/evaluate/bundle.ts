@@ -23,7 +23,6 @@ const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)]
 // The altitude may identify a place, and no trip depends on it.
 const location = locationFields.filter((name) => name !== 'altitude');
 
-/** The keys that trips are derived from, with the fields that are kept. */
 const keptFields: Record<string, readonly string[]> = {
   [keys.location]: location,
   [keys.filteredLocation]: location,

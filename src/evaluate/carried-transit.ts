@@ -27,7 +27,6 @@ export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSou
   return (legs) => legs.map(forLeg);
 }
 
-/** The fields that contain names, and the kind with which an alias begins: `stop 2`. */
 const kinds: Partial<Record<keyof LineFound, string>> = {
   feed: 'feed',
   agency: 'agency',

@@ -1,4 +1,3 @@
-// Reads recorded cases from a folder: the entries that one phone pushed, and what really happened.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

@@ -13,7 +13,6 @@ export function intersectionOverUnion(a: Interval, b: Interval): number {
   return either > 0 ? both / either : 0;
 }
 
-/** Joins intervals that overlap or touch. The result is sorted. */
 export function coverOf(intervals: readonly Interval[]): Interval[] {
   const cover: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {

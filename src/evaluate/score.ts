@@ -197,6 +197,7 @@ export function summarise(scores: readonly CaseScore[]) {
     const confused = others.reduce((sum, truth) => sum + seconds(truth, one), 0);
     return [(2 * seconds(one, one)) / (support + seconds(one, one) + confused)];
   });
+  const sumOfF1 = f1s.reduce((sum, f1) => sum + f1, 0);
   const share = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
   const figure = (values: number[], q: number): number | null => (values.length === 0 ? null : quantile(values, q));
   const errors = (of: (score: CaseScore) => number[]) => [figure(all(of), 0.5), figure(all(of), 0.9)] as const;
@@ -210,10 +211,7 @@ export function summarise(scores: readonly CaseScore[]) {
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
     coarse: share(rightCoarse, motion), // with the right mode of foot, cycle, motor
-    macro_f1: share(
-      f1s.reduce((sum, f1) => sum + f1, 0),
-      f1s.length,
-    ), // by time
+    macro_f1: share(sumOfF1, f1s.length), // by time
     false_s_per_hour: share(falsely, still / 3600),
     distance: figure(distances, 0.5), // %
   };

@@ -5,12 +5,7 @@ import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { DayRange } from '../model/time.ts';
 import { isTripLink, rangeOfTrips } from '../model/trip-fields.ts';
 
-interface DayTrip {
-  day: string; // local day of its start, `YYYY-MM-DD`
-  distance: number; // m
-  duration: number; // s
-  userInput: Readonly<Record<string, unknown>>; // user inputs by the name of their key
-}
+type DayTrip = Awaited<ReturnType<typeof readDayTrips>>[number];
 
 type Measure = (trip: DayTrip) => number;
 
@@ -29,7 +24,7 @@ export interface DayFigures {
   [label: string]: string | number;
 }
 
-export async function readDayTrips(store: LabelStore, userId: string, days: DayRange): Promise<DayTrip[]> {
+export async function readDayTrips(store: LabelStore, userId: string, days: DayRange) {
   if (days.from > days.to) return [];
   const links = (await correctedTrips(store).byDay(userId, days)).filter(isTripLink);
   if (links.length === 0) return [];

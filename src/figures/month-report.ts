@@ -1,4 +1,3 @@
-// The report of a study for a calendar month: the figures of each person, and the publishable part.
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';

@@ -18,7 +18,6 @@ export interface Period {
   sections: readonly SectionFigures[];
 }
 
-/** The form that clients read: a field for each mode, beside the named fields. */
 export interface MetricSummary extends Omit<Period, 'sections'> {
   nUsers: number; // 1, or 0 for a period without sections
   [mode: string]: unknown;

@@ -1,8 +1,7 @@
 // Estimates 95 % intervals of rates by resampling (bootstrap). Days of one person resemble each
 // other, so people are drawn, not days.
 //
-//     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …
-//                                          ->  4, 2 to 6
+//     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), …  ->  4, from 2 to 6
 import { randomNumbers } from '../util/random-numbers.ts';
 import type { MonthFigures } from './month-report.ts';
 import { add, compareCells, type Dimension, divisorOf, type Figures, type PersonTally } from './tally.ts';

@@ -1,9 +1,7 @@
-// Adds up the trips of a person by cell. A dimension such as the mode divides a table into cells.
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { BriefRecord, BriefTrip } from '../model/trip.ts';
 
-/** The mode, or the hour, weekday, zone or grid cell in which a trip begins. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
 export interface Figures {
@@ -18,7 +16,6 @@ export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday',
 
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
 
-/** The key of the observed days by which the figures of a cell are divided. */
 export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high
@@ -54,7 +51,6 @@ export function add(tally: PersonTally, cell: string, { trips, metres, seconds }
   tally.set(cell, sum);
 }
 
-/** Orders weekdays from Monday on, others by name. */
 export function compareCells(by: Dimension): (a: string, b: string) => number {
   if (by === 'weekday') return (a, b) => weekdays.indexOf(a) - weekdays.indexOf(b);
   return (a, b) => (a < b ? -1 : a > b ? 1 : 0);

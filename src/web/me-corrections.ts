@@ -1,4 +1,3 @@
-// Saves, previews and undoes corrections and labels of a day. Each is an entry.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';

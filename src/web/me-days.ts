@@ -53,7 +53,6 @@ async function readKnownDays(store: DayStore, userId: string, now: number) {
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** Makes the heading of a day, with links to the days beside it, and its week as links. */
 export async function readDay(
   { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,

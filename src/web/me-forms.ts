@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { DayItem, ShownDay, ShownPlace } from './pages/day-items.ts';
 import { dayItems, isOutside, itemId, zoneOfDay } from './pages/day-items.ts';
 import type { ItemOf } from './pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { type Markup, type MarkupValue, markup, optionList } from './pages/markup.ts';
 import { icon, styleOf } from './pages/mode-styles.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { tripReasons } from './pages/trip-reasons.ts';
@@ -79,12 +79,9 @@ export function tripForms(call: PersonCall, trip: Trip, before: Trip | null, sho
     const question = isOne ? t.me.how : t.me.howBetween(...times);
     return modeQuestion(t, modeField(rides, i), question, ride, { ...choices, modes }, given);
   });
-  const purposes = choices.purposes.map(
-    ({ value, words }) => markup`<option value="${value}"${value === purpose && markup` selected`}>${words}</option>`,
-  );
   const other = typeof purpose === 'string' && !choices.purposes.some(({ value }) => value === purpose);
   const form = markup`${questions}
-<label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${other && markup`<option value="${purpose}" selected>${purpose}</option>`}${purposes}</select></label>
+<label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${other && markup`<option value="${purpose}" selected>${purpose}</option>`}${optionList(choices.purposes, purpose)}</select></label>
 <div class="acts"><button class="go">${t.me.save}</button>${cancelLink(call, day, `trip-${trip.id}`)}</div><p class="small soft">${t.me.promise}</p>`;
   const ts = middle(trip.start_ts, trip.end_ts);
   const stop = [...trip.stops].sort((a, b) => b.duration - a.duration)[0];
@@ -130,11 +127,9 @@ function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, 
 }
 
 function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): Markup {
-  const options = statedModes.map(
-    (mode) =>
-      markup`<option value="${mode}"${plainMode(mode) === chosen && markup` selected`}>${t.me.mode(mode)}</option>`,
-  );
-  return markup`<select name="mode" required>${first}${options}</select>`;
+  const modes = statedModes.map((value) => ({ value, words: t.me.mode(value) }));
+  const own = statedModes.find((mode) => plainMode(mode) === chosen);
+  return markup`<select name="mode" required>${first}${optionList(modes, own)}</select>`;
 }
 
 export function stayForms(call: PersonCall, stay: ItemOf<'stay'>, shown: ShownDay): MarkupValue {

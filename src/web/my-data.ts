@@ -12,7 +12,7 @@ import { keys } from '../model/keys.ts';
 import { isForPages, refusalOf, shownName, stoppedSince, type TokenRecord, tokenId } from '../model/user.ts';
 import { mePage } from './me-days.ts';
 import { importSection } from './my-imports.ts';
-import { factList, type MarkupValue, markup } from './pages/markup.ts';
+import { factList, type MarkupValue, markup, optionList } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import type { PersonCall, WebAnswer } from './web.ts';
 import { banner, csvType, faultPage, fileAnswer, formButton, formOf, isShownDay, redirect } from './web.ts';
@@ -115,12 +115,10 @@ type Download = keyof typeof downloads;
 
 function downloadForm({ t }: PersonCall): MarkupValue {
   const words = t.mine;
-  const formats = Object.keys(downloads).map(
-    (name) => markup`<option value="${name}">${words.formats[name as Download]}</option>`,
-  );
+  const formats = Object.keys(downloads).map((value) => ({ value, words: words.formats[value as Download] }));
   const date = (name: string, label: string): MarkupValue =>
     markup`<label><span>${label}</span><input type="date" name="${name}"></label>`;
-  return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${formats}</select></label><button class="go">${words.downloadDo}</button></form>`;
+  return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${optionList(formats)}</select></label><button class="go">${words.downloadDo}</button></form>`;
 }
 
 /** An empty field of the form sets no bound. */

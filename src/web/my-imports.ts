@@ -1,4 +1,3 @@
-// Imports one file of a person's history, reports its import, and undoes it.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';

@@ -39,7 +39,6 @@ export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now
   return user && { user, link };
 }
 
-/** Revokes the link. Returns the secret of the new session; null: the link is not valid. */
 export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
   const found = await findLinkOwner(call, key);
   const { store, now } = call;

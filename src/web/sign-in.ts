@@ -1,4 +1,3 @@
-// Participants open a link that works once, managers enter name and password.
 import { shownName } from '../model/user.ts';
 import { type Markup, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';

@@ -1,7 +1,7 @@
 // Sends the tables of a study as a ZIP archive, of which no file is left on the disk.
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
-import { type MarkupValue, markup } from './pages/markup.ts';
+import { type MarkupValue, markup, optionList } from './pages/markup.ts';
 import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
 import { studyPage } from './study-pages.ts';
@@ -39,10 +39,8 @@ export async function showExport(call: StudyCall): Promise<WebAnswer> {
   const days = people * countDays(asked);
   const date = (name: 'from' | 'to'): MarkupValue =>
     markup`<label><span>${t.mine[name]}</span><input type="date" name="${name}" required value="${asked[name]}"></label>`;
-  const cells = ['', ...cellSizes].map(
-    (size) =>
-      markup`<option value="${size}"${Number(size) === (asked.coarse ?? 0) && markup` selected`}>${size === '' ? words.exact : words.cells(t.roundLength(Number(size)))}</option>`,
-  );
+  const sizes = cellSizes.map((value) => ({ value, words: words.cells(t.roundLength(Number(value))) }));
+  const cells = optionList([{ value: '', words: words.exact }, ...sizes], String(asked.coarse ?? ''));
   const names =
     study.show_names === true &&
     markup`<label><input type="checkbox" name="names" value="yes"> <span>${words.names}</span></label>`;

@@ -42,10 +42,8 @@ export async function showFigures(call: StudyCall): Promise<WebAnswer> {
   const readTable = () => readMonthTable(call, month, people, until);
   const changes = idOf(JSON.stringify([monthKey(study.config), isDue, until, revisions]));
   const { exact, report, share, counted } = await cache.getFor(`table ${study.name} ${month}`, changes, readTable);
-  await note(
-    `figures of ${month}`,
-    people.filter(({ user_id }) => counted.has(user_id)).map((figures) => ({ figures })),
-  );
+  const shown = people.filter(({ user_id }) => counted.has(user_id)).map((figures) => ({ figures }));
+  await note(`figures of ${month}`, shown);
   const all = exact.at(-1);
   const steps = monthSteps(month, `/study/${study.name}/figures`, '', thisMonth, t);
   const name = t.month(`${month}-01`);

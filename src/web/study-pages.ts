@@ -6,7 +6,7 @@ import { studyTexts } from '../model/study-texts.ts';
 import { localDay } from '../model/time.ts';
 import { readDay } from './me-days.ts';
 import { barPatterns, dayView } from './pages/day-view.ts';
-import { factList, Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { factList, Markup, type MarkupValue, markup, optionList } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import { ownValue, type Texts, textsFor } from './pages/texts/texts.ts';
 import {
@@ -111,13 +111,11 @@ type Column = keyof typeof columns;
 
 function searchForm({ t, study, query }: StudyCall, filter: Filter): Markup {
   const words = t.study;
-  const groups = ['', ...study.subgroups].map((one) => {
-    const selected = one === (query.group ?? '') && new Markup(' selected');
-    return markup`<option value="${one}"${selected}>${one === '' ? words.allGroups : one}</option>`;
-  });
+  const groups = study.subgroups.map((one) => ({ value: one, words: one }));
+  const options = optionList([{ value: '', words: words.allGroups }, ...groups], query.group ?? '');
   const group =
     study.subgroups.length > 1 &&
-    markup`<label><span>${words.group}</span><select name="group">${groups}</select></label>`;
+    markup`<label><span>${words.group}</span><select name="group">${options}</select></label>`;
   return markup`<form class="find" action="/study/${study.name}"><input type="hidden" name="show" value="${filter}"><label><span>${words.find}</span><input type="search" name="find" value="${query.find ?? ''}"></label>${group}<button>${words.findDo}</button></form>`;
 }
 

@@ -28,7 +28,6 @@ export function isShown({ state }: PersonStatus, filter: Filter): boolean {
   return filter === 'joined' || filter === own;
 }
 
-/** True for a person who has sent nothing yet, but joined too recently for a reminder. */
 export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
   state === 'never_began' && now - (since ?? 0) < usualSilentDays * day;
 

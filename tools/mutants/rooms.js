@@ -92,7 +92,6 @@ export const rooms = {
     sources: [
       'src/diary/corrections/apply.ts',
       'src/diary/corrections/corrected-trips.ts',
-      'src/diary/corrections/cut-section.ts',
       'src/diary/corrections/new-correction.ts',
       'src/diary/corrections/read-corrections.ts',
     ],

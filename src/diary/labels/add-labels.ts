@@ -14,9 +14,8 @@ export async function withLabels(
 ): Promise<TripFeatureCollection[]> {
   if (trips.length === 0) return [];
   const times = trips.flatMap(placesOf).flatMap(({ enter_ts, exit_ts }) => [enter_ts, exit_ts]);
-  const known = [...times, ...trips.flatMap(({ properties }) => [properties.start_ts, properties.end_ts])].filter(
-    (ts) => typeof ts === 'number',
-  );
+  const ends = trips.flatMap(({ properties }) => [properties.start_ts, properties.end_ts]);
+  const known = [...times, ...ends].filter((ts) => typeof ts === 'number');
   const isOpen = trips.some((trip) => placesOf(trip).some(({ exit_ts }) => exit_ts === undefined));
   const from = known.reduce((a, b) => Math.min(a, b));
   const to = isOpen ? Infinity : known.reduce((a, b) => Math.max(a, b));

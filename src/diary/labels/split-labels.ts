@@ -28,10 +28,8 @@ export async function withoutSplit(store: LabelStore, userId: string, inputs: re
     const written = input.entry.metadata.write_ts;
     const isParted = splits.some((split) => split.write_ts > written && isAround(input, split.ts));
     if (isParted && modeNames.includes(input.of.name)) return false;
-    return (
-      input.of.kind !== 'label' ||
-      !undoneSplits.some((split) => split.write_ts < written && written < undoOf(split) && isOfPart(input, split))
-    );
+    const between = undoneSplits.filter((split) => split.write_ts < written && written < undoOf(split));
+    return input.of.kind !== 'label' || !between.some((split) => isOfPart(input, split));
   });
 }
 

@@ -3,7 +3,7 @@
 //   trip       home -> office  Tue 08:10  sensed bus
 //   labelled   home -> office  Mon 08:05  sensed bus      bus, work        weight 0.99
 //              home -> office  Sat 12:05  sensed bicycle  bicycle, work    weight 0.07
-//                                                        4 h apart 0.5, other mode 0.2, other kind of day 0.7
+//              4 h apart: 0.5, other mode: 0.2, other kind of day: 0.7
 //   result     bus, work: 0.63   bicycle, work: 0.05      the rest to 1: labels not seen before
 import { locationOf } from '../../analysis/positions.ts';
 import { distance } from '../../model/geo/distance.ts';

@@ -1,5 +1,3 @@
-// The steps of a person's data, and the reasons why a step fails.
-
 /** When each step last succeeded. Each step needs the steps before it. */
 export interface Steps {
   registered: StepTime;

@@ -141,7 +141,6 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
 const mostOfOthers = 8000; // characters of all other trips, so that a page stays below 60 kB
 const leastBend = 30; // m; other trips omit vertices this close together
 
-/** Draws as many other trips as fit, only within the map, and without small bends. */
 function drawOthers({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
   const isInside = ([x, y]: Point): boolean => x > 0 && x < width && y > 0 && y < height;
   let d = '';

@@ -31,5 +31,11 @@ function textOf(value: MarkupValue): string {
   return Array.isArray(value) ? value.map(textOf).join('') : '';
 }
 
+/** The options of a `select`; `chosen`: the value of the selected option. */
+export const optionList = (options: readonly { value: string; words: string }[], chosen?: unknown): Markup[] =>
+  options.map(
+    ({ value, words }) => markup`<option value="${value}"${value === chosen && markup` selected`}>${words}</option>`,
+  );
+
 export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
   markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -90,7 +90,6 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
   return markup`<p class="lead"><b>${tripsInWords(trips, t)}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
-/** Lists the newest day first. The heading of a week has the length of all its trips. */
 export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
   for (const one of [...rows].sort((a, b) => compareTexts(b.day, a.day))) {

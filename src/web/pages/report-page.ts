@@ -1,4 +1,3 @@
-// Makes the table of monthly figures, for `mobility report` and for the page of a study.
 import { publishedRows } from '../../export/report-csv.ts';
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';

@@ -1,7 +1,6 @@
 // Each kind of correction, applied to trips written down by hand: times, places, lines and gaps afterwards.
 import { expect, it } from 'vitest';
-import { applyCorrections, concernedTrips, isAdded } from '../../../src/diary/corrections/apply.ts';
-import { cutSection } from '../../../src/diary/corrections/cut-section.ts';
+import { applyCorrections, concernedTrips, cutSection, isAdded } from '../../../src/diary/corrections/apply.ts';
 import type { Correction, Stated } from '../../../src/model/correction.ts';
 import { justAfter } from '../../../src/model/time.ts';
 import type { Place, Silence, Trip, TripRecord } from '../../../src/model/trip.ts';

@@ -1,4 +1,3 @@
-// Forms numbers, lengths, times and plurals of a language with Intl.
 import { clockText } from '../../../diary/number-text.ts';
 import { localDay, startOfDay } from '../../../model/time.ts';
 
