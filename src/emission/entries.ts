@@ -223,7 +223,6 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
   };
 }
 
-/** The app draws these modes. */
 export function inferredSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = inferredMode(section.sensed_mode);
@@ -299,7 +298,6 @@ const placeFields = (stay: PlaceStay): JsonObject => ({
   ...stayFields(stay.place, stay, stay.zone),
 });
 
-/** The stay refers to confirmed trips. */
 export function confirmedPlace(stay: PlaceStay, context: EntryContext): DerivedEntry {
   const { userId, labels } = context;
   const confirmed = (id: string | null, name: string): JsonObject =>

@@ -46,7 +46,6 @@ export interface RecordedCase {
   events: PhoneEvent[];
 }
 
-/** Throws `MOBILITY_USAGE` if there are none. */
 export function caseNames(folder: string): string[] {
   let files: string[];
   try {
@@ -60,7 +59,6 @@ export function caseNames(folder: string): string[] {
   throw usageError(`expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`);
 }
 
-/** Throws `MOBILITY_USAGE` if a file is invalid. */
 export function readCase(folder: string, name: string): RecordedCase {
   try {
     const put = JSON.parse(gunzipSync(readFileSync(join(folder, `${name}.put.json.gz`))).toString('utf8'));

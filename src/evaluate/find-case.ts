@@ -35,7 +35,6 @@ type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
 type FoundCase = { bundle: Bundle; differences: TripDifference[] };
 
-/** Returns the first case that gives the trips of the day, else the best one. */
 export async function findCase(
   store: Store,
   userId: string,

@@ -94,7 +94,6 @@ function longestMode(byMode: MetresByMode): { found: ModeClass; probability: num
 /** The diary shows riding a scooter as cycling. */
 const compareClass = (mode: ModeClass): ModeClass => (mode === 'scooter' ? 'bike' : mode);
 
-/** `other`: the diary has no such mode. */
 function labelClass(text: string): ModeClass {
   const mode = modeClass(text);
   return mode === 'motor' || mode === 'still' ? 'other' : compareClass(mode);

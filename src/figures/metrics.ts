@@ -22,7 +22,6 @@ export function figuresOfTrip(trip: Trip): SectionFigures[] {
   }));
 }
 
-/** null: the value is not defined, such as the mean of no speeds. */
 type Formula = (sections: readonly SectionFigures[]) => number | null;
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -12,7 +12,6 @@ export interface WeightedPerson {
   tally: PersonTally; // figures by cell; `all`: the figures of all trips
 }
 
-/** null: no day was observed. */
 export type RateInterval = readonly [estimate: number, low: number, high: number] | null;
 
 export interface RatedCell {

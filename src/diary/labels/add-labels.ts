@@ -5,7 +5,6 @@ import { type Labels, readLabels } from './load-labels.ts';
 import { suggestionsReader, type TimedTraitSource } from './load-suggestions.ts';
 import type { LabelStore } from './read-inputs.ts';
 
-/** With `suggests`, also adds suggested labels. `isBounded`: see `readInputs`. */
 export async function withLabels(
   store: LabelStore,
   userId: string,

@@ -31,7 +31,6 @@ export interface Input {
   end: number | null;
 }
 
-/** null: the entry has another key, or neither a start nor an end. */
 export function inputOf(entry: Entry): Input | null {
   const of = inputKeys.find(({ key }) => key === entry.metadata.key);
   const { start_ts, end_ts } = entry.data;

@@ -35,7 +35,6 @@ export function labelEntries(
   }));
 }
 
-/** The labels before the undone ones count again. */
 export const undoOfLabels = (inputs: readonly Input[], id: string, { origin, now }: LabelAuthor): Entry[] =>
   inputs
     .filter(({ of, entry: { data } }) => of.kind === 'label' && data.match_id === id && data.status !== 'DELETED')

@@ -2,7 +2,6 @@ import { type Entry, identityText } from '../../model/entry.ts';
 import type { Input } from './input-keys.ts';
 
 export interface UserInput {
-  /** Labels as texts, surveys as entries, by the name of an input key such as `mode_confirm`. */
   user_input: Record<string, string | Entry>;
   additions: Entry[]; // notes, in the order in which they were written
   label_ids?: Record<string, string>;

@@ -50,7 +50,6 @@ function scaleEnd(most: number): number {
   return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= most)!;
 }
 
-/** `exact`: figures to show instead of the publishable ones. */
 export function figuresTable(report: MonthReport, exact: readonly ExactCell[] | null, t: Texts): Markup {
   const { by, month, all, observed_days: days } = report;
   const words = t.figures;

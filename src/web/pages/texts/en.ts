@@ -521,7 +521,6 @@ export const en = {
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
-    /** The keys are values of `done` in the address. */
     done: {
       saved: 'Saved.',
       stated: 'Saved. This page shows it now, the app on your phone a little later.',
@@ -586,7 +585,6 @@ export const en = {
     mostlyNot: (reason: string): string => `Not recorded: ${lower(reason)}`,
     onMap: 'Show on the map',
     downloadDay: 'Download this day:',
-    /** The keys are rules that are stored with a trip. */
     why: {
       title: 'Why?',
       corrected: 'You changed this trip. The reasons below are those from before your change.',
