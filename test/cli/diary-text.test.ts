@@ -5,67 +5,32 @@ import { modeText } from '../../src/diary/mode-text.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../src/diary/places.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
+import { section as sectionAt, trip } from '../support/equator-trips.ts';
 
 const same = (text: string): string => text;
 const marks = { bold: same, dim: same, tint: same };
+const day = '2024-03-12';
 const home: Position = [-7.9, 38.57];
 const work: Position = [-7.95, 38.6];
 const noon = 1_710_244_800; // 2024-03-12T12:00Z
 
 function section(from: number, to: number, mode: string, distance: number): Section {
-  const empty = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [], source: 's' };
-  return { ...empty, id: `s${from}`, start_ts: from, end_ts: to, duration: to - from, sensed_mode: mode, distance };
+  const made = sectionAt(`s${from}`, { times: [from, to], easts: [0, distance] });
+  return { ...made, sensed_mode: mode };
 }
 
+/** A walk of 1 km, or another trip by the fields that differ. */
 function record(
   from: number,
   to: number,
-  places: [Position, Position],
-  more: Partial<Trip & TripRecord> = {},
+  [start_loc, end_loc]: [Position, Position],
+  { untracked = null, ...more }: Partial<Trip & Pick<TripRecord, 'untracked'>> = {},
 ): TripRecord {
-  const place = {
-    id: 'p',
-    location: home,
-    raw_places: [],
-    enter_ts: null,
-    enter_zone: null,
-    ending_trip: null,
-    source: 's',
-  };
-  const trip = {
-    id: `t${from}`,
-    raw_trip: 'r',
-    source: 's',
-    start_ts: from,
-    end_ts: to,
-    zone_guessed: false,
-    start_zone: more.start_zone ?? 'UTC',
-    end_zone: more.end_zone ?? 'UTC',
-    start_loc: places[0],
-    end_loc: places[1],
-    duration: to - from,
-    distance: 1000,
-    start_place: place,
-    end_place: place,
-    stops: more.stops ?? [],
-    sections: more.sections ?? [section(from, to, 'PredictedModeTypes.WALKING', 1000)],
-  } satisfies Trip;
-  const carry = { resume_ts: to, started: false, raw_place: null, place: null };
-  return {
-    id: trip.id,
-    kind: 'trip',
-    chain_ts: from,
-    start_ts: from,
-    end_ts: to,
-    day: '2024-03-12',
-    settled_ts: to,
-    trip,
-    untracked: more.untracked ?? null,
-    carry: carry as unknown as TripRecord['carry'],
-  };
+  const made = trip(`t${from}`, [{ times: [from, to], easts: [0, 1000] }], { day, settled_ts: to, untracked });
+  const sections = [section(from, to, 'PredictedModeTypes.WALKING', 1000)];
+  return { ...made, trip: { ...made.trip!, sections, start_loc, end_loc, ...more } };
 }
 
-const day = '2024-03-12';
 const midnight = noon - 43_200;
 
 /** The day, observed from midnight on but for these silences. */

@@ -103,19 +103,16 @@ describe('a call', () => {
     expect(callOutcome(done[0]!)).toBe('ok');
   });
 
-  it('has failed if it was refused, with the reason', () => {
+  it('has failed if it was refused, with the reason, also if only warnings are kept', () => {
+    const answered = line.answered(403, 'POST', '/usercache/get:', 'MOBILITY_FORBIDDEN', 'expected: a token');
     const { done } = track([
       logLine('w1-1', line.startCall('POST', '/usercache/get')),
-      logLine('w1-1', line.answered(403, 'POST', '/usercache/get:', 'MOBILITY_FORBIDDEN', 'expected: a token')),
+      logLine('w1-1', answered),
       logLine('w1-1', line.endCall('POST', '/usercache/get', null, 0.01)),
     ]);
     expect(done[0]).toMatchObject({ status: 403, code: 'MOBILITY_FORBIDDEN', notes: ['expected: a token'] });
-    expect(callOutcome(done[0]!)).toBe('failed');
-  });
-
-  it('is known to have failed even if only warnings are kept', () => {
     const { open } = track([logLine('w1-1', line.answered(500, 'POST', '/x', 'EXCEPTION'), { level: 'ERROR' })]);
-    expect(open.map(callOutcome)).toEqual(['failed']);
+    expect([...done, ...open].map(callOutcome)).toEqual(['failed', 'failed']);
   });
 
   it('does not begin with a line of the pipeline or of the server itself', () => {
@@ -129,22 +126,13 @@ describe('a call', () => {
   });
 });
 
-describe('the memory', () => {
-  it('is bounded if no call ends', () => {
-    const tracker = new CallTracker();
-    let done = 0;
-    for (let n = 0; n < 12_000; n += 1)
-      done += tracker.add(logLine(`w1-${n}`, line.startCall('GET', '/x'))).done.length;
-    expect(tracker.open()).toHaveLength(10_000);
-    expect(done).toBe(2000);
-  });
-
-  it('of one call is bounded for any number of warnings', () => {
-    const tracker = new CallTracker();
-    tracker.add(logLine('w1-1', line.startCall('GET', '/x')));
-    for (let n = 0; n < 100; n += 1) tracker.add(logLine('w1-1', `note ${n}`, { level: 'WARNING' }));
-    expect(tracker.open()[0]!.notes).toHaveLength(5);
-  });
+it('the memory is bounded if no call ends, and of one call for any number of warnings', () => {
+  const tracker = new CallTracker();
+  const starts = Array.from({ length: 12_000 }, (_, n) => logLine(`w1-${n}`, line.startCall('GET', '/x')));
+  expect(starts.flatMap((one) => tracker.add(one).done)).toHaveLength(2000);
+  expect(tracker.open()).toHaveLength(10_000);
+  const notes = Array.from({ length: 100 }, (_, n) => logLine('w1-1', `note ${n}`, { level: 'WARNING' }));
+  expect(track([starts[1]!, ...notes]).open[0]!.notes).toHaveLength(5);
 });
 
 describe('a put', () => {
@@ -160,19 +148,14 @@ describe('a put', () => {
 
   const names = Object.keys(step);
 
-  it.each(names.map((name, i) => [name, i] as const))('cut off before %s has failed there', (name, i) => {
-    const lines = names.slice(0, i).flatMap((before) => step[before]!);
-    const { open } = track(lines);
-    if (i === 0) expect(open).toEqual([]);
-    else expect(missingStep(open[0]!)).toBe(name);
-  });
-
-  it('that has every step has not failed, and without a step in between has failed at it', () => {
+  it('without one of its steps, or cut off before it, has failed at it', () => {
+    for (const [i, name] of names.entries()) {
+      const { open } = track(names.slice(0, i).flatMap((before) => step[before]!));
+      expect(open.map(missingStep)).toEqual(i === 0 ? [] : [name]);
+    }
     for (const missing of ['handler called', 'user name found', 'entries stored']) {
-      const lines = names.filter((name) => name !== missing).flatMap((name) => step[name]!);
-      const { done } = track(lines);
-      expect(missingStep(done[0]!)).toBe(missing);
-      expect(callOutcome(done[0]!)).toBe('failed');
+      const { done } = track(names.filter((name) => name !== missing).flatMap((name) => step[name]!));
+      expect([missingStep(done[0]!), callOutcome(done[0]!)]).toEqual([missing, 'failed']);
     }
     expect(missingStep(track(known).done[0]!)).toBeNull();
   });
@@ -184,9 +167,8 @@ describe('a put', () => {
   });
 
   it('has stored its entries and failed at END if it was killed while they were logged', () => {
-    const { open } = track(known.slice(0, 5));
-    expect(missingStep(open[0]!)).toBe('END');
-    expect(open[0]!.entries).toBe(1);
+    const [call] = track(known.slice(0, 5)).open;
+    expect([missingStep(call!), call!.entries]).toEqual(['END', 1]);
   });
 
   it('does not count as failed if only its START is before the lines that were read', () => {

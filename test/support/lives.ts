@@ -25,23 +25,14 @@ export function runs(usual: number): { numRuns: number } {
 const hour = 3600;
 const day = 24 * hour;
 
+const episodes = [
+  ...(['ride', 'walk', 'stroll', 'stay', 'open', 'tunnel', 'boot'] as const),
+  ...(['teleport', 'jump', 'incident', 'midnight', 'off', 'visit', 'twice'] as const),
+];
+
 /** An episode of a phone that begins at `from`, at `east` metres, and ends at another place and time. */
 interface Episode {
-  what:
-    | 'ride'
-    | 'walk'
-    | 'stroll'
-    | 'stay'
-    | 'open'
-    | 'tunnel'
-    | 'boot'
-    | 'teleport'
-    | 'jump'
-    | 'incident'
-    | 'midnight'
-    | 'off'
-    | 'visit'
-    | 'twice';
+  what: (typeof episodes)[number];
   phone: 0 | 1;
   /** The zone that its entries name. */
   zone: string | null;
@@ -60,24 +51,7 @@ interface Episode {
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', null];
 
 const episode: fc.Arbitrary<Episode> = fc.record({
-  what: fc.constantFrom(
-    ...([
-      'ride',
-      'walk',
-      'stroll',
-      'stay',
-      'open',
-      'tunnel',
-      'boot',
-      'teleport',
-      'jump',
-      'incident',
-      'midnight',
-      'off',
-      'visit',
-      'twice',
-    ] as const),
-  ),
+  what: fc.constantFrom(...episodes),
   phone: fc.constantFrom(0, 0, 0, 1),
   zone: fc.constantFrom('Europe/Berlin', 'Europe/Berlin', ...zones),
   pause: fc.constantFrom(0, 0, 40, 40, 300, 300, 900, 900, 3 * hour, 3 * hour, 3 * hour, 14 * hour, 40 * hour, 6 * day),
@@ -160,9 +134,9 @@ const batteryOf = ({ platform }: Phone) =>
     : { battery_level_pct: 50, battery_status: 3, ts: 1 };
 
 /** Entries of a random history, one per identity. */
-export function lifeOf(episodes: readonly Episode[]): Entry[] {
+export function lifeOf(life: readonly Episode[]): Entry[] {
   const teller: Teller = { entries: [], now: 0, east: 0 };
-  for (const one of episodes) {
+  for (const one of life) {
     const known = teller.entries.length;
     tell(teller, one);
     for (const entry of teller.entries.splice(known)) teller.entries.push(meanwhile(one, entry));
@@ -197,7 +171,7 @@ export const anyLife: fc.Arbitrary<Entry[]> = fc
     fc.oneof(fc.array(episode, { minLength: 1, maxLength: 3 }), fc.array(episode, { minLength: 3, maxLength: 12 })),
     fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1),
   )
-  .map(([episodes, unfiltered]) => fromUnfiltered(lifeOf(episodes), unfiltered));
+  .map(([life, unfiltered]) => fromUnfiltered(lifeOf(life), unfiltered));
 
 /** An earlier content of an identity, wrong in some way; the last content corrects it. */
 function earlier(entry: Entry, kind: number): Entry {
@@ -230,13 +204,7 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
   const n = entries.length;
   return fc
     .record({
-      order: fc.constantFrom<('sorted' | 'reversed' | 'shuffled' | 'late')[]>(
-        'sorted',
-        'reversed',
-        'shuffled',
-        'late',
-        'late',
-      ),
+      order: fc.constantFrom('sorted', 'reversed', 'shuffled', 'late', 'late'),
       seed: fc.nat(),
       pushes: fc.integer({ min: 1, max: 8 }),
       wrong: fc.array(
@@ -257,13 +225,8 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
       for (const at of again)
         if (n > 0) queue.push({ entry: entries[at]!, at: place.get(entries[at]!)! + 0.5 + chance() * n });
       queue.sort((a, b) => a.at - b.at);
-      return {
-        pushes: split(
-          queue.map(({ entry }) => entry),
-          pushes,
-          chance,
-        ),
-      };
+      const all = queue.map(({ entry }) => entry);
+      return { pushes: split(all, pushes, chance) };
     });
 }
 
@@ -273,10 +236,8 @@ function ordered(entries: readonly Entry[], order: string, chance: () => number)
   if (order === 'sorted') return sorted;
   if (order === 'shuffled') return shuffled(sorted, chance);
   // A piece from the middle of history comes at the end.
-  const [a, b] = [chance(), chance()].sort((x, y) => x - y).map((x) => Math.floor(x * sorted.length)) as [
-    number,
-    number,
-  ];
+  const cuts = [chance(), chance()].sort((x, y) => x - y).map((x) => Math.floor(x * sorted.length));
+  const [a, b] = cuts as [number, number];
   return [...sorted.slice(0, a), ...sorted.slice(b), ...sorted.slice(a, b)];
 }
 

@@ -36,13 +36,8 @@ describe('recovery', () => {
     await pipeline(store, user);
     await setAside(user, day.slice(90));
     const report = await recoverErrors(store, user, options);
-    expect(report).toEqual({
-      user_id: user,
-      tried: day.length - 90,
-      recovered: day.length - 90,
-      rounds: 2,
-      remaining: [],
-    });
+    const count = day.length - 90;
+    expect(report).toEqual({ user_id: user, tried: count, recovered: count, rounds: 2, remaining: [] });
     await pipeline(store, user);
     expect(await derived(store, user)).toEqual(expected);
   });
@@ -86,14 +81,10 @@ describe('recovery', () => {
     const study = (v: string, write_ts = 1_710_000_000): Entry => ({ metadata: { key: 's/b', write_ts }, data: { v } });
     const times = (ts: number) => ({ first_ts: ts, last_ts: ts, tries: 1, received_ts: ts });
     /** Set aside at `ts`, as programs did that kept no identity with entries of too many keys. */
-    const unnamed = (id: string, entry: Entry, ts: number): ErrorRow => ({
-      id,
-      entry: entry as unknown as JsonValue,
-      identity: null,
-      reason: 'too_many_keys',
-      message: 'm',
-      ...times(ts),
-    });
+    const unnamed = (id: string, entry: Entry, ts: number): ErrorRow => {
+      const reason = { reason: 'too_many_keys', message: 'm' } as const;
+      return { id, entry: entry as unknown as JsonValue, identity: null, ...reason, ...times(ts) };
+    };
 
     it('recovers the content that arrived last', async () => {
       const user = await newUser(store);
@@ -103,21 +94,15 @@ describe('recovery', () => {
       expect(await allEntries(store.timeseries, user)).toEqual([study('new')]);
     });
 
-    it('removes errors that are older than entries accepted meanwhile', async () => {
+    const left = [{ key: 's/b', reason: 'too_many_keys', count: 1 }];
+    it.each([
+      ['removes errors that are older than entries accepted meanwhile', 10, 20, []],
+      ['keeps errors that may be newer or older than the accepted entry, and names them', 20, 10, left],
+    ])('%s', async (_, failedAt, acceptedAt, remaining) => {
       const user = await newUser(store);
-      await store.errors.put(user, [unnamed('a', study('old'), 10)]);
-      await put(store, user, [study('new')], 20);
+      await put(store, user, [study('accepted')], acceptedAt);
       await pipeline(store, user);
-      expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining: [] });
-      expect(await allEntries(store.timeseries, user)).toEqual([study('new')]);
-    });
-
-    it('keeps errors that may be newer or older than the accepted entry, and names them', async () => {
-      const user = await newUser(store);
-      await put(store, user, [study('accepted')], 10);
-      await pipeline(store, user);
-      await store.errors.put(user, [unnamed('a', study('other'), 20)]);
-      const remaining = [{ key: 's/b', reason: 'too_many_keys', count: 1 }];
+      await store.errors.put(user, [unnamed('a', study('other'), failedAt)]);
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining });
       expect(await allEntries(store.timeseries, user)).toEqual([study('accepted')]);
     });

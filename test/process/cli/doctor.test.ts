@@ -90,19 +90,30 @@ async function broken(...flags: string[]): Promise<Broken | null> {
   } else expect(text.stdout).toContain('all steps succeed');
   return found;
 }
+/** Fails unless the first failed step of ada is this one, with these reasons and remedies. */
+async function expectBroken(link: string, code: string, { why = /./, next = /./ } = {}): Promise<void> {
+  const texts = { why: expect.stringMatching(why), next: expect.stringMatching(next) };
+  expect(await broken()).toMatchObject({ link, code, ...texts });
+}
+/** A location is refused; waits until the profile records it. */
+const refusedPush = async (): Promise<void> => {
+  clock += 60;
+  expect(await push(androidLocation(clock))).toBe(403);
+  await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+};
 const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
 it('the doctor refuses a future day, and `users list` takes several states', async () => {
   const result = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
-  expect([result.code, result.stderr]).toEqual([
-    2,
-    expect.stringContaining('up to today, 2024-03-12, found 2031-01-01'),
-  ]);
-  const listed = async (...states: string[]) =>
-    (await run('users', 'list', ...states.flatMap((one) => ['--state', one]), '--json')).json<{ users: [] }>().users;
-  expect(await listed('in_order', 'never_began')).toHaveLength(1);
-  expect(await listed('never_began', 'in_order')).toHaveLength(1);
+  expect(result).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('up to today, 2024-03-12, found 2031-01-01'),
+  });
+  for (const states of ['in_order never_began', 'never_began in_order']) {
+    const flags = states.split(' ').flatMap((one) => ['--state', one]);
+    expect((await run('users', 'list', ...flags, '--json')).json()).toMatchObject({ users: [{ user_email: 'ada' }] });
+  }
 });
 
 it('without a fault the doctor reports that all steps succeed, and status that all users are in order', async () => {
@@ -116,11 +127,7 @@ describe('the first failing step is named, with its remedy:', () => {
   it('never joined', async () => {
     expect((await run('status')).code).toBe(0);
     clock += 4 * day;
-    expect(await broken()).toMatchObject({
-      link: 'called',
-      code: 'never_called',
-      next: expect.stringContaining('link'),
-    });
+    await expectBroken('called', 'never_called', { next: /link/ });
     expect([(await run('status')).code, await states()]).toEqual([3, expect.objectContaining({ never_began: 1 })]);
   });
 
@@ -128,14 +135,8 @@ describe('the first failing step is named, with its remedy:', () => {
     await live(60);
     const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<{ tokens: [{ id: string }] }>().tokens;
     await run('users', 'revoke', 'ada', id);
-    clock += 60;
-    expect(await push(androidLocation(clock))).toBe(403);
-    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
-    expect(await broken()).toMatchObject({
-      code: 'refused',
-      why: expect.stringContaining(id),
-      next: expect.stringContaining('users token ada'),
-    });
+    await refusedPush();
+    await expectBroken('called', 'refused', { why: new RegExp(id), next: /users token ada/ });
     expect((await run('status')).stdout).toMatch(
       new RegExp(`^ {2}refused +ada \\(2 min\\): .*token ${id}, revoked on `, 'm'),
     );
@@ -145,10 +146,8 @@ describe('the first failing step is named, with its remedy:', () => {
     await live(60);
     const [token] = await kit.store.tokens.list(ada);
     await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
-    clock += 60;
-    expect(await push(androidLocation(clock))).toBe(403);
-    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
-    expect(await broken()).toMatchObject({ link: 'joined', code: 'stopped', next: expect.stringMatching(/^nothing/) });
+    await refusedPush();
+    await expectBroken('joined', 'stopped', { next: /^nothing/ });
     expect([(await run('status')).code, await states()]).toEqual([
       0,
       expect.objectContaining({ stopped: 1, refused: 0 }),
@@ -161,11 +160,7 @@ describe('the first failing step is named, with its remedy:', () => {
     clock += 2 * day;
     await push(battery(clock));
     await pipeline();
-    expect(await broken()).toMatchObject({
-      link: 'located',
-      code: 'no_location',
-      next: expect.stringContaining('"always"'),
-    });
+    await expectBroken('located', 'no_location', { next: /"always"/ });
     expect((await run('users', 'list', '--silent', '3')).stdout).toMatch(/ada +without locations +4 d 0 h ago/);
   });
 
@@ -173,9 +168,7 @@ describe('the first failing step is named, with its remedy:', () => {
     await live(60);
     await push(androidLocation(clock + 40 * day));
     await pipeline();
-    const found = await broken();
-    expect(found).toMatchObject({ link: 'stored', code: 'clock_ahead', next: expect.stringContaining('automatic') });
-    expect(found!.next).not.toContain('mobility pipeline');
+    await expectBroken('stored', 'clock_ahead', { next: /^(?=.*automatic)(?!.*mobility pipeline)/ });
   });
 
   it('killed run', async () => {
@@ -183,11 +176,7 @@ describe('the first failing step is named, with its remedy:', () => {
     await push(androidLocation(clock));
     const { pid } = spawnSync(process.execPath, ['-e', '0']);
     await kit.store.leases.acquire(ada, `pipeline ${pid} on ${hostname()}`, 60);
-    expect(await broken()).toMatchObject({
-      link: 'moved',
-      code: 'run_stopped',
-      why: expect.stringContaining(`pipeline ${pid}`),
-    });
+    await expectBroken('moved', 'run_stopped', { why: new RegExp(`pipeline ${pid}`) });
   });
 
   it('converter broken: reported as a fault of the program, not of the data', async () => {
@@ -195,11 +184,7 @@ describe('the first failing step is named, with its remedy:', () => {
     fault.battery = true;
     await push(battery(clock));
     await pipeline();
-    expect(await broken()).toMatchObject({
-      link: 'converted',
-      code: 'program_fault',
-      next: expect.stringContaining('recover-errors'),
-    });
+    await expectBroken('converted', 'program_fault', { next: /recover-errors/ });
     const status = await run('status');
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('PROGRAM FAULT conversion_failed')]);
   });
@@ -209,11 +194,7 @@ describe('the first failing step is named, with its remedy:', () => {
     await push(androidLocation(clock));
     const apply = () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'expected space to write, found none'));
     await runPipeline({ ...kit.store, trips: { ...kit.store.trips, apply } }, ada, { log: silentLog, now });
-    expect(await broken()).toMatchObject({
-      link: 'moved',
-      code: 'run_failed',
-      next: expect.stringMatching(/^free space/),
-    });
+    await expectBroken('moved', 'run_failed', { next: /^free space/ });
   });
 
   it('wrong study: the token of a participant names it', async () => {
@@ -230,18 +211,13 @@ describe('the first failing step is named, with its remedy:', () => {
 
   it('old app', async () => {
     await kit.post('/profile/update', { user: token, update_doc: { client_app_version: '0.9.1' } });
-    await push(
-      ...Array.from({ length: 20 }, (_, i) => {
-        const { metadata, data } = androidLocation(clock + i) as { metadata: JsonObject; data: JsonObject };
-        return { metadata: { ...metadata, platform: 'blackberry' }, data };
-      }),
-    );
-    await pipeline();
-    expect(await broken()).toMatchObject({
-      link: 'converted',
-      code: 'set_aside',
-      why: expect.stringContaining('version 0.9.1'),
+    const locations = Array.from({ length: 20 }, (_, i) => {
+      const { metadata, data } = androidLocation(clock + i) as { metadata: JsonObject; data: JsonObject };
+      return { metadata: { ...metadata, platform: 'blackberry' }, data };
     });
+    await push(...locations);
+    await pipeline();
+    await expectBroken('converted', 'set_aside', { why: /version 0\.9\.1/ });
   });
 
   it.each([
@@ -272,8 +248,7 @@ describe('the first failing step is named, with its remedy:', () => {
     };
     for (let i = 0; i < 5; i += 1) await send(message(i));
     await pipeline();
-    const found = { link, code, next: expect.stringMatching(next) };
-    expect(await broken()).toMatchObject(found);
+    await expectBroken(link, code, { next });
     expect((await run('status', '--json')).json()).toMatchObject({
       people: { unusable: 1 },
       troubled: { unusable: [{ user_email: 'ada' }] },
@@ -287,18 +262,13 @@ describe('the first failing step is named, with its remedy:', () => {
     clock += day;
     await send(message(100_000));
     await pipeline();
-    expect(await broken()).toMatchObject(found);
+    await expectBroken(link, code, { next });
   });
 
   it('damaged row', async () => {
     await live(60);
     changeRow(folder(), ada, ['profiles', 'profile'], () => 'no JSON');
-    expect(await broken()).toMatchObject({
-      link: 'registered',
-      code: 'damaged',
-      why: expect.stringContaining('profiles'),
-      next: expect.stringContaining('backup'),
-    });
+    await expectBroken('registered', 'damaged', { why: /profiles/, next: /backup/ });
     expect((await run('status')).stdout).toMatch(/^ {2}behind +ada: .*damaged/m);
   });
 

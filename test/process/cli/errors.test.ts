@@ -1,9 +1,8 @@
 // What failed, in one line for each cause: `mobility errors`, `logs errors`, a run that is watched, and recovery.
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { freshProgram, type Program } from '../../cli/kit.ts';
+import type { Untyped } from '../../support/untyped.ts';
 
 const fault = vi.hoisted(() => ({ battery: true }));
 vi.mock('../../../src/intake/converters/battery.ts', async (original) => {
@@ -44,17 +43,10 @@ beforeEach(async () => {
 });
 
 it('a converter that throws is a program fault: first in the summary, exit code 3, one ERROR per user', async () => {
-  const { run, address } = program;
-  const result = await run(['pipeline', '--all']);
-  expect([result.code, result.stdout]).toEqual([
-    3,
-    expect.stringMatching(
-      /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost; see: mobility errors\n/,
-    ),
-  ]);
-  const folder = join(address, 'logs');
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.log'));
-  const log = (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
+  const { run, show, logs } = program;
+  const fault = /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost; see: mobility errors\n/;
+  await show(['pipeline', '--all'], fault, { code: 3 });
+  const log = logs();
   expect(
     log.match(/:ERROR:.*converter of background\/battery failed: TypeError: .* at \S*convertAndroidBattery/g),
   ).toHaveLength(3);
@@ -66,52 +58,34 @@ it('a converter that throws is a program fault: first in the summary, exit code 
 });
 
 it('errors counts by reason, key, platform, version and user, and recovery takes the same filters', async () => {
-  const { run } = program;
+  const { run, show, json } = program;
   await run(['pipeline', '--all']);
-  const result = await run(['errors']);
-  expect([result.code, result.stdout]).toEqual([
-    3,
-    expect.stringMatching(
-      /^40 entries {2}2 people {2}background\/battery {2}android {2}app 1.9 .*\n {4}PROGRAM FAULT: TypeError: Cannot.*\n {4}[0-9a-f]{24}\n20 entries {2}1 person .* app 2.0 [\s\S]*\n1 entry {2}1 person {2}background\/location {2}ios {2}app 2.0 .*\n {4}wrong_type: data\.latitude: expected a number/,
-    ),
-  ]);
-  expect(result.stderr).toContain(
+  const listed =
+    /^40 entries {2}2 people {2}background\/battery {2}android {2}app 1.9 .*\n {4}PROGRAM FAULT: TypeError: Cannot.*\n {4}[0-9a-f]{24}\n20 entries {2}1 person .* app 2.0 [\s\S]*\n1 entry {2}1 person {2}background\/location {2}ios {2}app 2.0 .*\n {4}wrong_type: data\.latitude: expected a number/;
+  expect((await show(['errors'], listed, { code: 3 })).stderr).toContain(
     '61 entries; to see one: mobility errors show ID; after an update: mobility recover-errors, with the same flags',
   );
   const only = await run(['errors', '--platform', 'ios', '--json']);
-  expect([only.code, only.json<{ errors: object[] }>().errors]).toEqual([
-    0,
-    [expect.objectContaining({ fault: false, reason: 'wrong_type', entries: 1, people: 1, version: '2.0' })],
-  ]);
+  const wrongType = { fault: false, reason: 'wrong_type', entries: 1, people: 1, version: '2.0' };
+  expect([only.code, only.json().errors]).toEqual([0, [expect.objectContaining(wrongType)]]);
   fault.battery = false;
-  const dry = await run(['recover-errors', '--app-version', '1.9', '--dry-run']);
-  expect([dry.stdout, dry.stderr]).toEqual([
-    expect.stringMatching(/\nin all: 40 errors retried, 40 would be recovered\n$/),
-    '',
-  ]);
+  const tried = /\nin all: 40 errors retried, 40 would be recovered\n$/;
+  expect((await show(['recover-errors', '--app-version', '1.9', '--dry-run'], tried)).stderr).toBe('');
   const recovered = await run(['recover-errors', '--app-version', '1.9', '--platform', 'android', '--json']);
   expect(recovered.stderr).toBe('next: mobility pipeline --all\n');
-  expect(
-    recovered
-      .json<{ users: { user_email: string; recovered: number }[] }>()
-      .users.map((one) => [one.user_email, one.recovered])
-      .sort(),
-  ).toEqual([
-    ['ada', 20],
-    ['ben', 20],
-  ]);
-  expect((await run(['errors', '--json'])).json<{ errors: object[] }>().errors).toHaveLength(2);
+  const counts = recovered.json<Untyped>().users.map((one: Untyped) => [one.user_email, one.recovered]);
+  expect(Object.fromEntries(counts)).toEqual({ ada: 20, ben: 20 });
+  expect((await json('errors')).errors).toHaveLength(2);
 });
 
 it('errors show hides the values of the entry unless a flag asks for them', async () => {
-  const { run } = program;
+  const { run, show, refuse, json } = program;
   await run(['pipeline', '--user', 'cal']);
-  const [{ id }] = (await run(['errors', '--platform', 'ios', '--json'])).json<{ errors: [{ id: string }] }>().errors;
-  const result = await run(['errors', 'show', id]);
-  expect(result.stdout).toMatch(/^user +cal\nreason +wrong_type\n[\s\S]*"latitude":"a? ?(text|string)"/);
-  expect(result.stdout).not.toContain('13.123456');
-  expect((await run(['errors', 'show', id, '--coordinates'])).stdout).toContain('13.123456');
-  expect((await run(['errors', 'show', 'ffff'])).code).toBe(2);
+  const [{ id }] = (await json('errors', '--platform', 'ios')).errors;
+  const shown = /^user +cal\nreason +wrong_type\n[\s\S]*"latitude":"a? ?(text|string)"/;
+  expect((await show(['errors', 'show', id], shown)).stdout).not.toContain('13.123456');
+  await show(['errors', 'show', id, '--coordinates'], '13.123456');
+  await refuse(['errors', 'show', 'ffff'], 'MOBILITY_USAGE');
 });
 
 it('a run of one user with --debug also prints its log lines, each repeated line once', async () => {

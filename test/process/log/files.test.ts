@@ -10,10 +10,11 @@ import { createQueue } from '../../../src/log/queue.ts';
 import type { FileLogOptions } from '../../../src/log/writer.ts';
 import { isMobilityError } from '../../../src/model/mobility-error.ts';
 import { tempFolder } from '../../support/clean-up.ts';
+import { logFiles, textOf } from '../../support/log-files.ts';
 import { isHere } from '../../support/needs.ts';
 import { until } from '../../support/until.ts';
 import { words } from '../../support/words.ts';
-import { ended, logFiles, messagesOf, spoke, startChild, textOf } from './support/kit.ts';
+import { ended, messagesOf, spoke, startChild } from './support/kit.ts';
 
 // Noon of the host's day, so that the current file has this name wherever the tests run.
 const noon = new Date(2026, 2, 14, 12).getTime();
@@ -29,6 +30,23 @@ afterEach(() => {
 function open(logDir: string, changes: Partial<FileLogOptions> = {}): Promise<FileLog> {
   const settings = { logDir, logLevel: 'debug', maxSizeMiB: 10, logMaxFiles: 1000 } as const;
   return openFileLog({ ...settings, kind: 'server', threadId: 'main', warn: () => {}, ...changes });
+}
+
+/** Writes messages to a new log file, and closes it. */
+async function written(dir: string, messages: readonly string[], changes: Partial<FileLogOptions> = {}): Promise<void> {
+  const files = await open(dir, changes);
+  for (const text of messages) files.log.write('INFO', text);
+  await files.close();
+}
+
+/** A log whose file of today has a line, after the next day has begun. */
+async function nextDay(dir: string): Promise<FileLog> {
+  const files = await open(dir);
+  files.log.write('INFO', 'today');
+  await until(() => messagesOf(dir).length === 1);
+  vi.setSystemTime(noon + 86_400_000);
+  files.log.write('INFO', 'tomorrow');
+  return files;
 }
 
 const numbered = (count: number, from = 0): string[] => Array.from({ length: count }, (_, n) => `line ${from + n}`);
@@ -105,15 +123,9 @@ describe('a log file', () => {
 
   it('is continued by the next process of the day, after a line that a crash cut off', async () => {
     const dir = tempFolder();
-    for (const text of ['first', 'second']) {
-      const files = await open(dir, { kind: 'pipeline' });
-      files.log.write('INFO', text);
-      await files.close();
-    }
+    for (const text of ['first', 'second']) await written(dir, [text], { kind: 'pipeline' });
     writeFileSync(join(dir, 'pipeline-2026-03-14.log'), '2026-03-14T12:00:00.0', { flag: 'a' });
-    const files = await open(dir, { kind: 'pipeline' });
-    files.log.write('INFO', 'third');
-    await files.close();
+    await written(dir, ['third'], { kind: 'pipeline' });
     expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
     expect(messagesOf(dir).filter((text) => text !== '')).toEqual(['first', 'second', 'third']);
   });
@@ -148,12 +160,7 @@ describe('rotation', () => {
 
   it('starts a new file with the day', async () => {
     const dir = tempFolder();
-    const files = await open(dir);
-    files.log.write('INFO', 'today');
-    await until(() => messagesOf(dir).length === 1);
-    vi.setSystemTime(noon + 86_400_000);
-    files.log.write('INFO', 'tomorrow');
-    await files.close();
+    await (await nextDay(dir)).close();
     expect(logFiles(dir)).toEqual(['server-2026-03-14.log.gz', 'server-2026-03-15.log']);
     expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
   });
@@ -161,11 +168,7 @@ describe('rotation', () => {
   it('leaves the current file alone if it was begun while compressing waited for another process', async () => {
     const dir = tempFolder();
     const other = tryLock(dir, 'archive')!;
-    const files = await open(dir);
-    files.log.write('INFO', 'today');
-    await until(() => messagesOf(dir).length === 1);
-    vi.setSystemTime(noon + 86_400_000);
-    files.log.write('INFO', 'tomorrow');
+    const files = await nextDay(dir);
     await until(() => messagesOf(dir).length === 2);
     other.release();
     await until(() => logFiles(dir).includes('server-2026-03-14.log.gz'));
@@ -251,9 +254,7 @@ describe('several processes', () => {
     const end = ended(child);
     await spoke(child);
     const sourceOf = async (text: string): Promise<string> => {
-      const files = await open(dir);
-      files.log.write('INFO', text);
-      await files.close();
+      await written(dir, [text]);
       return logFiles(dir).find((name) => textOf(dir, name).includes(text))!;
     };
     expect(await sourceOf('beside it')).toMatch(/^server-2-/);

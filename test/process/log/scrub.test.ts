@@ -1,5 +1,5 @@
 // A person removed from log files: no byte of theirs stays, and no line of others changes.
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -10,8 +10,10 @@ import { createStamp, fileLine } from '../../../src/log/line-format.ts';
 import { line } from '../../../src/log/messages.ts';
 import { scrubLogs } from '../../../src/log/scrub.ts';
 import { tempFolder } from '../../support/clean-up.ts';
+import { logFiles, logText, textOf } from '../../support/log-files.ts';
+import { openFilesIn } from '../../support/open-files.ts';
 import { until } from '../../support/until.ts';
-import { ended, logFiles, messagesOf, spoke, startChild, textOf } from './support/kit.ts';
+import { ended, messagesOf, spoke, startChild } from './support/kit.ts';
 
 const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', user_email: 'ada@example.org' };
 const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', user_email: "o'ada@example.org" };
@@ -19,6 +21,12 @@ const eve = { uuid: 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1', user_email: 'ada@exa
 const erased = { uuid: `erased${'-'.repeat(30)}`, user_email: 'erased---------' };
 const stamp = createStamp('UTC');
 
+/** A folder whose current log file has these messages. */
+function folderWith(messages: readonly string[]): string {
+  const dir = tempFolder();
+  writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
+  return dir;
+}
 const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
   line.startCall('POST', '/usercache/put'),
   line.foundEmail(email),
@@ -27,11 +35,8 @@ const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
   line.pipelineFailed(uuid, `no mail to ${email}, '${email}' or "${email}".`),
   line.endCall('POST', '/usercache/put', uuid, 0.5),
 ];
-const text = (messages: string[]): string => messages.map((m) => `${fileLine(stamp(0), 'INFO', 'w1', m)}\n`).join('');
-const everything = (dir: string): string =>
-  logFiles(dir)
-    .map((name) => textOf(dir, name))
-    .join('');
+const text = (messages: readonly string[]): string =>
+  messages.map((m) => `${fileLine(stamp(0), 'INFO', 'w1', m)}\n`).join('');
 /** All bytes of all files, also of files that are no logs. */
 const bytesOf = (dir: string): string =>
   logFiles(dir)
@@ -59,18 +64,10 @@ it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
   const dir = tempFolder();
   for (let i = 10; i < 30; i += 1) writeFileSync(join(dir, `server-2026-03-${i}.log`), text(callsOf(ada)));
   await scrubLogs(dir, [ada]);
-  const open = readdirSync('/proc/self/fd').map((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      return ''; // the folder that is being read
-    }
-  });
-  expect(open.filter((path) => path.startsWith(dir))).toEqual([]);
+  expect(openFilesIn(dir)).toEqual([]);
 });
 
 it('removes keys that a phone chose from the lines of its person, and keeps the keys of the service', async () => {
-  const dir = tempFolder();
   const own = (uuid: string, key: string) => line.entryStored(uuid, key, 1463500000.25, 'inserted');
   const lines = (uuid: string, chosen: string, odd: string) => [
     own(uuid, 'background/location'),
@@ -78,7 +75,7 @@ it('removes keys that a phone chose from the lines of its person, and keeps the 
     line.entryRejected(uuid, odd, null, 'key_characters'),
     own(ben.uuid, 'notes/Ada-Lovelace'),
   ];
-  writeFileSync(join(dir, 'server-2026-03-14.log'), text(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1')));
+  const dir = folderWith(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1'));
   const receipt = await scrubLogs(dir, [ada]);
   expect([receipt.lines, receipt.left]).toEqual([3, []]);
   const found = textOf(dir, 'server-2026-03-14.log');
@@ -87,7 +84,6 @@ it('removes keys that a phone chose from the lines of its person, and keeps the 
 });
 
 it('removes an address from paths and keys, also percent-encoded or in capitals', async () => {
-  const dir = tempFolder();
   const linesWith = (name: string, encoded: string): string[] => [
     line.startCall('POST', `/pub/${encoded}/phone`),
     line.answered(403, 'POST', `/overland/${name}`),
@@ -95,10 +91,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
     line.aboutUser(ben.uuid, `unknown keys: notes/${name}, 'x'`),
   ];
   const others = linesWith(eve.user_email, 'data%40example.org');
-  writeFileSync(
-    join(dir, 'server-2026-03-14.log'),
-    text([...linesWith('ada@example.org', 'ada%40example.org'), ...others]),
-  );
+  const dir = folderWith([...linesWith('ada@example.org', 'ada%40example.org'), ...others]);
   expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 4, left: [] });
   const gone = linesWith(erased.user_email, 'erased-----------');
   gone[2] = line.called('/traccar/erased-----------');
@@ -106,33 +99,29 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
 });
 
 it('can be repeated, and needs no name', async () => {
-  const dir = tempFolder();
-  writeFileSync(join(dir, 'server-2026-03-14.log'), text(callsOf(ada)));
+  const dir = folderWith(callsOf(ada));
   for (const lines of [4, 0]) {
     expect(await scrubLogs(dir, [{ ...ada, user_email: null }])).toMatchObject({ files: 1, lines, left: [] });
   }
-  expect(everything(dir)).not.toContain(ada.uuid);
+  expect(logText(dir)).not.toContain(ada.uuid);
   expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 2, left: [] });
-  expect(everything(dir)).not.toContain('ada@');
+  expect(logText(dir)).not.toContain('ada@');
 });
 
 it('removes several people in one call', async () => {
-  const dir = tempFolder();
-  writeFileSync(join(dir, 'server-2026-03-14.log'), text([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]));
+  const dir = folderWith([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]);
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
   const kept = { ...erased, user_email: `erased${'-'.repeat(ben.user_email.length - 6)}` };
-  expect(everything(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
+  expect(logText(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
 });
 
 it('replaces a name that is no address only where the server logged a caller, also a refused one', async () => {
-  const dir = tempFolder();
   const refused = (name: string) => [
     line.refusedToken('1f6c02ab', 'revoked on 2026-03-14T09:30:00.000+01:00', 'of', name),
     line.refusedToken('1f6c02ab', 'not known', 'sent as', name),
   ];
   const rest = [line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
-  const messages = [line.foundEmail('put'), ...refused('put'), ...rest];
-  writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
+  const dir = folderWith([line.foundEmail('put'), ...refused('put'), ...rest]);
   await scrubLogs(dir, [{ ...ada, user_email: 'put' }]);
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
@@ -187,7 +176,7 @@ it('waits for a process that compresses files, and removes the person from its r
   expect(logFiles(dir)).toContain('server-2026-03-13.log.gz.draft');
   lock.release();
   expect(await scrubbing).toMatchObject({ files: 1, rewritten: 1, left: [] });
-  expect(everything(dir)).not.toContain(ada.uuid);
+  expect(logText(dir)).not.toContain(ada.uuid);
 });
 
 it('asks the process that writes a log for a new file, which is as private as the log', async () => {

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Kind, tables } from '../../../src/export/columns.ts';
 import { freshProgram, type Program, tempFolder } from '../../cli/kit.ts';
 import { isHere } from '../../support/needs.ts';
+import type { Untyped } from '../../support/untyped.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const installed = isHere(
@@ -23,63 +24,17 @@ const postgresVersions = '/usr/lib/postgresql';
 const [newest] = existsSync(postgresVersions) ? readdirSync(postgresVersions).sort().reverse() : [];
 const hasPostgis = isHere(gis, existsSync(`/usr/share/postgresql/${newest}/extension/postgis.control`));
 
-/** What each program read, from the output of read_exports.py. */
-interface Seen {
-  pandas: {
-    trips: number;
-    points: number;
-    sections_with_trip: number;
-    metres: number;
-    metres_of_days: number;
-    types: Record<string, string>;
-    tracked_at: string;
-    modes: Record<string, number>;
-    confirmed: string[];
-  };
-  geopandas: {
-    crs: string;
-    rows: Record<string, number>;
-    shapes: Record<string, string[]>;
-    bounds: Record<'parquet' | 'geojson' | 'csv', number[]>;
-    same_lines: boolean;
-    started_at: string;
-    lines: Record<string, number>;
-    geo: { bbox: number[]; geometry_types: string[] };
-  };
-  /** By program and format, table and column. */
-  sums: Record<string, Record<string, Record<string, number>>>;
-  trackintel: {
-    classes: string[];
-    rows: number[];
-    legs_without_trip: number;
-    trips_without_stays: number;
-    activities: number;
-    found: number;
-    generated: number[];
-    split: Record<string, number>;
-  };
-  movingpandas: { trajectories: number; points: number; metres: number };
-  scikit_mobility: { columns: string[]; rows: number; datetime: string };
-  duckdb: {
-    rows: Record<string, number>;
-    types: Record<string, string>[];
-    modes: Record<string, number>;
-    keys: number;
-  };
-  gpx: {
-    tracks: number;
-    points: number;
-    without_time: number;
-    types: string[];
-    valid: boolean;
-    faults: string[];
-    refuses: boolean;
-  };
-  frictionless: {
-    reports: Record<string, { valid: boolean; tables: number; faults: string[] }>;
-    finds_a_change: boolean;
-  };
-}
+/** What each program read: the output of read_exports.py. `sums`: by program and format, table and column. */
+type Reader =
+  | 'pandas'
+  | 'geopandas'
+  | 'sums'
+  | 'trackintel'
+  | 'movingpandas'
+  | 'scikit_mobility'
+  | 'duckdb'
+  | 'gpx'
+  | 'frictionless';
 
 /** Runs a script in the environment of the readers, without a screen; returns what it prints. */
 async function python(args: readonly string[]): Promise<string> {
@@ -92,10 +47,9 @@ async function python(args: readonly string[]): Promise<string> {
 
 describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   let program: Program;
-  let seen: Seen;
+  let seen: Record<Reader, Untyped>;
   /** Rows by kind, as the program counted them. */
   let wrote: Record<string, number>;
-  let user: string;
 
   beforeAll(async () => {
     program = await freshProgram();
@@ -103,42 +57,30 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     // Two days around the change to summer time; one of the two people lives in Stockholm.
     await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
     await run('pipeline', '--all');
-    user = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[1]!.user_email;
-    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{
-      trips: { id: string }[];
-    }>().trips;
-    await run('label', '--user', user, '--trip', trip!.id, '--mode', 'bus', '--purpose', 'work');
+    const [other, user] = (await program.json('users', 'list')).users.map((one: Untyped) => one.user_email);
+    const [trip] = (await program.json('diary', '--user', user, '--day', '2024-03-31')).trips;
+    await run('label', '--user', user, '--trip', trip.id, '--mode', 'bus', '--purpose', 'work');
     const out = (name: string) => ['--out', `${program.folder}/${name}`];
     const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which an export has only on request
     for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
     const onMaps = Object.keys(tables).filter((kind) => tables[kind as Kind].some(({ type }) => type === 'geometry'));
-    await run(
-      'export',
-      '--all',
-      '--format',
-      'geojson',
-      ...onMaps.flatMap((kind) => ['--kind', kind]),
-      ...out('geojson'),
-    );
+    const kinds = onMaps.flatMap((kind) => ['--kind', kind]);
+    await run('export', '--all', '--format', 'geojson', ...kinds, ...out('geojson'));
     await run('export', '--all', '--format', 'gpx', ...out('gpx'));
     await run('export', '--all', '--format', 'csv', ...out('recipes'));
     for (const kind of ['trips', 'sections'])
       await copyFile(`${program.folder}/geojson/${kind}.geojson`, `${program.folder}/recipes/${kind}.geojson`);
-    const other = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[0]!
-      .user_email;
     await run('export', '--user', other, '--format', 'jsonl', ...out('unlabelled'));
     for (const names of ['trackintel', 'scikit-mobility'])
       await run('export', '--all', '--format', 'csv', '--names', names, ...out(names));
-    const csv = (await run('export', '--all', '--format', 'csv', ...all, ...out('csv'), '--json')).json<{
-      files: { kind: string; rows: number }[];
-    }>();
-    wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
+    const { files } = await program.json('export', '--all', '--format', 'csv', ...all, ...out('csv'));
+    wrote = Object.fromEntries(files.map(({ kind, rows }: Untyped) => [kind, rows]));
     const fixes = await readFile(`${program.folder}/csv/fixes.csv`, 'utf8');
     wrote.used_fixes = fixes.split('\n').filter((line) => line.includes(',true,')).length;
     seen = JSON.parse(await python([file('read_exports.py'), program.folder]));
   });
 
-  const of = <R extends keyof Seen>(reader: R): Seen[R] => {
+  const of = (reader: Reader): Untyped => {
     expect(seen[reader]).not.toHaveProperty('error');
     return seen[reader];
   };
@@ -175,7 +117,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   });
 
   it('every program finds the same sum of every numeric column in every format that it reads', () => {
-    const { seconds: _, ...sums } = of('sums');
+    const { seconds: _, ...sums }: Record<string, Record<string, Record<string, number>>> = of('sums');
     const csv = sums['pandas csv']!;
     expect(Object.keys(csv).sort()).toEqual(
       ['days', 'fixes', 'locations', 'people', 'places', 'points', 'sections', 'stops', 'trips'].sort(),
@@ -229,7 +171,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       mode,
       Math.round(Number(sum)),
     ]);
-    const expected = Object.entries(of('pandas').modes).map(([mode, sum]) => [mode, Math.round(sum)]);
+    const expected = Object.entries<number>(of('pandas').modes).map(([mode, sum]) => [mode, Math.round(sum)]);
     expect(ofR.sort()).toEqual(expected.sort());
   });
 
@@ -245,7 +187,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(activities).toBeGreaterThan(2);
     for (const count of generated) expect(count).toBeGreaterThan(0); // locations, tours by distance and place, trips
     expect(Object.keys(split)).toContain('walking');
-    expect(Object.values(split).reduce((sum, share) => sum + share, 0)).toBeGreaterThan(0.99);
+    expect(Object.values<number>(split).reduce((sum, share) => sum + share, 0)).toBeGreaterThan(0.99);
   });
 
   it('movingpandas makes a trajectory of each section', () => {
@@ -269,7 +211,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(rows).toEqual({ csv: wrote.points, parquet: wrote.points, jsonl: wrote.points, entries: wrote.entries });
     const expected = { started_local: 'TIMESTAMP', day: 'DATE', duration_s: 'DOUBLE', sections: 'BIGINT' };
     for (const ofTable of types) expect(ofTable).toEqual({ started_at: 'TIMESTAMP WITH TIME ZONE', ...expected });
-    for (const [mode, metres] of Object.entries(of('pandas').modes)) expect(modes[mode]).toBeCloseTo(metres, 3);
+    for (const [mode, metres] of Object.entries<number>(of('pandas').modes)) expect(modes[mode]).toBeCloseTo(metres, 3);
     expect(keys).toBeGreaterThan(5);
   });
 
@@ -285,7 +227,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   it('frictionless finds every file to match its manifest: columns, types, rows, checksum', () => {
     const { reports, finds_a_change } = of('frictionless');
     expect(Object.keys(reports).length).toBe(8);
-    for (const [name, { valid, tables, faults }] of Object.entries(reports)) {
+    for (const [name, { valid, tables, faults }] of Object.entries<Untyped>(reports)) {
       expect([name, faults, valid]).toEqual([name, [], true]);
       expect(tables).toBeGreaterThan(0);
     }
@@ -311,7 +253,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
 
     it('modal_split.py draws the kilometres of the export, with the modes that the participant labelled', async () => {
       const printed = await notebook('modal_split.py');
-      const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
+      const km = Object.values<number>(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
       const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
       expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
       expect(printed).toMatch(/^bus +1/m);
@@ -340,7 +282,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
         picture,
       ]);
       const report = await program.run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
-      const { cells } = report.json<{ cells: { trips_per_day: number[] }[] }>();
+      const { cells } = report.json<Untyped>();
       const rates = [...stdout.split('mode')[0]!.matchAll(/^ +([67]) +(\d\S+) +(\d\S+) +(\d\S+)$/gm)].map(
         ([, ...row]) => row.map(Number),
       );
@@ -354,7 +296,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
         mode,
         Number(share),
       ]);
-      const metres = Object.entries(of('pandas').modes);
+      const metres = Object.entries<number>(of('pandas').modes);
       const all = metres.reduce((sum, [, own]) => sum + own, 0);
       expect(shares.sort()).toEqual(metres.map(([mode, own]) => [mode, expect.closeTo(own / all, 3)]).sort());
       expect((await readFile(picture, 'utf8')).match(/<path/g)!.length).toBeGreaterThan(10);

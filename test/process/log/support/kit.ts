@@ -1,10 +1,8 @@
-// What the tests of log files share: children that write, and reading files back plainly.
+// What the tests of log files share: children that write, and the messages in files.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import { buildProgram } from '../../../support/build.ts';
+import { logFiles, textOf } from '../../../support/log-files.ts';
 
 /** Starts a process that writes a log: `DIR KIND LINES END [MIB [WORKERS]]`, see `write-log.mjs`. */
 export async function startChild(...args: string[]): Promise<ChildProcess> {
@@ -20,19 +18,6 @@ export function ended(child: ChildProcess): Promise<number | string | null> {
 /** Resolves at the child's first output. */
 export function spoke(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.stdout!.once('data', () => resolve()));
-}
-
-/** Files that are logs, sorted. */
-export function logFiles(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => !name.startsWith('.'))
-    .sort();
-}
-
-/** Text of a log file, compressed or not. */
-export function textOf(folder: string, name: string): string {
-  const bytes = readFileSync(join(folder, name));
-  return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
 /** Messages of all files, by name of the file. If files are renamed or compressed meanwhile, it reads them again. */
