@@ -2,49 +2,33 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';
+import type { AnalyseInput } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import { lookAround } from '../../src/analysis/segmenter.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';
 import { at, event, iosAt, motion, motions, moving, since, spot, t0 } from '../support/phone.ts';
+import { analysed, hour, linksOf, minute, rideAndRest } from './kit.ts';
 
 const infinite = Number.POSITIVE_INFINITY;
 
-function run(input: Partial<AnalyseInput>) {
-  return analyse({ userId: 'u', locations: [], motions: [], events: [], carry: null, loadedUntil: infinite, ...input });
-}
-
-function links(input: Partial<AnalyseInput>): TripRecord[] {
-  const { records, failed } = run(input);
-  expect(failed).toEqual([]);
-  expect(chainProblems(records)).toEqual([]);
-  return records;
-}
-
-const minute = 60;
-const hour = 3600;
-
-/** East from `east` at 10 m/s for ten minutes from `from` on, then ten minutes of rest: 6 km. */
-const ride = (from: number, east: number, speed = 10): Location[] => [
-  ...moving({ from, to: from + 600, east, speed }),
-  ...moving({ from: from + 630, to: from + 1200, east: east + 600 * speed }),
-];
-const by = (from: number) => motions(from, from + 600, 'IN_VEHICLE');
+/** Ten minutes at 10 m/s from `from` on, then ten minutes of rest: 6 km. */
+const ride = (from: number, east: number, speed = 10): Location[] => rideAndRest(from, east, 600, speed);
+const by = (...starts: number[]) => starts.flatMap((from) => motions(from, from + 600, 'IN_VEHICLE'));
+/** Three rides, and what the phone read. */
+const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
+const readings = by(0, hour, 2 * hour);
 /** The spot as a smoothed position: within a metre or so. */
 const near = (east: number) => latLon(spot(east)).map((degrees) => expect.closeTo(degrees, 4));
 const latLon = ({ latitude, longitude }: { latitude: number; longitude: number }) => [longitude, latitude];
 
 describe('a chain of trips', () => {
-  const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
-  const readings = [...by(0), ...by(hour), ...by(2 * hour)];
-
   it('is empty without data', () => {
-    expect(run({})).toEqual({ records: [], drafts: [], nextState: null, latest: null, failed: [] });
+    expect(analysed({})).toEqual({ records: [], drafts: [], nextState: null, latest: null, failed: [] });
   });
 
   it('ends each trip where and when the next one left: places are shared', () => {
-    const trips = links({ locations, motions: readings }).map((link) => link.trip!);
+    const trips = linksOf({ locations, motions: readings }).map((link) => link.trip!);
     expect(trips).toHaveLength(3);
     trips.slice(1).forEach((trip, i) => {
       const before = trips[i]!;
@@ -60,7 +44,7 @@ describe('a chain of trips', () => {
       ...moving({ from: 0, to: 600, speed: 200 }, { zone: 'Asia/Tokyo' }),
       ...moving({ from: 630, to: 1200, east: 120_000 }, { zone: 'America/Los_Angeles', zoneGuessed: true }),
     ];
-    const [link] = links({ locations: flight, motions: by(0) });
+    const [link] = linksOf({ locations: flight, motions: by(0) });
     expect(link).toMatchObject({
       day: '2023-11-14',
       trip: { start_zone: 'Asia/Tokyo', end_zone: 'America/Los_Angeles' },
@@ -70,22 +54,20 @@ describe('a chain of trips', () => {
 
   it('has ids that depend on the user and the times only', () => {
     const ids = (records: TripRecord[]) =>
-      records.map(({ trip }) => [
-        trip!.id,
-        trip!.raw_trip,
-        trip!.start_place.id,
-        trip!.end_place.id,
-        trip!.sections[0]!.id,
-      ]);
-    const one = ids(links({ locations, motions: readings }));
+      records
+        .map(({ trip }) => trip!)
+        .map(({ id, raw_trip, start_place, end_place, sections }) => [
+          ...[id, raw_trip, start_place.id, end_place.id, sections[0]!.id],
+        ]);
+    const one = ids(linksOf({ locations, motions: readings }));
     const slower = locations.map((l) => ({ ...l, accuracy: 50, altitude: 3 }));
-    expect(ids(links({ locations: slower, motions: readings.slice(3) }))).toEqual(one);
+    expect(ids(linksOf({ locations: slower, motions: readings.slice(3) }))).toEqual(one);
     expect(new Set(one.flat()).size).toBe(5 + 4 * 2); // places are shared
-    expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
+    expect(ids(linksOf({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
   });
 
   it('depends on the end of the data until a location too late to continue the journey settles it', () => {
-    const [first, , last] = links({ locations, motions: readings });
+    const [first, , last] = linksOf({ locations, motions: readings });
     expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
     expect(last!.settled_ts).toBeNull();
   });
@@ -95,20 +77,20 @@ describe('a trip that has not ended', () => {
   const open = moving({ from: 0, to: 900, speed: 10 });
 
   it('is not a link, and the next stretch begins with it', () => {
-    const { records, nextState } = run({ locations: open, motions: by(0) });
+    const { records, nextState } = analysed({ locations: open, motions: by(0) });
     expect(records).toEqual([]);
     expect(nextState).toMatchObject({ resume_ts: t0, started: true, raw_place: null, place: null });
   });
 
   it('depends on the end of the data if only the phone reported its end', () => {
-    const [link] = links({ locations: open, motions: by(0), events: [event(960, 'STOPPED_MOVING')] });
+    const [link] = linksOf({ locations: open, motions: by(0), events: [event(960, 'STOPPED_MOVING')] });
     expect(link).toMatchObject({ kind: 'trip', settled_ts: null });
   });
 
   it('and was ended by the phone only may get another end when more data come', () => {
     const more = moving({ from: 930, to: 2000, east: 9000, speed: 10 });
     const events = [event(960, 'STOPPED_MOVING')];
-    expect(links({ locations: [...open, ...more], motions: by(0), events })).toEqual([]);
+    expect(linksOf({ locations: [...open, ...more], motions: by(0), events })).toEqual([]);
   });
 });
 
@@ -120,7 +102,7 @@ describe('a trip too short to keep', () => {
 
   it('becomes a dropped link, and the user stays at the place', () => {
     const locations = [...ride(0, 0), ...stroll(hour, 6000), ...ride(2 * hour, 6030)];
-    const [first, dropped, next] = links({
+    const [first, dropped, next] = linksOf({
       locations,
       motions: [...by(0), ...motions(hour, hour + 90, 'WALKING'), ...by(2 * hour)],
     });
@@ -132,7 +114,7 @@ describe('a trip too short to keep', () => {
   });
 
   it('and first of all leaves the first place where the first kept trip begins', () => {
-    const [dropped, kept] = links({ locations: [...stroll(0, 0), ...ride(hour, 30)], motions: by(hour) });
+    const [dropped, kept] = linksOf({ locations: [...stroll(0, 0), ...ride(hour, 30)], motions: by(hour) });
     expect(dropped!.carry.place).toBeNull();
     expect(kept!.trip!.start_place.enter_ts).toBeNull();
   });
@@ -141,7 +123,7 @@ describe('a trip too short to keep', () => {
     const steps = [0, 1, 2, 3].flatMap((i) => stroll(hour + i * 1200, 6000 + i * 80));
     const start = hour + 4 * 1200;
     const walks = [0, 1, 2, 3].flatMap((i) => motions(hour + i * 1200, hour + i * 1200 + 90, 'WALKING'));
-    const records = links({
+    const records = linksOf({
       locations: [...ride(0, 0), ...steps, ...ride(start, 6270)],
       motions: [...by(0), ...walks, ...by(start)],
     });
@@ -154,7 +136,7 @@ describe('a trip too short to keep', () => {
 
   it('that led away and back leaves nothing in the diary', () => {
     const strolls = [6000, 6080, 6060].flatMap((east, i) => stroll(hour + i * 1200, east));
-    const records = links({
+    const records = linksOf({
       locations: [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)],
       motions: [...by(0), ...motions(hour, hour + 3600, 'WALKING'), ...by(3 * hour)],
     });
@@ -175,9 +157,9 @@ describe('a trip too short to keep', () => {
         throw new Error('no altitude');
       },
     });
-    const { records, failed } = run({
+    const { records, failed } = analysed({
       locations: [...ride(0, 0), ...poisoned, ...ride(2 * hour, 12_000)],
-      motions: [...by(0), ...by(hour), ...by(2 * hour)],
+      motions: readings,
     });
     expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
     expect(failed).toEqual([{ chainTs: t0 + hour, error: new Error('no altitude') }]);
@@ -187,9 +169,9 @@ describe('a trip too short to keep', () => {
 
 describe('untracked time', () => {
   const turnsUp = (from: number, east: number, more: Partial<AnalyseInput> = {}) => {
-    const records = links({
+    const records = linksOf({
       locations: [...ride(0, 0), ...ride(from, east)],
-      motions: [...by(0), ...by(from)],
+      motions: by(0, from),
       ...more,
     });
     return records.at(-1)!;
@@ -217,9 +199,9 @@ describe('untracked time', () => {
     const ios = (from: number, east: number) =>
       Array.from({ length: 11 }, (_, i) => iosAt(from + i * minute, east + i * 600));
     const last = (east: number) =>
-      links({
+      linksOf({
         locations: [...ios(0, 0), ...ios(5 * hour, east), iosAt(9 * hour, east + 6100)],
-        motions: [...by(0), ...by(5 * hour)],
+        motions: by(0, 5 * hour),
       }).at(-1)!;
     expect(last(6000 + 1010).untracked).not.toBeNull();
     expect(last(6000 + 990).untracked).toBeNull();
@@ -233,9 +215,9 @@ describe('untracked time', () => {
 
   it('that precedes a dropped trip is recorded with the next kept trip', () => {
     const ghost = [at(5 * hour, 30_000), ...moving({ from: 5 * hour + 30, to: 5 * hour + 400, east: 30_000 })];
-    const records = links({
+    const records = linksOf({
       locations: [...ride(0, 0), ...ghost, ...ride(7 * hour, 30_000)],
-      motions: [...by(0), ...by(7 * hour)],
+      motions: by(0, 7 * hour),
     });
     expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
     const { untracked, trip } = records.at(-1)!;
@@ -246,18 +228,17 @@ describe('untracked time', () => {
 });
 
 describe('an analysis in stretches', () => {
-  const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
-  const readings = [...by(0), ...by(hour), ...by(2 * hour), motion(4 * hour, 'WALKING')];
+  const motions = [...readings, motion(4 * hour, 'WALKING')];
 
   it('leaves a link that depends on data not loaded yet to the next stretch', () => {
     const until = (seconds: number) =>
-      run({ locations: locations.filter((l) => since(l.ts) < seconds), motions: readings, loadedUntil: t0 + seconds });
+      analysed({ locations: locations.filter((l) => since(l.ts) < seconds), motions, loadedUntil: t0 + seconds });
     expect(until(hour).records).toEqual([]);
     expect(until(hour + 1).records).toHaveLength(1);
   });
 
   it('gives the same links for any cuts, one or two', () => {
-    const whole = run({ locations, motions: readings }).records;
+    const whole = analysed({ locations, motions }).records;
     const cut = fc.integer({ min: 0, max: 3 * hour });
     fc.assert(
       fc.property(cut, cut, (a, b) => {
@@ -266,12 +247,7 @@ describe('an analysis in stretches', () => {
         for (const until of [Math.min(a, b), Math.max(a, b), infinite]) {
           const from = carry ? carry.resume_ts - lookAround : 0;
           const loaded = locations.filter((l) => l.ts >= from && since(l.ts) < until);
-          const found = run({
-            locations: loaded,
-            motions: readings,
-            carry,
-            loadedUntil: until === infinite ? infinite : t0 + until,
-          });
+          const found = analysed({ locations: loaded, motions, carry, loadedUntil: t0 + until });
           records.push(...found.records);
           carry = found.nextState;
         }

@@ -1,16 +1,15 @@
 // Made-up days that are hard to analyse, with a known number of trips: none, one or two.
 
 import { describe, expect, it } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Trip, TripRecord } from '../../src/model/trip.ts';
 import { readStretch } from '../../src/pipeline/read-stretch.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
-import { chainProblems } from '../support/chain.ts';
 import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { since, t0 } from '../support/phone.ts';
 import { android, iphone, type MotionWord, pushedFix, pushedMotions } from '../support/pushes.ts';
+import { linksOf, modesOf } from './kit.ts';
 
 /**
  * A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `north`: northwards instead;
@@ -65,13 +64,10 @@ const dayOf = (parts: readonly Part[], options?: Parameters<typeof pushedDay>[1]
 /** Trips of what was pushed, and the chain. */
 async function analysed(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripRecord[] }> {
   const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);
-  const { records, failed } = analyse({ userId: 'u', ...stretch, carry: null });
-  expect(failed).toEqual([]);
-  expect(chainProblems(records)).toEqual([]);
-  return { trips: records.flatMap(({ trip }) => (trip ? [trip] : [])), chain: records };
+  const chain = linksOf(stretch);
+  return { trips: chain.flatMap(({ trip }) => trip ?? []), chain };
 }
 
-const modes = (trip: Trip | undefined): string[] => trip!.sections.map((s) => s.sensed_mode.split('.')[1]!);
 const motor = /CAR|BUS|TRAIN/;
 
 /** The only trip of a day that ends at home, its modes and its link. */
@@ -81,7 +77,7 @@ async function onlyTrip(...asked: Parameters<typeof dayOf>) {
 
 function only({ trips, chain }: Awaited<ReturnType<typeof analysed>>) {
   expect(trips).toHaveLength(1);
-  return { trip: trips[0]!, modes: modes(trips[0]), day: chain[0]!.day };
+  return { trip: trips[0]!, modes: modesOf(trips[0]), day: chain[0]!.day };
 }
 
 /** A time in s since `t0`. */
@@ -132,7 +128,7 @@ describe('the diary has two trips for', () => {
   it('a walk to a friend and back: turning back means a stay', async () => {
     const { trips } = await dayOf([walk(900), rest(600), asleep(900), back(900)]);
     expect(trips).toHaveLength(2);
-    expect(new Set(trips.flatMap(modes))).toEqual(new Set(['WALKING']));
+    expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
   });
 
   it('the way there and back of a phone that stays awake between them', async () => {
@@ -260,7 +256,7 @@ describe('a flight', () => {
   it('without a location for hours is by air, with the length of the flight', async () => {
     const flown: Part = { ...drive(3 * 3600, 220), silent: true, word: null };
     const { trips } = await dayOf([drive(900), walk(120), flown, walk(120), drive(900)]);
-    expect(trips.flatMap(modes)).toContain('AIR_OR_HSR');
+    expect(trips.flatMap(modesOf)).toContain('AIR_OR_HSR');
     expectRatio(wayOf(trips), 3 * 3600 * 220, 0.1);
   });
 
@@ -268,7 +264,7 @@ describe('a flight', () => {
     const flown: Part = { seconds: 3600, speed: 220, word: 'still' };
     const ends = [rest(600), walk(240)];
     const { trips } = await dayOf([drive(900), ...ends, flown, ...ends, drive(900)]);
-    const found = trips.flatMap(modes);
+    const found = trips.flatMap(modesOf);
     expect(found).toContain('AIR_OR_HSR');
     for (const end of [found[0], found.at(-1)]) expect(end).toMatch(/^(CAR|BUS|TRAIN)$/); // a straight drive at one speed
     for (const { mode_confidence } of trips.flatMap(({ sections }) => sections)) expect(mode_confidence).not.toBeNaN();
@@ -280,14 +276,14 @@ describe('a day of strolls', () => {
 
   it('has one trip for each stroll there and back', async () => {
     const { trips } = await analysed(pushedDay(repeated(3, walk(420), back(420), ...atHome)));
-    expect(trips.map(modes)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
+    expect(trips.map(modesOf)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
     for (const { distance } of trips.slice(1)) expectRatio(distance, 840 * 1.35, 0.1);
   });
 
   // Known limit: such a stroll is two trips that touch, see docs/quality.md.
   it('with a pause at each turning point has all strolls, and no trips in the hours at home', async () => {
     const { trips } = await analysed(pushedDay(repeated(3, walk(420), rest(120), back(420), ...atHome)));
-    expect(new Set(trips.flatMap(modes))).toEqual(new Set(['WALKING']));
+    expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
     for (const begin of [9060, 18_120]) {
       const own = trips.filter(({ start_ts, end_ts }) => since(end_ts) > begin - 600 && since(start_ts) < begin + 1500);
       expectTime(own[0]!.start_ts, begin, 240);
@@ -301,14 +297,14 @@ describe('a day of strolls', () => {
 describe('a motion reading of an Android phone', () => {
   it('makes a run at three metres a second a section on foot, not one by bicycle', async () => {
     const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
-    const modesOf = async (part: Part) => (await dayOf([walk(300), part, walk(300)])).trips.flatMap(modes);
-    expect(new Set(await modesOf(run))).toEqual(new Set(['WALKING']));
-    expect(await modesOf({ ...run, word: 'cycling' })).toContain('BICYCLING');
+    const modesBy = async (part: Part) => (await dayOf([walk(300), part, walk(300)])).trips.flatMap(modesOf);
+    expect(new Set(await modesBy(run))).toEqual(new Set(['WALKING']));
+    expect(await modesBy({ ...run, word: 'cycling' })).toContain('BICYCLING');
   });
 
   it('shows a ride on a bicycle that was parked where a drive ended', async () => {
     const { trips } = await dayOf([walk(600), rest(300), drive(1200, 11), rest(90), ride(600, 4.5)]);
-    expect(trips.flatMap(modes).at(-1)).toBe('BICYCLING');
+    expect(trips.flatMap(modesOf).at(-1)).toBe('BICYCLING');
   });
 
   it('shows a walk between two drives that is too short to show in the locations', async () => {
@@ -350,7 +346,7 @@ describe('the confidence of a mode', () => {
     const { trips } = await dayOf([rest(900), ...parts], { readings });
     const found = trips.flatMap(({ sections }) => sections).filter((one) => one.sensed_mode.endsWith(mode));
     const highest = Math.max(...found.map((one) => one.mode_confidence!));
-    expect(highest, trips.flatMap(modes).join()).toBeLessThanOrEqual(most);
+    expect(highest, trips.flatMap(modesOf).join()).toBeLessThanOrEqual(most);
     expect(highest).toBeGreaterThan(most - 0.1);
   });
 

@@ -10,18 +10,10 @@ import { readStretch } from '../../src/pipeline/read-stretch.ts';
 import { anyLife, runs } from '../support/lives.ts';
 import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { at, motions, moving } from '../support/phone.ts';
+import { hour, rideAndRest, tripsOf } from './kit.ts';
 
-const infinite = Number.POSITIVE_INFINITY;
-
-const tripsOf = (locations: Location[], readings = motions(0, 1, 'STILL')): Trip[] =>
-  analyse({
-    userId: 'u',
-    locations,
-    motions: readings,
-    events: [],
-    carry: null,
-    loadedUntil: infinite,
-  }).records.flatMap(({ trip }) => trip ?? []);
+/** Trips of a phone that reads motions. */
+const tripsThrough = (locations: Location[]): Trip[] => tripsOf({ locations, motions: motions(0, 1, 'STILL') });
 
 const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
   const limit = { WALKING: 4, BICYCLING: 14, CAR: 60, BUS: 40, TRAIN: 90 }[sensed_mode.split('.')[1]!];
@@ -47,21 +39,17 @@ describe('in a random history, no section', () => {
   });
 });
 
-const hour = 3600;
-const there = (from: number, east: number): Location[] => [
-  ...moving({ from, to: from + 900, east, speed: 10 }),
-  ...moving({ from: from + 930, to: from + 1500, east: east + 9000 }),
-];
+const there = (from: number, east: number): Location[] => rideAndRest(from, east, 900);
 
 describe('the length of a trip', () => {
   it('is the same for an arrival at its start place an hour or a day before', () => {
     const again = (from: number): Location[] => there(from, 9000 + 600); // noticed 600 m from the place
-    const [early, late] = [2 * hour, 26 * hour].map((from) => tripsOf([...there(0, 0), ...again(from)])[1]!);
+    const [early, late] = [2 * hour, 26 * hour].map((from) => tripsThrough([...there(0, 0), ...again(from)])[1]!);
     expect(early!.distance).toBeCloseTo(late!.distance, 0);
   });
 
   it('has the part that no location shows as estimated', () => {
-    const [, second] = tripsOf([...there(0, 0), ...there(2 * hour, 9000 + 600)]);
+    const [, second] = tripsThrough([...there(0, 0), ...there(2 * hour, 9000 + 600)]);
     const estimated = second!.sections.reduce((sum, section) => sum + (section.estimated ?? 0), 0);
     expect(estimated).toBeGreaterThan(500);
     expect(estimated).toBeLessThan(900);
@@ -72,6 +60,6 @@ describe('a lone location on another continent', () => {
   it('makes no flight', () => {
     const home = [...moving({ from: 0, to: 1200 }), ...moving({ from: 5 * hour, to: 6 * hour })];
     for (const far of [at(3 * hour, 1_500_000), at(1230, 5_000_000)])
-      expect(tripsOf([...home, far].sort((a, b) => a.ts - b.ts))).toEqual([]);
+      expect(tripsThrough([...home, far].sort((a, b) => a.ts - b.ts))).toEqual([]);
   });
 });

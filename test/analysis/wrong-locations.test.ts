@@ -2,29 +2,25 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyse } from '../../src/analysis/analyse.ts';
+import type { AnalyseInput } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import { caseNames, readCase } from '../../src/evaluate/cases.ts';
-import type { TripRecord } from '../../src/model/trip.ts';
+import type { Trip } from '../../src/model/trip.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { runs } from '../support/lives.ts';
 import { at, iosAt, motions, moving, t0 } from '../support/phone.ts';
+import { analysed, hour } from './kit.ts';
 
-const hour = 3600;
+type Observed = Pick<AnalyseInput, 'locations' | 'motions' | 'events'>;
 
-type Observed = Pick<Parameters<typeof analyse>[0], 'locations' | 'motions' | 'events'>;
-
-function linksOf(observed: Observed): TripRecord[] {
-  return analyse({ userId: 'u', ...observed, carry: null, loadedUntil: Number.POSITIVE_INFINITY }).records;
-}
+const tripsOf = (observed: Observed): Trip[] => analysed(observed).records.flatMap(({ trip }) => trip ?? []);
 
 /** What a person sees of the trips. */
-const seen = (links: readonly TripRecord[]): unknown[] =>
-  links.flatMap(({ trip }) =>
-    trip
-      ? [[trip.start_ts, trip.end_ts, trip.distance, trip.sections.map((s) => [s.start_ts, s.end_ts, s.sensed_mode])]]
-      : [],
-  );
+const seenIn = (observed: Observed): unknown[] =>
+  tripsOf(observed).map(({ start_ts, end_ts, distance, sections }) => [
+    ...[start_ts, end_ts, distance],
+    ...sections.map((one) => [one.start_ts, one.end_ts, one.sensed_mode]),
+  ]);
 
 /** A run of wrong locations, so many metres off, every so many seconds. */
 interface Wrong {
@@ -68,86 +64,73 @@ function spoilt(observed: Observed, [from, to]: readonly [number, number], one: 
 }
 
 const ride = (from: number, east: number): Location[] => moving({ from, to: from + 900, east, speed: 10 });
-const rest = (from: number, to: number, east: number, every: number): Location[] =>
-  Array.from({ length: Math.ceil((to - from) / every) }, (_, i) => at(from + i * every, east + (i % 3)));
+const rest = (from: number, to: number, east: number): Location[] =>
+  Array.from({ length: Math.ceil((to - from) / 30) }, (_, i) => at(from + i * 30, east + (i % 3)));
 
 describe('wrong locations in a rest change no trip of', () => {
   const readings = [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')];
-  const days: [string, Observed][] = [
-    { name: 'an Android phone that sleeps', until: 1500 },
-    { name: 'an Android phone that is awake', until: 4 * hour },
-  ].map(({ name, until }) => [
-    name,
-    {
-      locations: [
-        ...ride(0, 0),
-        ...rest(930, until, 9000, 30),
-        ...ride(4 * hour, 9000),
-        ...rest(4 * hour + 930, 6 * hour, 18_000, 30),
-      ],
-      motions: readings,
-      events: [],
-    },
-  ]);
+  const dayWith = (locations: Location[]): Observed => ({ locations, motions: readings, events: [] });
+  const restingUntil = (end: number): Observed =>
+    dayWith([
+      ...ride(0, 0),
+      ...rest(930, end, 9000),
+      ...ride(4 * hour, 9000),
+      ...rest(4 * hour + 930, 6 * hour, 18_000),
+    ]);
+  const awake = restingUntil(4 * hour);
   const iphone = (from: number, east: number) =>
     Array.from({ length: 19 }, (_, i) => iosAt(from + 50 * i, east + 500 * i));
-  days.push([
-    'an iPhone',
-    { locations: [...iphone(0, 0), ...iphone(4 * hour, 9000), iosAt(9 * hour, 18_000)], motions: readings, events: [] },
-  ]);
 
-  it.each(days)('%s', (_, observed) => {
-    const plain = seen(linksOf(observed));
+  it.each<[string, Observed]>([
+    ['an Android phone that sleeps', restingUntil(1500)],
+    ['an Android phone that is awake', awake],
+    ['an iPhone', dayWith([...iphone(0, 0), ...iphone(4 * hour, 9000), iosAt(9 * hour, 18_000)])],
+  ])('%s', (_, observed) => {
+    const plain = seenIn(observed);
     expect(plain).toHaveLength(2);
     fc.assert(
       fc.property(wrong, (one) => {
-        const found = linksOf(spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], one));
-        expect(seen(found)).toEqual(plain);
+        expect(seenIn(spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], one))).toEqual(plain);
       }),
       runs(30),
     );
   });
 
   it('a phone whose only locations for minutes are a run at an unreachable distance', () => {
-    const observed = days[1]![1];
     for (const count of [5, 12, 30]) {
       const [from, to] = [t0 + 2 * hour, t0 + 2 * hour + 25 * count];
       const run = runOf(at(0, 9000), { count, every: 25, metres: 5500, course: 1, when: 0 }, from);
-      const others = observed.locations.filter(({ ts }) => ts < from || ts >= to);
+      const others = awake.locations.filter(({ ts }) => ts < from || ts >= to);
       const locations = [...others, ...run].sort((a, b) => a.ts - b.ts);
-      const plain = seen(linksOf({ ...observed, locations: others }));
-      expect(seen(linksOf({ ...observed, locations })), `${count} locations`).toEqual(plain);
+      const plain = seenIn({ ...awake, locations: others });
+      expect(seenIn({ ...awake, locations }), `${count} locations`).toEqual(plain);
     }
   });
 
   it('a phone whose receiver also jumps within such a run', () => {
-    const observed = days[1]![1];
     let changed = 0;
     for (let seed = 0; seed < 60; seed += 1) {
       const { between, normal } = seededRandom('jumps', seed);
       const wrong = { count: 24, every: 25, metres: 5500, course: between(0, 6), when: between(0.2, 0.8) };
-      const { locations } = spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], wrong);
+      const { locations } = spoilt(awake, [t0 + 1500, t0 + 4 * hour - 600], wrong);
       const isWrong = (one: Location): boolean => one.accuracy === 30;
       const from = locations.find(isWrong)!.ts;
       const kept = locations.filter((one) => isWrong(one) || one.ts < from - 5 || one.ts > from + 580);
       const jumping = kept.map((one) =>
         isWrong(one) ? { ...one, latitude: one.latitude + normal(0.02), longitude: one.longitude + normal(0.02) } : one,
       );
-      const plain = seen(linksOf({ ...observed, locations: kept.filter((one) => !isWrong(one)) }));
-      if (JSON.stringify(seen(linksOf({ ...observed, locations: jumping }))) !== JSON.stringify(plain)) changed += 1;
+      const [plain, found] = [kept.filter((one) => !isWrong(one)), jumping].map((locations) =>
+        JSON.stringify(seenIn({ ...awake, locations })),
+      );
+      if (found !== plain) changed += 1;
     }
     expect(changed).toBeLessThan(3); // a return may be reachable from the last wrong location
   });
 
   it('a phone, and the evidence of the trip counts them', () => {
-    const observed = spoilt(days[1]![1], [t0 + 1500, t0 + 2 * hour], {
-      count: 2,
-      every: 30,
-      metres: 5000,
-      course: 1,
-      when: 0.1,
-    });
-    expect(linksOf(observed)[0]!.trip!.evidence!.left_out.strays).toBe(2);
+    const two = { count: 2, every: 30, metres: 5000, course: 1, when: 0.1 };
+    const [first] = tripsOf(spoilt(awake, [t0 + 1500, t0 + 2 * hour], two));
+    expect(first!.evidence!.left_out.strays).toBe(2);
   });
 });
 
@@ -158,15 +141,14 @@ describe.skipIf(!recorded)('wrong locations in a rest of a recorded day', () => 
     let [changed, tried] = [0, 0];
     for (const name of caseNames(recorded!)) {
       const observed = readCase(recorded!, name);
-      const links = linksOf(observed);
-      const plain = JSON.stringify(seen(links));
-      const trips = links.flatMap(({ trip }) => trip ?? []);
+      const plain = JSON.stringify(seenIn(observed));
+      const trips = tripsOf(observed);
       for (const [i, trip] of trips.slice(1).entries()) {
         const gap = [trips[i]!.end_ts + 900, trip.start_ts - 900] as const;
         if (gap[1] - gap[0] < 2400) continue;
         for (const one of fc.sample(wrong, { numRuns: 5, seed: i + 1 })) {
           tried += 1;
-          if (JSON.stringify(seen(linksOf(spoilt(observed, gap, one)))) !== plain) changed += 1;
+          if (JSON.stringify(seenIn(spoilt(observed, gap, one))) !== plain) changed += 1;
         }
       }
     }

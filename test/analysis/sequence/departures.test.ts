@@ -2,31 +2,17 @@
 // tell.
 
 import { describe, expect, it } from 'vitest';
-import { type AnalyseInput, analyse } from '../../../src/analysis/analyse.ts';
+import type { AnalyseInput } from '../../../src/analysis/analyse.ts';
 import type { Location } from '../../../src/analysis/clean/observations.ts';
 import type { Trip } from '../../../src/model/trip.ts';
-import { chainProblems } from '../../support/chain.ts';
 import { at, event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';
+import { hour, minute, modesOf, rideAndRest, tripsOf } from '../kit.ts';
 
 /** The last trip of a user with such data. */
 const lastTrip = (input: Partial<AnalyseInput>): Trip => tripsOf(input).at(-1)!;
-
-function tripsOf(input: Partial<AnalyseInput>): Trip[] {
-  const none = { locations: [], motions: [], events: [], carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  const { records, failed } = analyse({ userId: 'u', ...none, ...input });
-  expect(failed).toEqual([]);
-  expect(chainProblems(records)).toEqual([]);
-  return records.flatMap(({ trip }) => trip ?? []);
-}
-
-const minute = 60;
-const hour = 3600;
-
 /** Fifteen minutes eastwards from `from` on, and rest. */
-const ride = (from: number, east: number, speed = 10): Location[] => [
-  ...moving({ from, to: from + 900, east, speed }),
-  ...moving({ from: from + 930, to: from + 1500, east: east + 900 * speed }),
-];
+const ride = (from: number, east: number): Location[] => rideAndRest(from, east, 900);
+const exit = (seconds: number) => event(seconds, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START');
 
 describe('an Android phone', () => {
   const locations = ride(hour, 0);
@@ -35,7 +21,7 @@ describe('an Android phone', () => {
     since(lastTrip({ locations, motions: riding, events }).start_ts);
 
   it('that slept until its geofence woke it: the user departed two to three minutes earlier', () => {
-    const start = startWith(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'));
+    const start = startWith(exit(hour - 40));
     expect(start).toBeGreaterThan(hour - 40 - 180);
     expect(start).toBeLessThan(hour - 40 - 120);
   });
@@ -44,19 +30,18 @@ describe('an Android phone', () => {
     const rule = (...events: AnalyseInput['events']) =>
       lastTrip({ locations, motions: riding, events }).evidence!.start;
     expect(rule()).toBe('movement');
-    expect(rule(event(hour - 400, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'))).toBe('movement');
-    expect(rule(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'))).toBe('geofence');
+    expect(rule(exit(hour - 400))).toBe('movement');
+    expect(rule(exit(hour - 40))).toBe('geofence');
   });
 
   it('begins no trip before the user switched tracking on', () => {
     const on = event(hour - 20, 'START_TRACKING', 'TRACKING_STOPPED');
-    const exit = event(hour - 10, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START');
-    expect(startWith(on, exit)).toBeGreaterThanOrEqual(hour - 20);
+    expect(startWith(on, exit(hour - 10))).toBeGreaterThanOrEqual(hour - 20);
   });
 
   it('that was switched off and on at a place shows the place of its user when its geofence woke it', () => {
     const before = ride(0, 0);
-    const events = [event(hour, 'BOOTED'), event(4 * hour - 5, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
+    const events = [event(hour, 'BOOTED'), exit(4 * hour - 5)];
     const trip = lastTrip({
       locations: [...before, ...ride(4 * hour, 10_000)],
       motions: [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')],
@@ -72,14 +57,11 @@ describe('a short trip with a recorded end only', () => {
 
   it('is a walk of 145 m if an Android phone read walking, and no trip if it read rest', () => {
     const there = moving({ from: hour, to: hour + 600, east: 145 });
-    const events = [event(700, 'STOPPED_MOVING'), event(hour - 10, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
+    const events = [event(700, 'STOPPED_MOVING'), exit(hour - 10)];
     const locations = [...here, ...there, at(3 * hour, 145)];
     const trips = (type: 'WALKING' | 'STILL') =>
       tripsOf({ locations, events, motions: motions(hour - 130, hour - 10, type) });
-    expect(trips('WALKING').map(({ sections }) => sections.map((one) => one.sensed_mode))).toEqual([
-      ['PredictedModeTypes.WALKING'],
-    ]);
-    expect(trips('STILL')).toEqual([]);
+    expect([trips('WALKING').map(modesOf), trips('STILL')]).toEqual([[['WALKING']], []]);
   });
 
   it('is a drive of 600 m if an iPhone read it, from a single location', () => {
@@ -148,11 +130,7 @@ describe('a recording without motion readings', () => {
 
 describe('between two legs in vehicles', () => {
   const silence = { from: 900, to: 900 + 70 * minute };
-  const parted = [
-    ...moving({ from: 0, to: 900, speed: 20 }),
-    ...moving({ from: silence.to, to: silence.to + 900, east: 18_000 + 52_000, speed: 20 }),
-    ...moving({ from: silence.to + 930, to: silence.to + 1500, east: 88_000 }),
-  ];
+  const parted = [...moving({ from: 0, to: 900, speed: 20 }), ...rideAndRest(silence.to, 18_000 + 52_000, 900, 20)];
 
   it('a gap with motion readings of a vehicle is not a stop', () => {
     const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
@@ -166,22 +144,13 @@ describe('between two legs in vehicles', () => {
     const locations = [
       ...moving({ from: 0, to: 1200, speed: 25 }),
       ...moving({ from: 1230, to: still.to, east: 30_000 }),
-      ...moving({ from: still.to, to: still.to + 1200, east: 30_000, speed: 25 }),
-      ...moving({ from: still.to + 1230, to: still.to + 1800, east: 60_000 }),
+      ...rideAndRest(still.to, 30_000, 1200, 25),
     ];
-    const { records } = analyse({
-      userId: 'u',
-      locations,
-      events: [],
-      carry: null,
-      loadedUntil: Number.POSITIVE_INFINITY,
-      motions: [
-        ...motions(0, 1200, 'IN_VEHICLE'),
-        ...motions(1230, still.to - 30, 'STILL'),
-        ...motions(still.to, still.to + 1200, 'IN_VEHICLE'),
-      ],
-    });
-    const modes = records.flatMap(({ trip }) => trip?.sections.map((s) => s.sensed_mode) ?? []);
-    expect(new Set(modes)).toEqual(new Set(['PredictedModeTypes.CAR']));
+    const readings = [
+      ...motions(0, 1200, 'IN_VEHICLE'),
+      ...motions(1230, still.to - 30, 'STILL'),
+      ...motions(still.to, still.to + 1200, 'IN_VEHICLE'),
+    ];
+    expect(new Set(tripsOf({ locations, motions: readings }).flatMap(modesOf))).toEqual(new Set(['CAR']));
   });
 });
