@@ -21,18 +21,17 @@ describe('metrics by mode', () => {
     figures({ mode: 'CAR', distance: 5000, duration: 500, median_speed: null }),
   ];
 
-  it('count, distance and duration add up the sections of a mode', () => {
-    expect(metricByMode('count', sections)).toEqual({ CAR: 1, WALKING: 2 });
-    expect(metricByMode('distance', sections)).toEqual({ CAR: 5000, WALKING: 700 });
-    expect(metricByMode('duration', sections)).toEqual({ CAR: 500, WALKING: 300 });
+  it.each([
+    ['count adds up the sections of a mode', 'count', { CAR: 1, WALKING: 2 }],
+    ['distance adds up', 'distance', { CAR: 5000, WALKING: 700 }],
+    ['duration adds up', 'duration', { CAR: 500, WALKING: 300 }],
+    ['median_speed is the median of the medians, without a mode that has no speeds', 'median_speed', { WALKING: 3 }],
+    ['mean_speed is the mean of distance by duration', 'mean_speed', { CAR: 10, WALKING: 2 }],
+  ])('%s', (_, name, expected) => {
+    expect(metricByMode(name, sections)).toEqual(expected);
   });
 
-  it('median_speed is the median of the medians, and leaves out a mode without speeds', () => {
-    expect(metricByMode('median_speed', sections)).toEqual({ WALKING: 3 });
-  });
-
-  it('mean_speed is the mean of distance by duration, and leaves out sections without duration', () => {
-    expect(metricByMode('mean_speed', sections)).toEqual({ CAR: 10, WALKING: 2 });
+  it('mean_speed leaves out sections without duration', () => {
     expect(metricByMode('mean_speed', [figures({ duration: 0 })])).toEqual({});
   });
 
@@ -82,11 +81,7 @@ describe('figures of a trip', () => {
   });
 
   it('the speed of a section is the median of its speeds: of an even number the mean of the middle two', () => {
-    const [odd, even, none] = figuresOfTrip(
-      trip([section({}), section({ speeds: [0, 4, 1, 2] }), section({ speeds: [] })]),
-    );
-    expect(odd!.median_speed).toBe(1);
-    expect(even!.median_speed).toBe(1.5);
-    expect(none!.median_speed).toBeNull();
+    const sections = [[0, 1, 3], [0, 4, 1, 2], []].map((speeds) => section({ speeds }));
+    expect(figuresOfTrip(trip(sections)).map(({ median_speed }) => median_speed)).toEqual([1, 1.5, null]);
   });
 });
