@@ -102,152 +102,86 @@ it.each<[title: string, changes: Changes]>([
   expect([state, since, broken]).toEqual(['in_order', null, null]);
 });
 
-it.each<[title: string, changes: Changes, state: string, since: number | null, code: string]>([
-  ['an erasure that was interrupted', { stage: 'erasing' }, 'behind', null, 'unfinished'],
-  ['a refusal of an own token', sends(refused(now - 59)), 'refused', now - 60, 'refused'],
-  [
-    'a refusal of a phone that only called',
-    { profile: { last_fetch_ts: now - 70, ...refused(now - 59) }, user },
-    'refused',
-    now - 70,
-    'refused',
+/** By state and breakage: what a person did, and since when the state holds. */
+const broken: Record<string, [title: string, changes: Changes, since: number | null][]> = {
+  'refused: refused': [
+    ['an own token is refused', sends(refused(now - 59)), now - 60],
+    ['a phone that only called', { profile: { last_fetch_ts: now - 70, ...refused(now - 59) }, user }, now - 70],
+    ['a phone that never called', { profile: refused(now - 59), user }, began],
+    ['a stranger, a day after the last call', last(2 * day, refused(now - day + 1, 'unknown')), now - 2 * day],
   ],
-  ['a refusal of a phone that never called', { profile: refused(now - 59), user }, 'refused', began, 'refused'],
-  [
-    'a refusal of a stranger more than a day after the last call',
-    last(2 * day, refused(now - day + 1, 'unknown')),
-    'refused',
-    now - 2 * day,
-    'refused',
+  'refused: no_token': [['a token is revoked', { tokens: [{ ...stopped, revoked_why: 'replaced' }] }, now - 9]],
+  'stopped: stopped': [
+    ['a phone stopped', { tokens: [stopped] }, now - 9],
+    ['a phone without data stopped', { profile: {}, user, tokens: [stopped] }, now - 9],
   ],
-  ['a token that is revoked', { tokens: [{ ...stopped, revoked_why: 'replaced' }] }, 'refused', now - 9, 'no_token'],
-  ['a person who never called', { profile: {}, user }, 'never_began', began, 'never_called'],
-  [
-    'a call that only updated a profile',
-    { profile: { update_ts: now - 4 * day }, user },
-    'never_began',
-    began,
-    'silent',
+  'never_began: never_called': [['nobody called', { profile: {}, user }, began]],
+  'never_began: silent': [['a call only updated a profile', { profile: { update_ts: now - 4 * day }, user }, began]],
+  'never_began: limited': [['a limit was met before any push', { profile: { last_limit_ts: now - 60 }, user }, began]],
+  'silent: silent': [['the last call was three days ago', last(3 * day + 1), now - 3 * day - 1]],
+  'unusable: encrypted': [['all messages are encrypted', rejected('format_encrypted', now - 60), began + 60]],
+  'unusable: misdated': [
+    [
+      'messages of another year, a day after the last usable one',
+      rejected('format_bad_time', now - day, { ...usual, last_usable_ts: now - 2 * day }),
+      now - 2 * day,
+    ],
+    ['locations are late', { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'late' }), user }, began],
   ],
-  ['a limit met before any push', { profile: { last_limit_ts: now - 60 }, user }, 'never_began', began, 'limited'],
-  ['a last call three days ago', last(3 * day + 1), 'silent', now - 3 * day - 1, 'silent'],
-  ['encrypted messages only', rejected('format_encrypted', now - 60), 'unusable', began + 60, 'encrypted'],
-  [
-    'messages of another year, a day after the last usable one',
-    rejected('format_bad_time', now - day, { ...usual, last_usable_ts: now - 2 * day }),
-    'unusable',
-    now - 2 * day,
-    'misdated',
+  'unusable: unknown_messages': [
+    ['a person sent nothing usable', { ...rejected('format_unknown', now - 60), user }, began],
   ],
-  [
-    'unknown messages of a person who sent nothing usable',
-    { ...rejected('format_unknown', now - 60), user },
-    'unusable',
-    began,
-    'unknown_messages',
+  'unusable: inexact': [
+    ['no trips follow', { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'inexact' }), user }, began],
   ],
-  [
-    'locations too inexact for trips',
-    { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'inexact' }), user },
-    'unusable',
-    began,
-    'inexact',
+  'without_locations: limited': [
+    ['a limit was met after the last put', sends({ last_limit_ts: now - 59 }), now - 60],
+    ['a limit, which is a call, after a put of days ago', last(4 * day, { last_limit_ts: now - 60 }), now - 4 * day],
   ],
-  [
-    'locations that cannot be used for another reason',
-    { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'late' }), user },
-    'unusable',
-    began,
-    'misdated',
+  'without_locations: no_put': [
+    ['calls since a put three days ago', last(3 * day + 1, { last_fetch_ts: now - 9 }), now - 3 * day - 1],
   ],
-  ['a phone that stopped', { tokens: [stopped] }, 'stopped', now - 9, 'stopped'],
-  ['a phone that stopped without data', { profile: {}, user, tokens: [stopped] }, 'stopped', now - 9, 'stopped'],
-  [
-    'a phone that stopped, after a run that failed',
-    { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } },
-    'behind',
-    now - 7,
-    'run_failed',
+  'without_locations: nothing_stored': [
+    ['puts since an entry three days ago', last(3 * day + 1, { last_put_ts: now - 9 }), now - 3 * day - 1],
   ],
-  ['a limit met after the last put', sends({ last_limit_ts: now - 59 }), 'without_locations', now - 60, 'limited'],
-  [
-    'a limit met after a last put of days ago: a call',
-    last(4 * day, { last_limit_ts: now - 60 }),
-    'without_locations',
-    now - 4 * day,
-    'limited',
+  'without_locations: no_location': [
+    ['entries since a location three days ago', sends({ last_located_ts: now - 3 * day - 1 }), now - 3 * day - 1],
   ],
-  [
-    'a last put three days ago, and calls since',
-    last(3 * day + 1, { last_fetch_ts: now - 9 }),
-    'without_locations',
-    now - 3 * day - 1,
-    'no_put',
+  'without_locations: clock_ahead': [
+    ['farther than is believed', sends({ last_phone_data_ts: now - 59 + believedAhead }), now - 60],
   ],
-  [
-    'the last stored entry three days ago',
-    last(3 * day + 1, { last_put_ts: now - 9 }),
-    'without_locations',
-    now - 3 * day - 1,
-    'nothing_stored',
+  'behind: unfinished': [['an erasure was interrupted', { stage: 'erasing' }, null]],
+  'behind: run_failed': [
+    ['an error', { state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7],
+    ['a phone that stopped', { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7],
   ],
-  [
-    'the last location three days ago',
-    sends({ last_located_ts: now - 3 * day - 1 }),
-    'without_locations',
-    now - 3 * day - 1,
-    'no_location',
+  'behind: run_stopped': [
+    ['entries are pending', { lease: lease(now), waiting: { count: 2, ahead: 1 } }, now],
+    ['data are changed', { lease: lease(now), state: { changed: { from: 1 } as never } }, now],
+    ['documents are due', { lease: lease(now), state: { documents_due: true } }, now],
   ],
-  [
-    'a clock that is farther ahead than is believed',
-    sends({ last_phone_data_ts: now - 59 + believedAhead }),
-    'without_locations',
-    now - 60,
-    'clock_ahead',
+  'behind: not_run': [['for a day and a half', waits(now - 1.5 * day - 1, null, { count: 1 }), now - 1.5 * day - 1]],
+  'behind: program_fault': [
+    ['a converter failed', { set_aside: [{ key: 'k', reason: faultReason, count: 3, last_ts: now - 8 }] }, now - 8],
   ],
-  ['a run that failed', { state: { last_error: 'no', last_run_ts: now - 7 } }, 'behind', now - 7, 'run_failed'],
-  ['a run that was stopped', { lease: lease(now), waiting: { count: 2, ahead: 1 } }, 'behind', now, 'run_stopped'],
-  [
-    'changed data of a run that was stopped',
-    { lease: lease(now), state: { changed: { from: 1 } as never } },
-    'behind',
-    now,
-    'run_stopped',
+  'behind: set_aside': [
+    ['ten locations are rejected', { set_aside: lost(10, now - 3 * day) }, now - 3 * day],
+    [
+      'ten of two reasons, of a converter that accepted others',
+      { set_aside: [...lost(4, now), ...lost(6, now - 1)], state: { converted_ts: now - 5 } },
+      now - 5,
+    ],
   ],
-  [
-    'due documents of a run that was stopped',
-    { lease: lease(now), state: { documents_due: true } },
-    'behind',
-    now,
-    'run_stopped',
-  ],
-  [
-    'entries that wait for more than a day and a half',
-    waits(now - 1.5 * day - 1, null, { count: 1 }),
-    'behind',
-    now - 1.5 * day - 1,
-    'not_run',
-  ],
-  [
-    'a fault of a converter',
-    { set_aside: [{ key: 'k', reason: faultReason, count: 3, last_ts: now - 8 }] },
-    'behind',
-    now - 8,
-    'program_fault',
-  ],
-  ['ten rejected locations', { set_aside: lost(10, now - 3 * day) }, 'behind', now - 3 * day, 'set_aside'],
-  [
-    'ten rejected locations of two reasons, of a converter that accepted others',
-    { set_aside: [...lost(4, now), ...lost(6, now - 1)], state: { converted_ts: now - 5 } },
-    'behind',
-    now - 5,
-    'set_aside',
-  ],
-])('not in order: %s', (_, changes, state, since, code) => {
-  const found = deriveStatus(figures(changes), { now });
-  expect([found.state, found.since, found.broken?.code]).toEqual([state, since, code]);
-  if (code === 'not_run') expect(found.waiting_s).toBe(now - since!);
-});
+};
+
+it.each(Object.entries(broken).flatMap(([what, rows]) => rows.map((row) => [what, ...row] as const)))(
+  '%s: %s',
+  (what, _, changes, since) => {
+    const found = deriveStatus(figures(changes), { now });
+    expect([`${found.state}: ${found.broken?.code}`, found.since]).toEqual([what, since]);
+    if (what === 'behind: not_run') expect(found.waiting_s).toBe(now - since!);
+  },
+);
 
 it.each<[title: string, changes: Changes, lag_s: number | null]>([
   ['a run at the time of the put', waits(now - 60, now - 60, {}), 0],
