@@ -20,7 +20,10 @@ const [from, to] = [10_000, 96_400];
 /** A trip between places, which are numbers of degrees east. `entered`: the user arrived unseen at its start. */
 function trip(start_ts: number, end_ts: number, start: number, end: number, entered?: number | null): object {
   return {
-    ...{ start_ts, end_ts, start_loc: [start, 0], end_loc: [end, 0] },
+    start_ts,
+    end_ts,
+    start_loc: [start, 0],
+    end_loc: [end, 0],
     start_place: { id: entered === undefined ? `place ${start}` : 'unseen', enter_ts: entered ?? null },
     end_place: { id: `place ${end}` },
   };
@@ -150,6 +153,38 @@ it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
   ],
   ['with a gap of 60 s', [off(15_000, 15_060)], { after }, ['gap 15000-15060 silent 1 1 1']],
   ['with a gap of 59 s', [off(15_000, 15_059)], { after }, []],
+  [
+    'with gaps of one reason that follow each other or a stay of less than 5 minutes',
+    [
+      ...[off(10_000, 11_000), off(11_000, 12_000), stay(12_000, 12_299), off(12_299, 13_000)],
+      ...[off(13_000, 14_000, 'phone off'), stay(14_000, 14_300), off(14_300, 15_000, 'phone off')],
+    ],
+    { before, after },
+    [
+      'gap 10000-13000 silent 1 1 3',
+      'gap 13000-14000 phone off 1 1 1',
+      'stay 14000-14300 1',
+      'gap 14300-15000 phone off 1 1 1',
+    ],
+  ],
+  [
+    'with a stay of a minute that began the day before',
+    [stay(from, from + 60), off(from + 60, 20_000)],
+    { before },
+    [`stay ${from}-${from + 60} 1 since 5000`, `gap ${from + 60}-20000 silent 1 - 1`],
+  ],
+  [
+    'with a stay of less than a minute that began the day before',
+    [stay(from, from + 59), off(from + 59, 20_000)],
+    { before },
+    [`gap ${from + 59}-20000 silent 1 - 1`],
+  ],
+  [
+    'with a stay of a second, and one of less',
+    [off(from, 20_000), stay(20_000, 20_001), off(30_000, 40_000, 'phone off'), stay(40_000, 40_000.9)],
+    { before },
+    [`gap ${from}-20000 silent 1 - 1`, 'stay 20000-20001 1', 'gap 30000-40000 phone off 1 - 1'],
+  ],
 ])('a day %s', (_, spans, day, expected) => {
   expect(listed(spans, day)).toEqual(expected);
 });
@@ -184,10 +219,8 @@ it('time outside of the study is outside, and other gaps, stays and trips are no
     ({ kind: 'gap', from: 1.4, to: 2, reason, here: null, there: null, parts: 1 }) as const;
   const outside = ['before the first location', 'before joining', 'after leaving', 'not yet'] as const;
   expect(outside.map((reason) => isOutside(gapOf(reason)))).toEqual([true, true, true, true]);
-  expect([isOutside(gapOf('silent')), isOutside({ kind: 'stay', from: 1, to: 2, since: null } as never)]).toEqual([
-    false,
-    false,
-  ]);
+  const others = [gapOf('silent'), { kind: 'stay', from: 1, to: 2, since: null } as never];
+  expect(others.map(isOutside)).toEqual([false, false]);
   expect([1.4, 1.5].map((at) => itemId({ ...gapOf('silent'), from: at }))).toEqual(['at-1', 'at-2']);
 });
 
@@ -220,26 +253,22 @@ it('the main mode is the mode of the longest section, of equal ones the first', 
 const t = textsFor(['en']);
 
 it('labels are shown in the words of the study, else of the language, else as they are', () => {
-  const input = {
-    user_input: { mode_confirm: 'bike', purpose_confirm: 'work', replaced_mode: 'own_word' },
-    additions: [],
-  };
+  const user_input = { mode_confirm: 'bike', purpose_confirm: 'work', replaced_mode: 'own_word' };
+  const input = { user_input, additions: [] };
   const words = (label: string) => (label === 'bike' ? 'My bike' : undefined);
   const purpose = (t.labelPurposes as Record<string, string>).work;
   expect(labelTexts(input as never, t, words)).toEqual(['My bike', purpose, 'own_word']);
   expect(labelTexts(input as never, t)[0]).toBe((t.labelModes as Record<string, string>).bike);
 });
 
-it('a named place has its name and a mark of 16 characters, an unnamed one its letter', () => {
-  const shown = (name: string | null, home: number | null = null, isOwn = true) =>
-    namedPlaces({ of: () => ({ letter: 'C', name, home }) } as never, t, isOwn)([0, 0]);
-  expect(shown('A name of more than 16')).toEqual({
-    name: 'A name of more than 16',
-    mark: 'A name of more t',
-    isNamed: true,
-    look: 'place',
-  });
-  expect(shown('HOME')).toEqual({ name: 'Home', mark: 'Home', isNamed: true, look: 'home' });
-  expect(shown(null)).toEqual({ name: 'Place C', mark: 'C', isNamed: false, look: 'place' });
-  expect(shown(null, 0.8)).toEqual({ name: 'Home?', mark: 'Home?', isNamed: false, isGuess: true, look: 'home' });
+it.each<[{ name: string | null; home?: number | null }, isOwn: boolean, expected: object]>([
+  [{ name: 'A name of more than 16' }, true, { mark: 'A name of more t', isNamed: true, look: 'place' }],
+  [{ name: 'HOME', home: 1 }, true, { name: 'Home', mark: 'Home', isNamed: true, look: 'home' }],
+  [{ name: null, home: null }, true, { name: 'Place C', mark: 'C', isNamed: false, look: 'place' }],
+  [{ name: null, home: 0.79 }, true, { name: 'Place C', mark: 'C', isNamed: false, look: 'place' }],
+  [{ name: null, home: 1 }, false, { name: 'Place C', mark: 'C', isNamed: false, look: 'place' }],
+  [{ name: null, home: 0.8 }, true, { name: 'Home?', mark: 'Home?', isNamed: false, isGuess: true, look: 'home' }],
+])('a place of %o, shown to its owner: %s, looks like %o', (place, isOwn, expected) => {
+  const places = { of: () => ({ letter: 'C', home: null, ...place }) };
+  expect(namedPlaces(places as never, t, isOwn)([0, 0])).toEqual({ name: place.name, ...expected });
 });

@@ -1,17 +1,15 @@
 // The drawings of a day: tiles lie where the places are, and parts where they were computed by hand.
+// `REGEN=1` rewrites the maps of test/fixtures/maps for review.
+import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Position, Trip, TripRecord } from '../../../src/model/trip.ts';
+import type { Position, Trip } from '../../../src/model/trip.ts';
 import { dayBar } from '../../../src/web/pages/day-bar.ts';
-import { type DayItem, dayItems, namedPlaces, type ShownDay, zoneOfDay } from '../../../src/web/pages/day-items.ts';
-import { dayMap } from '../../../src/web/pages/day-map.ts';
-import { dayRow } from '../../../src/web/pages/overview.ts';
+import { type DayItem, type ShownDay, zoneOfDay } from '../../../src/web/pages/day-items.ts';
+import { type BaseMap, dayMap, type MapPlace } from '../../../src/web/pages/day-map.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
-import { shownDays } from '../../../src/web/shown-days.ts';
-import { madeTrip, storeTrips } from '../../server/trips.ts';
 import { metresPerDegree } from '../../support/equator-trips.ts';
 import { runs } from '../../support/lives.ts';
-import { newStore } from '../../support/store.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
 
@@ -57,210 +55,73 @@ it('each place has its Web Mercator position on its tile, to one of 400 units', 
 });
 
 it('without a base map no tile is requested, nor for a long path if the file has no small zooms', () => {
-  const places = [0, 1].map((i) => ({ position: [i * 3, 50] as Position, mark: String(i) }));
+  const places = placesAt([0, 50], [3, 50]);
   expect(dayMap([], places, words)).not.toContain('href');
-  const base = { minZoom: 14, maxZoom: 16, attribution: '', href: () => 'x' };
-  expect(dayMap([], places, words, base)).not.toContain('href');
+  expect(dayMap([], places, words, { ...tiles, minZoom: 14, maxZoom: 16 })).not.toContain('href');
+  expect(dayMap([], [], words)).toBe('');
 });
 
 const alongLatitude = (north: number, ...east: number[]): Position[] => east.map((one) => [one, north]);
 const sectionOf = (mode: string, from: number, to: number, coordinates: Position[]) =>
   ({ sensed_mode: `PredictedModeTypes.${mode}`, start_ts: from, end_ts: to, coordinates }) as Trip['sections'][number];
-const tripOf = (sections: Trip['sections'], enter_loc: Position): Trip =>
-  ({ id: 'a<b', start_ts: 0, end_ts: 0, sections, stops: [{ enter_loc }] }) as unknown as Trip;
-
-it('a map on the equator shows 0.01 degrees on 332 units, with matching lines, places, rings and scale', () => {
-  const places = [0, 0.01].map((east, i) => ({ position: [east, 0] as Position, mark: 'AB'[i]! }));
-  const west = sectionOf('WALKING', 0, 1, alongLatitude(0, 0, 0.0001, 0.00012, 0.005));
-  const east = sectionOf('CAR', 1, 2, alongLatitude(0, 0.005, 0.01));
-  const others = [alongLatitude(0.0005, 0, 0.0001, 0.01), alongLatitude(1, 1, 1.1)];
-  const svg = dayMap([tripOf([west, east], [0.005, 0])], places, words, null, { others, isLinked: true });
-  const [car, walk] = ['M200 95L366 95', 'M34 95L37.3 95L200 95'];
-  expect(svg).toContain(`d="${car}"`);
-  expect(svg).toContain(`d="${walk}"`);
-  expect(svg.indexOf(car)).toBeLessThan(svg.indexOf(walk));
-  for (const part of [
-    'viewBox="0 0 400 190"',
-    'id="way-a&#60;b"',
-    'class="stop" cx="200" cy="95"',
-    'class="spot" cx="34" cy="95"',
-    '<text class="pn" x="34" y="117" text-anchor="middle">A</text>',
-    '<text class="pn" x="366" y="117" text-anchor="middle">B</text>',
-    'class="others" d="M34 78.4L366 78.4"',
-    // 3.349 m a unit
-    'd="M0-4v5h59.7v-5"/><text class="rt" x="66.7" y="3">200 m',
-    'translate(378 150)',
-    'class="ring" cx="34" cy="95" r="149.3"',
-    'class="ring" cx="34" cy="95" r="298.6"',
-    // The way passes east of the first ring, so its label is at 20 degrees.
-    '<text class="t2 rt" x="174.3" y="47.9" text-anchor="middle">500 m',
-    '<text class="t2 rt" x="332.6" y="99" text-anchor="middle">1000 m',
-  ])
-    expect(svg).toContain(part);
-  expect(svg.match(/class="ring"/g)).toHaveLength(2);
-});
-
 const tiles = { minZoom: 0, maxZoom: 13, attribution: '', href: (...at: number[]) => `/t/${at.join('/')}` };
 const placesAt = (...positions: Position[]) => positions.map((position, i) => ({ position, mark: 'AB'[i]! }));
-const rode = sectionOf('BUS', 0, 1, [
-  [0.001, 0],
-  [0.004, 0.002],
-  [0.006, 0.002],
-  [0.009, 0.001],
-]);
-const walked = sectionOf('WALKING', 0, 1, [
-  [0.009, 0.001],
-  [0.01, 0.0005],
-]);
-const back = sectionOf('TRAIN', 0, 1, [
-  [0.01, 0.0005],
-  [0.005, -0.001],
-  [0.001, 0],
-]);
+const line = (mode: string, ...coordinates: Position[]) => sectionOf(mode, 0, 1, coordinates);
+// The second and the third position are drawn as one.
+const rode = line('BUS', [0.001, 0], [0.004, 0.002], [0.00401, 0.002], [0.006, 0.002], [0.009, 0.001]);
+const walked = line('WALKING', [0.009, 0.001], [0.01, 0.0005]);
+const back = line('TRAIN', [0.01, 0.0005], [0.005, -0.001], [0.001, 0]);
 const tripAlong = (sections: Trip['sections'], ...stops: Position[]): Trip =>
-  ({ id: 'a', start_ts: 0, end_ts: 0, sections, stops: stops.map((enter_loc) => ({ enter_loc })) }) as unknown as Trip;
+  ({
+    id: 'a<b',
+    start_ts: 0,
+    end_ts: 0,
+    sections,
+    stops: stops.map((enter_loc) => ({ enter_loc })),
+  }) as unknown as Trip;
 const home = { position: [0.001, 0] as Position, mark: 'Home' };
 const work = { position: [0.01, 0.0005] as Position, mark: 'Work <1>' };
 const others = [alongLatitude(0.0005, 0, 0.0002, 0.0003, 0.01), alongLatitude(1, 1, 1.1)];
-const north = (up: number) =>
-  `<g transform="translate(378 ${up})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">N</text></g></svg>`;
 
-it.each<[string, Parameters<typeof dayMap>, string[]]>([
+it.each<[string, Parameters<typeof dayMap>]>([
+  ['places-in-the-north', [[], placesAt([0, 50], [0.001, 50.02]), words]],
+  ['tiles', [[], placesAt([13.4, 52.5], [13.42, 52.51]), words, { ...tiles, minZoom: 3 }]],
+  ['world-repeats-tiles', [[], placesAt([-170, 60], [170, -60]), words, tiles]],
   [
-    'a map of two places in the north and south',
-    [[], placesAt([0, 50], [0.001, 50.02]), words],
+    'trips',
     [
-      '<svg class="map" viewBox="0 0 400 316" role="img" aria-label="Map">',
-      '<svg width="400" height="316">',
-      '<circle class="ring" cx="196" cy="282" r="111.5"/>',
-      '<circle class="ring" cx="196" cy="282" r="223"/>',
-      '<circle class="ring" cx="196" cy="282" r="334.5"/>',
-      '</svg>',
-      '<text class="t2 rt" x="307.5" y="286" text-anchor="middle">1000 m</text>',
-      '<text class="t2 rt" x="353.7" y="128.3" text-anchor="middle">2000 m</text>',
-      '<circle class="spot" cx="196" cy="282" r="6.5"/>',
-      '<text class="pn" x="196" y="304" text-anchor="middle">A</text>',
-      '<circle class="spot" cx="204" cy="34" r="6.5"/>',
-      '<text class="pn" x="204" y="56" text-anchor="middle">B</text>',
-      '<g transform="translate(14 18)">',
-      '<path class="scale" d="M0-4v5h55.8v-5"/>',
-      '<text class="rt" x="62.8" y="3">500 m</text>',
-      '</g>',
-      north(276),
+      [tripAlong([walked, rode], [0.009, 0.001]), tripAlong([back])],
+      [home, work],
+      words,
+      null,
+      { others, isLinked: true },
     ],
   ],
-  [
-    'a map in front of tiles',
-    [[], placesAt([13.4, 52.5], [13.42, 52.51]), words, { ...tiles, minZoom: 3 }],
-    [
-      '<svg class="map" viewBox="0 0 400 316" role="img" aria-label="Map">',
-      '<svg class="base" aria-hidden="true" width="400" height="316">',
-      '<image href="/t/13/4400/2686" x="-564.2" y="-617.6" width="663.4" height="663.1" preserveAspectRatio="none"/>',
-      '<image href="/t/13/4401/2686" x="99.2" y="-617.6" width="663.3" height="663.1" preserveAspectRatio="none"/>',
-      '<image href="/t/13/4400/2687" x="-564.2" y="45.5" width="663.4" height="663.6" preserveAspectRatio="none"/>',
-      '<image href="/t/13/4401/2687" x="99.2" y="45.5" width="663.3" height="663.6" preserveAspectRatio="none"/>',
-      '</svg>',
-      '<svg width="400" height="316">',
-      '<circle class="ring" cx="49" cy="282" r="223"/>',
-      '<circle class="ring" cx="49" cy="282" r="446.1"/>',
-      '</svg>',
-      '<text class="t2 rt" x="272.0" y="286" text-anchor="middle">1000 m</text>',
-      '<circle class="spot" cx="49" cy="282" r="6.5"/>',
-      '<text class="pn" x="49" y="304" text-anchor="middle">A</text>',
-      '<circle class="spot" cx="351" cy="34" r="6.5"/>',
-      '<text class="pn" x="351" y="56" text-anchor="middle">B</text>',
-      '<g transform="translate(14 18)">',
-      '<path class="scale" d="M0-4v5h44.6v-5"/>',
-      '<text class="rt" x="51.6" y="3">200 m</text>',
-      '</g>',
-      north(276),
-    ],
-  ],
-  [
-    'a map of the world repeats its tiles',
-    [[], placesAt([-170, 60], [170, -60]), words, tiles],
-    [
-      '<svg class="map" viewBox="0 0 400 190" role="img" aria-label="Map">',
-      '<svg class="base" aria-hidden="true" width="400" height="190">',
-      '<image href="/t/1/1/0" x="-151.5" y="12" width="175.7" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/0/0" x="24.2" y="12" width="175.8" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/1/0" x="200" y="12" width="175.8" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/0/0" x="375.8" y="12" width="175.7" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/1/1" x="-151.5" y="95" width="175.7" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/0/1" x="24.2" y="95" width="175.8" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/1/1" x="200" y="95" width="175.8" height="83.0" preserveAspectRatio="none"/>',
-      '<image href="/t/1/0/1" x="375.8" y="95" width="175.7" height="83.0" preserveAspectRatio="none"/>',
-      '</svg>',
-      '<svg width="400" height="190">',
-      '<circle class="ring" cx="34" cy="36.4" r="175.6"/>',
-      '<circle class="ring" cx="34" cy="36.4" r="351.3"/>',
-      '</svg>',
-      '<text class="t2 rt" x="209.6" y="40.4" text-anchor="middle">20000000 m</text>',
-      '<circle class="spot" cx="34" cy="36.4" r="6.5"/>',
-      '<text class="pn" x="34" y="58.4" text-anchor="middle">A</text>',
-      '<circle class="spot" cx="366" cy="153.6" r="6.5"/>',
-      '<text class="pn" x="355" y="158.6" text-anchor="end">B</text>',
-      '<g transform="translate(14 18)">',
-      '<path class="scale" d="M0-4v5h87.8v-5"/>',
-      '<text class="rt" x="94.8" y="3">10000000 m</text>',
-      '</g>',
-      north(150),
-    ],
-  ],
-  [
-    'a map of trips',
-    [[tripAlong([walked, rode], [0.009, 0.001]), tripAlong([back])], [home, work], words, null, { others }],
-    [
-      '<svg class="map" viewBox="0 0 400 190" role="img" aria-label="Map">',
-      '<svg width="400" height="190">',
-      '<path class="others" d="M-2.9 95L8.2 95L366 95"/>',
-      '</svg>',
-      '<svg width="400" height="190">',
-      '<circle class="ring" cx="34" cy="113.4" r="165.9"/>',
-      '<circle class="ring" cx="34" cy="113.4" r="331.7"/>',
-      '</svg>',
-      '<g class="one">',
-      '<path class="case" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
-      '<path class="way bus" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
-      '<path class="core bus" d="M34 113.4L144.7 39.7L218.4 39.7L329.1 76.6"/>',
-      '<path class="case" d="M329.1 76.6L366 95"/>',
-      '<path class="way walking" d="M329.1 76.6L366 95"/>',
-      '</g>',
-      '<g class="one">',
-      '<path class="case" d="M366 95L181.6 150.3L34 113.4"/>',
-      '<path class="way train" d="M366 95L181.6 150.3L34 113.4"/>',
-      '<path class="core train" d="M366 95L181.6 150.3L34 113.4"/>',
-      '</g>',
-      '<circle class="stop" cx="329.1" cy="76.6" r="3.6"/>',
-      '<text class="t2 rt" x="199.9" y="117.4" text-anchor="middle">500 m</text>',
-      '<text class="t2 rt" x="365.7" y="117.4" text-anchor="middle">1000 m</text>',
-      '<circle class="spot" cx="34" cy="113.4" r="6.5"/>',
-      '<text class="pn" x="34" y="135.4" text-anchor="middle">Home</text>',
-      '<circle class="spot" cx="366" cy="95" r="6.5"/>',
-      '<text class="pn" x="355" y="100" text-anchor="end">Work &#60;1&#62;</text>',
-      '<g transform="translate(14 18)">',
-      '<path class="scale" d="M0-4v5h66.3v-5"/>',
-      '<text class="rt" x="73.3" y="3">200 m</text>',
-      '</g>',
-      north(150),
-    ],
-  ],
-])('%s has every part at its place', (_, drawn, parts) => {
-  expect(dayMap(...drawn).split(/(?<=>)(?=<)/)).toEqual(parts.join('').split(/(?<=>)(?=<)/));
+])('test/fixtures/maps/%s.svg has every part at its place', (name, drawn) => {
+  const path = new URL(`../../fixtures/maps/${name}.svg`, import.meta.url);
+  const svg = `${dayMap(...drawn).replaceAll('><', '>\n<')}\n`;
+  if (process.env.REGEN) writeFileSync(path, svg);
+  expect(svg).toBe(readFileSync(path, 'utf8'));
 });
 
+/** A position on a map of 400 x 201 units, of 33,200 units a degree around 0, 0. */
+const onMap = (x: number, y: number): Position => [(x - 200) / 33_200, (100.5 - y) / 33_200];
+type MapOptions = Parameters<typeof dayMap>[4];
+/** A map of this size, with a line through these positions. */
+const mapThrough = (points: readonly Position[], ...rest: [MapPlace[]?, BaseMap?, MapOptions?]): string => {
+  const [places = placesAt([0, 0]), base = null, options = {}] = rest;
+  const trip = tripAlong([line('CAR', onMap(34, 34.1), onMap(366, 166.9), ...points)]);
+  return dayMap([trip], places, words, base, options);
+};
+
 it('the label of a ring is at the first angle where no line is in its way, or left out', () => {
-  // 33,200 units a degree, the place at 200, 100.5, and the first ring 59.7 units around it.
-  const at = (x: number, y: number): Position => [(x - 200) / 33_200, (100.5 - y) / 33_200];
-  const corners = [at(34, 34.1), at(366, 166.9)];
-  const labelWith = (...points: Position[]): string | undefined => {
-    const svg = dayMap([tripAlong([sectionOf('CAR', 0, 1, [...corners, ...points])])], placesAt([0, 0]), words);
-    return /class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">200 m/.exec(svg)?.[1];
-  };
+  // The place is at 200, 100.5, and the first ring 59.7 units around it.
+  const labelWith = (...points: Position[]): string | undefined =>
+    /class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">200 m/.exec(mapThrough(points))?.[1];
   const angles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map((degrees) => (degrees * Math.PI) / 180);
   const spots = angles.map((angle) => [200 + 59.7 * Math.cos(angle), 100.5 - 59.7 * Math.sin(angle)] as const);
   const labels = spots.map(([x, y]) => `x="${x.toFixed(1)}" y="${Number(y.toFixed(1)) + 4}"`);
-  const blocked = (count: number) => spots.slice(0, count).map(([x, y]) => at(x, y));
+  const blocked = (count: number) => spots.slice(0, count).map(([x, y]) => onMap(x, y));
   const free = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((count) => labelWith(...blocked(count)) === labels[count]);
   expect(free).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(labelWith(...blocked(12))).toBeUndefined();
@@ -274,12 +135,8 @@ it('the label of a ring is at the first angle where no line is in its way, or le
     [259.7, 91.4, 0],
     [259.7, 91.6, 1],
   ] as const)
-    expect([x, y, labelWith(at(x, y))]).toEqual([x, y, labels[place]]);
+    expect([x, y, labelWith(onMap(x, y))]).toEqual([x, y, labels[place]]);
 });
-
-/** A position on a map of 400 x 201 units, of 33,200 units a degree around 0, 0. `corners` give it this size. */
-const onMap = (x: number, y: number): Position => [(x - 200) / 33_200, (100.5 - y) / 33_200];
-const corners = sectionOf('CAR', 0, 1, [onMap(34, 34.1), onMap(366, 166.9)]);
 
 it.each([
   [256.5, 100.5, 0, 'x="375.9" y="104.5"'],
@@ -289,11 +146,8 @@ it.each([
 ])(
   'the label of the second ring around %d, %d, with %d angles blocked, is inside of the map',
   (x, y, count, expected) => {
-    const blocked = [0, 180]
-      .slice(0, count)
-      .map((degrees) => onMap(x + 119.4 * Math.cos((degrees * Math.PI) / 180), y));
-    const trip = tripAlong([corners, sectionOf('CAR', 0, 1, [onMap(x, y), ...blocked])]);
-    const svg = dayMap([trip], [{ position: onMap(x, y), mark: 'A' }], words);
+    const blocked = [119.4, -119.4].slice(0, count).map((east) => onMap(x + east, y));
+    const svg = mapThrough([onMap(x, y), ...blocked], placesAt(onMap(x, y)));
     expect(/class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">400 m/.exec(svg)?.[1]).toBe(expected);
   },
 );
@@ -304,9 +158,13 @@ it.each([
   [364, 'middle'],
   [364.1, 'end'],
 ])('the name of a place at %d of 400 units is inside of the map', (x, anchor) => {
-  const svg = dayMap([tripAlong([corners])], [{ position: onMap(x, 100.5), mark: '8 letter' }], words);
+  const svg = mapThrough([], [{ position: onMap(x, 100.5), mark: '8 letter' }]);
   expect(/class="pn".*?text-anchor="(\w+)"/.exec(svg)![1]).toBe(anchor);
 });
+
+/** Where the names of places are, and their anchor. */
+const namesIn = (svg: string): string[] =>
+  [...svg.matchAll(/class="pn" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/g)].map((one) => one.slice(1).join(' '));
 
 /** The labels of one letter beside the place at 200, 100.5: left and upper edge of 12 x 16 units, and their text. */
 const labels = [
@@ -321,13 +179,7 @@ const labels = [
 
 it.each(labels)('the name of a place at %d, %d does not hide a line, unless all other sides do', (left, top, text) => {
   const others = labels.filter((one) => one[2] !== text).map(([x, y]) => onMap(x + 6, y + 8));
-  const labelWith = (x: number, y: number) => {
-    const trip = tripAlong([corners, sectionOf('CAR', 0, 1, [...others, onMap(x, y), onMap(x, y)])]);
-    const label = /class="pn" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/.exec(
-      dayMap([trip], placesAt([0, 0]), words),
-    );
-    return label!.slice(1).join(' ');
-  };
+  const labelWith = (x: number, y: number) => namesIn(mapThrough([...others, onMap(x, y), onMap(x, y)]))[0];
   const edges = [left, left + 12].map((x) => [x, top + 8] as const);
   edges.push(...[top, top + 16].map((y) => [left + 6, y] as const));
   expect(edges.map(([x, y]) => labelWith(x, y))).toEqual(Array(4).fill(text));
@@ -342,9 +194,8 @@ it.each([
   [200, 133.5, 'free'],
   [200, 133.4, 'hidden'],
 ])('the name of a place beside a place at %d, %d is %s', (x, y, expected) => {
-  const places = placesAt([0, 0], onMap(x, y));
-  const label = /class="pn" x="[\d.]+" y="([\d.]+)"/.exec(dayMap([tripAlong([corners])], places, words))![1];
-  expect(label === '122.5' ? 'free' : 'hidden').toBe(expected);
+  const [label] = namesIn(mapThrough([], placesAt([0, 0], onMap(x, y))));
+  expect(label!.includes(' 122.5 ') ? 'free' : 'hidden').toBe(expected);
 });
 
 it.each([
@@ -353,13 +204,13 @@ it.each([
 ])('a bend of another trip after %d m is left out below 30 m', (metres, lines) => {
   const bend = onMap(100 + (metres * 33_200) / metresPerDegree, 100);
   const others = [[onMap(100, 100), bend, onMap(300, 150)]];
-  const path = /class="others" d="(.*?)"/.exec(dayMap([tripAlong([corners])], [], words, null, { others }))![1]!;
+  const path = /class="others" d="(.*?)"/.exec(mapThrough([], [], undefined, { others }))![1]!;
   expect(path.split('L')).toHaveLength(lines + 1);
 });
 
 it('another trip is drawn if a part of it is inside of the map', () => {
   const isDrawn = (x: number, y: number) =>
-    dayMap([tripAlong([corners])], [], words, null, { others: [[onMap(x, y), onMap(x, y)]] }).includes('others');
+    mapThrough([], [], undefined, { others: [[onMap(x, y), onMap(x, y)]] }).includes('others');
   const spots = [
     [0, 100],
     [400, 100],
@@ -382,7 +233,7 @@ it.each([
 it('a line continues across the date line, in both directions', () => {
   const scaleOf = (...east: number[]) =>
     /class="rt" x="[\d.]+" y="3">(.*?)</.exec(
-      dayMap([tripAlong([sectionOf('CAR', 0, 1, alongLatitude(0, ...east))])], [], words),
+      dayMap([tripAlong([line('CAR', ...alongLatitude(0, ...east))])], [], words),
     )![1];
   expect([scaleOf(179.995, -179.995), scaleOf(-179.995, 179.995), scaleOf(0, 0.01)]).toEqual(Array(3).fill('200 m'));
 });
@@ -398,7 +249,7 @@ it('the bar of a day has its parts, hours and texts at their times', () => {
   const start = Date.UTC(2024, 9, 26, 22) / 1000; // 25 hours in Berlin: at 3 the clock shows 2 again
   const at = (hours: number): number => start + hours * 3600;
   const observed = { from: at(0), to: at(25) };
-  const trip = tripOf([sectionOf('CAR', at(-1), at(1), []), sectionOf('WALKING', at(1), at(2.5), [])], [0, 0]);
+  const trip = tripAlong([sectionOf('CAR', at(-1), at(1), []), sectionOf('WALKING', at(1), at(2.5), [])]);
   const zoned = { ...trip, start_zone: 'Europe/Berlin', end_zone: 'Europe/Berlin' };
   const day = { observed, trips: [zoned], before: null, after: null, completeUntil: at(5) } as unknown as ShownDay;
   const place = { name: 'Home', mark: 'H', look: 'home' };
@@ -468,87 +319,6 @@ it('the hours of a day that begins late or is short are shown as far as they exi
   expect(ticksOf(7200, 86_400)).toBe('4.55% 18.18% 31.82% 45.45% 59.09% 72.73% 86.36% 100%');
 });
 
-const gap = (kind: string, from: number, to: number, reason?: string) => ({ kind, from, to, reason });
-const place = { id: 'a', enter_ts: null };
-const ends = {
-  ...{ start_loc: [0, 0], end_loc: [0, 0], start_zone: 'UTC', end_zone: 'UTC' },
-  ...{ start_place: place, end_place: place },
-};
-const stayed = {
-  before: { start_ts: -1, end_ts: 0, ...ends },
-  trips: [],
-  after: null,
-  placeAt: () => ({ name: 'A', mark: '' }),
-};
-
-it('gaps that follow each other or a short stay are one gap if they have the same reason', () => {
-  const spans = [
-    gap('unobserved', 0, 1000, 'phone off'),
-    gap('unobserved', 1000, 2000, 'phone off'),
-    gap('staying', 2000, 2299),
-    gap('unobserved', 2299, 3000, 'phone off'),
-    gap('unobserved', 3000, 4000, 'no permission'),
-    gap('staying', 4000, 4300),
-    gap('unobserved', 4300, 5000, 'no permission'),
-    gap('unobserved', 5000, 5059, 'phone off'),
-  ];
-  const after = { start_ts: 6000, end_ts: 7000, ...ends };
-  const items = dayItems({ ...stayed, after, now: 5e9, observed: { from: 0, to: 6000, spans } } as unknown as ShownDay);
-  const words = items.map(
-    (one) => `${one.from}-${one.to} ${one.kind === 'gap' ? `${one.reason} ${one.parts}` : one.kind}`,
-  );
-  expect(words.join(', ')).toBe(
-    '0-3000 phone off 3, 3000-4000 no permission 1, 4000-4300 stay, 4300-5000 no permission 1',
-  );
-  expect(items.map((one) => one.kind === 'gap' && `${one.here?.name}${one.there?.name}`)).toEqual([
-    'AA',
-    'AA',
-    false,
-    'AA',
-  ]);
-});
-
-it('a stay that began the day before is listed from one minute on, any other from one second on', () => {
-  const after = { start_ts: 90_000, end_ts: 90_001, ...ends };
-  const listed = (...spans: ReturnType<typeof gap>[]) =>
-    dayItems({ ...stayed, after, now: 5e9, observed: { from: 0, to: 86_400, spans } } as unknown as ShownDay).map(
-      ({ kind, from, to }) => `${kind} ${from}-${to}`,
-    );
-  const off = (from: number, to: number) => gap('unobserved', from, to, 'phone off');
-  expect(listed(gap('staying', 0, 60), off(60, 900))).toEqual(['stay 0-60', 'gap 60-900']);
-  expect(listed(gap('staying', 0, 59), off(59, 900))).toEqual(['gap 59-900']);
-  expect(listed(off(0, 900), gap('staying', 900, 901))).toEqual(['gap 0-900', 'stay 900-901']);
-  expect(listed(off(0, 900), gap('staying', 900, 900.9))).toEqual(['gap 0-900']);
-});
-
-it.each([
-  [{ name: null, home: 0.8 }, true, { name: 'Home?', isGuess: true, look: 'home' }],
-  [{ name: null, home: 0.79 }, true, { name: 'Place A', isGuess: undefined, look: 'place' }],
-  [{ name: null, home: 1 }, false, { name: 'Place A', isGuess: undefined, look: 'place' }],
-  [{ name: null, home: null }, true, { name: 'Place A', isGuess: undefined, look: 'place' }],
-  [{ name: 'Home', home: 1 }, true, { name: 'Home', isGuess: undefined, look: 'home' }],
-])('a place of %o, shown to its owner: %s, looks like %o', (place, isOwn, expected) => {
-  const places = { of: () => ({ letter: 'A', ...place }) } as unknown as Parameters<typeof namedPlaces>[0];
-  const { name, isGuess, look } = namedPlaces(places, textsFor(['en']), isOwn)([0, 0]);
-  expect({ name, isGuess, look }).toEqual(expected);
-});
-
-it('a trip that ends at midnight does not belong to the next day', async () => {
-  const store = await newStore();
-  const { user } = await store.users.register('ada', { now: 1_463_400_000 });
-  const midnight = Date.UTC(2016, 4, 18) / 1000;
-  const made = (start_ts: number): TripRecord => madeTrip(start_ts, [{ mode: 'CAR', duration: 250 }], 'UTC');
-  const tripsOf = async (): Promise<[number, number | undefined]> => {
-    const days = shownDays(store, user, { from: '2016-05-18', to: '2016-05-18' }, { t: textsFor(['en']), now: 1.5e9 });
-    const { trips, before } = (await days.next()).value!;
-    return [trips.length, before?.start_ts];
-  };
-  await storeTrips(store, user.uuid, [made(midnight - 86_400), made(midnight - 250)]);
-  expect(await tripsOf()).toEqual([0, midnight - 250]);
-  await storeTrips(store, user.uuid, [made(midnight - 86_400), made(midnight - 249)]);
-  expect(await tripsOf()).toEqual([1, midnight - 86_400]);
-});
-
 it('a time has the zone of the trip at it or before it, else of the trip after it', () => {
   const trip = (start_ts: number, start_zone: string, end_zone: string) => {
     return { start_ts, end_ts: start_ts + 100, start_zone, end_zone };
@@ -560,41 +330,8 @@ it('a time has the zone of the trip at it or before it, else of the trip after i
   expect([day, { ...day, trips: [] }, {}].map((one) => zone(-1, { ...one, before: null }))).toEqual(['A', 'E', 'UTC']);
 });
 
-it('a map is narrower in the north, continues at the date line, and is empty without a place', () => {
-  const placesAt = (...positions: Position[]) => positions.map((position) => ({ position, mark: '' }));
-  const north = dayMap([], placesAt([0, 60], [0.01, 60]), words);
-  for (const part of ['h59.7v-5"/><text class="rt" x="66.7" y="3">100 m', 'cx="34" cy="95"', 'cx="366" cy="95"'])
-    expect(north).toContain(part);
-  const over = (...east: number[]) => {
-    const line = sectionOf('CAR', 0, 1, alongLatitude(0, ...east));
-    return dayMap([tripOf([line], line.coordinates[0]!)], [], words);
-  };
-  expect(over(179.995, -179.995)).toContain('d="M34 95L366 95"');
-  expect(over(-179.995, 179.995)).toContain('d="M366 95L34 95"');
-  expect(dayMap([], [], words)).toBe('');
-});
-
 it('places at one point have their names on different sides', () => {
   const places = Array.from({ length: 8 }, () => ({ position: [0, 0] as Position, mark: 'A' }));
-  const names = [...dayMap([], places, words).matchAll(/"pn" x="(\d+)" y="(\d+)" text-anchor="(\w+)"/g)];
   const sides = '211 122 start, 189 122 end, 209 104 start, 209 140 start, 191 104 end, 191 140 end';
-  expect(names.map((one) => one.slice(1).join(' ')).join(', ')).toBe(`200 139 middle, ${sides}, 200 139 middle`);
-});
-
-it('the row of a day shows that it is not final, else how much was recorded, unless all of it was', () => {
-  const t = textsFor(['en']);
-  const rowOf = (recorded: number, completeUntil: number, reason = 'phone off', now = 5000) => {
-    const spans = [gap('staying', 0, recorded), gap('unobserved', recorded, 1000, reason)];
-    const sums = { moving_s: 0, staying_s: recorded, unobserved_s: 1000 - recorded };
-    const observed = { day: '2024-03-11', from: 0, to: 1000, spans, ...sums };
-    const rest = { began: [], completeUntil, flagged: [], now };
-    const found = dayRow({ ...stayed, observed, ...rest } as unknown as ShownDay, 'x', t);
-    return [/"n soft" aria-hidden="true">(.*?)</.exec(found.row.text)?.[1], found.past, found.recorded];
-  };
-  expect(rowOf(800, 1000)).toEqual([t.share(0.8), 1000, 800]);
-  expect(rowOf(1000, 1000)).toEqual(['', 1000, 1000]);
-  expect(rowOf(800, 500)).toEqual([t.me.draftMark, 1000, 800]);
-  expect(rowOf(0, 1000, 'after leaving')).toEqual(['', 0, 0]);
-  expect(rowOf(400, 1000, 'phone off', 500)).toEqual([t.share(0.8), 500, 400]);
-  expect(rowOf(0, 0, 'not yet', -1)).toEqual([undefined, 0, 0]);
+  expect(namesIn(dayMap([], places, words)).join(', ')).toBe(`200 139 middle, ${sides}, 200 139 middle`);
 });

@@ -4,16 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { noLabels } from '../../../src/diary/labels/load-labels.ts';
-import { observedDays, type UnobservedReason } from '../../../src/diary/observed-time.ts';
+import { observedDays } from '../../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../../src/diary/places.ts';
-import type { Trip } from '../../../src/model/trip.ts';
-import { dayBar } from '../../../src/web/pages/day-bar.ts';
-import { namedPlaces, type ShownDay } from '../../../src/web/pages/day-items.ts';
+import { namedPlaces } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
 import { weekStrip } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { freshProgram } from '../../cli/kit.ts';
+import { madeTrip } from '../../server/trips.ts';
 
 it('a week of a person is one small page with every trip and without requests for other files', async () => {
   const { folder, run, succeed } = await freshProgram();
@@ -41,34 +40,22 @@ it('a week of a person is one small page with every trip and without requests fo
 
 it('a name or label cannot act as HTML', async () => {
   const hostile = `</title><script>alert(1)</script>"'&\0\u001b[2J\u202e`;
-  const trip = {
-    id: 't',
-    start_ts: 0,
-    end_ts: 60,
-    start_zone: 'UTC',
-    end_zone: 'UTC',
-    start_loc: [1, 2],
-    end_loc: [1, 2],
-    duration: 60,
-    distance: 5,
-    sections: [],
-    stops: [],
-  } as unknown as Trip;
+  const { trip } = madeTrip(0, [{ mode: 'CAR' }], 'UTC');
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const inputs = { user_input: { mode_confirm: hostile }, additions: [] };
   const labels = { ...noLabels, ofTrip: () => inputs, ofStay: () => inputs, labelledTrips: 1 };
   const t = textsFor();
   const day = {
     observed: observed!,
-    trips: [trip],
-    began: [trip],
+    trips: [trip!],
+    began: [trip!],
     before: null,
     after: null,
     completeUntil: null,
     labels,
     flagged: [],
     now: 1e9,
-    placeAt: namedPlaces(await groupPlaces('u', staysBetweenTrips([trip]), [{ ts: 60, name: hostile }]), t, false),
+    placeAt: namedPlaces(await groupPlaces('u', staysBetweenTrips([trip!]), [{ ts: 300, name: hostile }]), t, false),
   };
   const page = dayFile(hostile, day, t, [null, null]);
   expect(page).not.toContain('<script');
@@ -173,16 +160,6 @@ it('each mode has its own line, pattern and character', () => {
   ];
   for (const look of looks)
     expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
-});
-
-it('the bar of a day draws unrecorded time as a gap, but not the time before the person joined', () => {
-  const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
-  const shown = { observed, trips: [], completeUntil: null, now: 1e9 } as unknown as ShownDay;
-  const barOf = (reason: UnobservedReason) =>
-    dayBar(shown, [{ kind: 'gap', from: 21_600, to: 43_200, reason, here: null, there: null, parts: 1 }], textsFor())
-      .text;
-  expect(barOf('silent')).toContain('<rect class="hole" x="25%" width="25.00%"');
-  expect(barOf('before joining')).not.toContain('class="hole"');
 });
 
 it('a week links the days up to today, and shows later ones without a link', () => {

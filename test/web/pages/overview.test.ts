@@ -48,18 +48,20 @@ it('the title of a day keeps its number and month on one line', () => {
 });
 
 /** A day of 1,000 s of which `recorded` were. */
-const observedOn = (name: string, recorded: number) => ({
-  ...{ day: name, from: 0, to: 1000, moving_s: 0, staying_s: recorded, unobserved_s: 1000 - recorded },
-  spans: [
+const observedOn = (day: string, recorded: number, reason = 'silent') => {
+  const sums = { moving_s: 0, staying_s: recorded, unobserved_s: 1000 - recorded };
+  const spans = [
     { kind: 'staying', from: 0, to: recorded },
-    { kind: 'unobserved', from: recorded, to: 1000, reason: 'silent' },
-  ],
-});
+    { kind: 'unobserved', from: recorded, to: 1000, reason },
+  ];
+  return { day, from: 0, to: 1000, ...sums, spans };
+};
 
 it('a week marks the chosen day, today, and days that are not final or were not recorded', () => {
   const observed = ['2024-03-11', '2024-03-12', '2024-03-13', '2024-03-14'].map((name, i) => ({
     observed: observedOn(name, [1000, 500, 0, 0][i]!) as never,
-    ...{ metres: 1234 * i, isFinal: i === 0 },
+    metres: 1234 * i,
+    isFinal: i === 0,
   }));
   const options = { day: '2024-03-12', today: '2024-03-13', href: (own: string) => `/d/${own}`, now: 2000 };
   const box = '<svg width="28" height="6" viewBox="0 0 28 6"><path class="o0" d="M.5 .5h27v5h-27z"/>';
@@ -96,8 +98,15 @@ const trip = (mode: string, distance: number, duration: number): Trip =>
 const rowOf = (name: string, flags: number, began: Trip[], more: object = {}): DayRow =>
   dayRow(
     {
-      ...{ observed: observedOn(name, 800), began, trips: [], before: null, after: null, completeUntil: 1000 },
-      ...{ flagged: Array(flags).fill({}), now: 5000, placeAt: () => ({ name: 'A', mark: 'A', look: 'place' }) },
+      observed: observedOn(name, 800),
+      began,
+      trips: [],
+      before: null,
+      after: null,
+      completeUntil: 1000,
+      flagged: Array(flags).fill({}),
+      now: 5000,
+      placeAt: () => ({ name: 'A', mark: 'A', look: 'place' }),
       ...more,
     } as unknown as ShownDay,
     `/d/${name}`,
@@ -116,14 +125,18 @@ it('the row of a day has its length, trips and marks', () => {
   for (const part of ['0 trips, 1 thing to check</span>', '<b class="mk">!</b>']) expect(row.text).toContain(part);
 });
 
-it.each([
-  [1000, '80 %'],
-  [999, '80 %'],
-  [998, 'draft'],
-  [null, 'draft'],
-])('a day that is final up to %s of 1,000 s is marked "%s"', (completeUntil, mark) => {
-  const { row } = rowOf('2024-03-12', 0, [], { completeUntil });
-  expect(/"n soft" aria-hidden="true">(.*?)</.exec(row.text)![1]).toBe(mark);
+it.each<[object, mark: string | undefined, past: number, recorded: number]>([
+  [{ completeUntil: 1000 }, '80 %', 1000, 800],
+  [{ completeUntil: 999 }, '80 %', 1000, 800],
+  [{ completeUntil: 998 }, 'draft', 1000, 800],
+  [{ completeUntil: null }, 'draft', 1000, 800],
+  [{ observed: observedOn('2024-03-12', 1000) }, '', 1000, 1000],
+  [{ observed: observedOn('2024-03-12', 0, 'after leaving') }, '', 0, 0],
+  [{ observed: observedOn('2024-03-12', 400, 'phone off'), now: 500 }, '80 %', 500, 400],
+  [{ observed: observedOn('2024-03-12', 0, 'not yet'), completeUntil: 0, now: -1 }, undefined, 0, 0],
+])('the row of a day of 1,000 s with %o is marked "%s"', (more, mark, ...times) => {
+  const { row, past, recorded } = rowOf('2024-03-12', 0, [], more);
+  expect([/"n soft" aria-hidden="true">(.*?)</.exec(row.text)?.[1], past, recorded]).toEqual([mark, ...times]);
 });
 
 it('a month has the sums of its days, and a legend of bars', () => {
@@ -143,9 +156,8 @@ it('a month has the sums of its days, and a legend of bars', () => {
 });
 
 it('a list has the newest week first, with the sum of each week and a scale of hours', () => {
-  const row = (name: string, metres: number): DayRow => {
-    return { day: name, metres, row: markup`<li>${name}</li>`, trips: [], past: 0, recorded: 0, flags: 0 };
-  };
+  const sums = { trips: [], past: 0, recorded: 0, flags: 0 };
+  const row = (day: string, metres: number): DayRow => ({ day, metres, row: markup`<li>${day}</li>`, ...sums });
   const { text } = listByWeek([row('2024-03-10', 500), row('2024-03-11', 1000), row('2024-03-12', 2000)], t);
   const hour = (x: string, anchor: string, n: number) =>
     `<text class="t2" x="${x}%" y="13" text-anchor="${anchor}">${n}</text>`;
