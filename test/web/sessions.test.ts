@@ -1,9 +1,8 @@
 // How long browsers stay signed in, which names a sign-in accepts, and pages for closed connections.
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import { tokenHash } from '../../src/model/user.ts';
 import { passwordHash } from '../../src/web/password-hash.ts';
-import { type Answered, config, type Kit, now, openKit } from '../server/kit.ts';
+import { type Answered, addToken, config, type Kit, now, openKit, signedIn } from '../server/kit.ts';
 import { managerRecord, studySettings } from '../support/study.ts';
 
 const [day, hour] = [86_400, 3600];
@@ -20,13 +19,6 @@ beforeEach(async () => {
   await kit.store.managers.change('mira', () => record);
 });
 
-const form = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
-  kit.request(path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
-    body: new URLSearchParams(fields).toString(),
-  });
-
 const cookieOf = ({ headers }: Answered): string => headers.get('set-cookie')!.split(';')[0]!;
 
 /** Statuses of a page a second before a time and at it. */
@@ -38,14 +30,8 @@ async function statusesAround(ts: number, path: string, cookie: string): Promise
 
 it('a person stays signed in for 90 days, and the browser keeps the cookie as long', async () => {
   const { uuid } = await kit.user('ada');
-  await kit.store.tokens.add({
-    hash: tokenHash('key'),
-    user_id: uuid,
-    created_ts: 1,
-    expires_ts: now + 60,
-    kind: 'link',
-  });
-  const opened = await form('/me/open', { key: 'key' });
+  await addToken(kit.store, uuid, 'key', { kind: 'link', expires_ts: now + 60 });
+  const opened = await kit.form('/me/open', { key: 'key' });
   expect(opened.headers.get('set-cookie')).toMatch(
     /^mobility-days=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=7776000$/,
   );
@@ -53,7 +39,7 @@ it('a person stays signed in for 90 days, and the browser keeps the cookie as lo
 });
 
 it('a manager stays signed in for 12 hours, and the browser remains known for 400 days', async () => {
-  const signedIn = await form('/sign-in/study', { name: 'mira', password });
+  const signedIn = await kit.form('/sign-in/study', { name: 'mira', password });
   expect(signedIn.headers.get('set-cookie')).toMatch(
     /^mobility-study=mira\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=34560000$/,
   );
@@ -67,7 +53,7 @@ it('a manager stays signed in for 12 hours, and the browser remains known for 40
     clock = ts;
     await kit.store.managers.change('mira', (before) => before && { ...before, locked_ts: ts + 60 });
     const { browsers } = (await kit.store.managers.byName('mira'))!;
-    expect((await form('/sign-in/study', { name: 'mira', password }, { Cookie: cookie })).status).toBe(status);
+    expect((await kit.form('/sign-in/study', { name: 'mira', password }, { Cookie: cookie })).status).toBe(status);
     await kit.store.managers.change('mira', (before) => before && { ...before, ...(browsers && { browsers }) });
   }
 });
@@ -76,7 +62,7 @@ it('a manager keeps only the ten newest sessions', async () => {
   const cookies: string[] = [];
   for (let i = 0; i < 12; i += 1) {
     clock += 1;
-    cookies.push(cookieOf(await form('/sign-in/study', { name: 'mira', password })));
+    cookies.push(cookieOf(await kit.form('/sign-in/study', { name: 'mira', password })));
   }
   const statuses = await Promise.all(
     cookies.map(async (Cookie) => (await kit.request('/study/sunny', { headers: { Cookie } })).status),
@@ -85,8 +71,8 @@ it('a manager keeps only the ten newest sessions', async () => {
 });
 
 it('blanks around a name and its letter case are ignored, and a wrong name is shown shortened', async () => {
-  expect((await form('/sign-in/study', { name: '  MIRA ', password })).status).toBe(303);
-  const wrong = await form('/sign-in/study', { name: 'm'.repeat(90), password });
+  expect((await kit.form('/sign-in/study', { name: '  MIRA ', password })).status).toBe(303);
+  const wrong = await kit.form('/sign-in/study', { name: 'm'.repeat(90), password });
   expect([wrong.status, /value="(m+)"/.exec(wrong.text)?.[1]]).toEqual([403, 'm'.repeat(40)]);
   expect(wrong.text).toContain('role="alert"');
   const asked = await kit.request('/sign-in/study');
@@ -95,9 +81,7 @@ it('blanks around a name and its letter case are ignored, and a wrong name is sh
 
 it('a page is not made for a browser that has disconnected, and its slot is released', async () => {
   const { uuid } = await kit.user('ada');
-  const session = { hash: tokenHash('secret'), user_id: uuid, created_ts: 1, expires_ts: now + 60 } as const;
-  await kit.store.tokens.add({ ...session, kind: 'session' });
-  const headers = { Cookie: 'mobility-days=secret' };
+  const headers = await signedIn(kit.store, uuid);
   const outgoing = Object.assign(new EventEmitter(), { destroyed: true, closed: true });
   for (let i = 0; i < 6; i += 1) {
     const left = await kit.app.request('/me', { headers }, { outgoing } as never);
@@ -113,7 +97,7 @@ it.each([
 ])('of several parameters with a token, %s, the first with a value counts', async (path, name) => {
   for (const one of ['first', 'second']) {
     const { uuid } = await kit.user(one);
-    await kit.store.tokens.add({ hash: tokenHash(one), user_id: uuid, created_ts: 1, expires_ts: null, kind: 'made' });
+    await addToken(kit.store, uuid, one, { kind: 'made' });
   }
   const properties = { timestamp: '2016-05-18T00:00:00Z' };
   const geometry = { type: 'Point', coordinates: [1, 2] };
