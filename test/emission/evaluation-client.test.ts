@@ -7,6 +7,7 @@ import { type Kit, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
+import { words } from '../support/words.ts';
 
 let kit: Kit;
 let store: Store;
@@ -26,42 +27,32 @@ function served(open?: () => Promise<Opened>): void {
 
 const start = 1_558_000_000;
 
+const entry = (key: string, platform: string, write_ts: number, data: JsonObject, more = {}): JsonObject => ({
+  metadata: { key, platform, write_ts, type: 'message', ...more },
+  data,
+});
+
 /** An entry as the client's registration writes it: with its own platform name, and no zone. */
 function specification(i: number): JsonObject {
-  return {
-    metadata: { key: 'config/evaluation_spec', platform: 'script', write_ts: start + i, type: 'message', read_ts: 0 },
-    data: {
-      label: { id: `spec-${i}`, name: 'walk and bus', start_ts: start, end_ts: start + 86_400, evaluation_trips: [] },
-      start_ts: start,
-      end_ts: start + 86_400,
-    },
-  };
+  const times = { start_ts: start, end_ts: start + 86_400 };
+  const label = { id: `spec-${i}`, name: 'walk and bus', ...times, evaluation_trips: [] };
+  return entry('config/evaluation_spec', 'script', start + i, { label, ...times }, { read_ts: 0 });
 }
+
+const runOfTrip = words('START_CALIBRATION_PERIOD START_EVALUATION_TRIP STOP_EVALUATION_SECTION STOP_EVALUATION_TRIP');
 
 /** What the phone under test is set to: the start or the end of a run, a trip or a section. */
 function transition(i: number): JsonObject {
-  const names = [
-    'START_CALIBRATION_PERIOD',
-    'START_EVALUATION_TRIP',
-    'STOP_EVALUATION_SECTION',
-    'STOP_EVALUATION_TRIP',
-  ];
-  return {
-    metadata: {
-      key: 'manual/evaluation_transition',
-      platform: i % 2 === 0 ? 'android' : 'ios',
-      write_ts: start + 100 + i,
-      time_zone: 'America/Los_Angeles',
-      type: 'message',
-    },
-    data: {
-      transition: names[i % 4]!,
-      trip_id: `trip_${i}`,
-      spec_id: 'spec-0',
-      device_os: 'android',
-      ts: start + 99 + i,
-    },
-  };
+  const ids = { trip_id: `trip_${i}`, spec_id: 'spec-0', device_os: 'android' };
+  const data = { transition: runOfTrip[i % 4]!, ...ids, ts: start + 99 + i };
+  const platform = i % 2 === 0 ? 'android' : 'ios';
+  const zoned = { time_zone: 'America/Los_Angeles' };
+  return entry('manual/evaluation_transition', platform, start + 100 + i, data, zoned);
+}
+
+function battery(i: number): JsonObject {
+  const data = { battery_level_pct: 50, battery_status: 3, ts: start + i };
+  return entry('background/battery', 'android', start + i, data, { time_zone: 'UTC' });
 }
 
 /** All the rows of the keys, page by page, as the client asks: inclusive bounds, from the last time it has seen. */
@@ -98,26 +89,14 @@ function evaluation(): void {
   it('reads its own keys, and the phone’s, in the same number before and after the pipeline', async () => {
     const { uuid } = (await store.users.register('evaluated-phone', { now: 1 })).user;
     const count = { 'config/evaluation_spec': 7, 'manual/evaluation_transition': 40, 'background/battery': 12 };
-    const battery = (i: number): JsonObject => ({
-      metadata: {
-        key: 'background/battery',
-        platform: 'android',
-        write_ts: start + i,
-        time_zone: 'UTC',
-        type: 'sensor-data',
-      },
-      data: { battery_level_pct: 50, battery_status: 3, ts: start + i },
-    });
     const entries = [
       ...Array.from({ length: 7 }, (_, i) => specification(i)),
       ...Array.from({ length: 40 }, (_, i) => transition(i)),
       ...Array.from({ length: 12 }, (_, i) => battery(i)),
     ];
-    await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: entries });
-    const read = async () =>
-      Object.fromEntries(
-        await Promise.all(Object.keys(count).map(async (key) => [key, await retrieve(key, 9)] as const)),
-      );
+    await kit.put(entries, 'evaluated-phone');
+    const readKey = async (key: string) => [key, await retrieve(key, 9)] as const;
+    const read = async () => Object.fromEntries(await Promise.all(Object.keys(count).map(readKey)));
     const before = await read();
     const report = await pipeline(store, uuid);
     expect(report.stages[0]!.counts).toMatchObject({ moved: 59, unknown_keys: 47, set_aside: 0 });
@@ -130,7 +109,7 @@ function evaluation(): void {
     // What was read back, in the form in which it is kept, may be pushed again: nothing is translated twice.
     const stored = Object.values(after).flatMap((rows) => rows.map((row) => JSON.parse(row)));
     const again = stored.map(({ metadata, data }) => ({ metadata, data }));
-    const { json } = await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: again });
+    const { json } = await kit.put(again, 'evaluated-phone');
     expect(json).toMatchObject({ inserted: 0, updated: 59, rejected: 0 });
     expect((await pipeline(store, uuid)).stages[0]!.counts).toMatchObject({ inserted: 0, set_aside: 0 });
     expect(await read()).toEqual(after);

@@ -86,12 +86,14 @@ function live(platform: 'android' | 'ios'): void {
     expect(drafts.every((card) => card.draft && card.toLabel)).toBe(true);
 
     // The participant labels two drafts before anything is processed: one now, one is still on the phone.
-    const [one, two] = [drafts[0]!, drafts[1]!];
+    const [one, two] = drafts as [Card, Card];
     const times = ({ start_ts, end_ts }: Card) => ({ start_ts, end_ts });
-    app.say('manual/mode_confirm', { ...times(one), label: 'bike' }, platform, zone, clock + 1);
-    app.say('manual/purpose_confirm', { ...times(one), label: 'work' }, platform, zone, clock + 2);
+    const say = (key: string, data: Record<string, unknown>, after: number) =>
+      app.say(`manual/${key}`, data, platform, zone, clock + after);
+    say('mode_confirm', { ...times(one), label: 'bike' }, 1);
+    say('purpose_confirm', { ...times(one), label: 'work' }, 2);
     await app.sync();
-    app.say('manual/mode_confirm', { ...times(two), label: 'walk' }, platform, zone, clock + 3);
+    say('mode_confirm', { ...times(two), label: 'walk' }, 3);
 
     await run();
     clock += 600;
@@ -133,11 +135,11 @@ function live(platform: 'android' | 'ios'): void {
       ...(status && { status }),
     });
     clock += 60;
-    app.say('manual/trip_addition_input', note('reading', 'n1'), platform, zone, clock);
-    app.say('manual/trip_addition_input', note('phoning', 'n2'), platform, zone, clock + 1);
-    app.say('manual/trip_addition_input', note('reading', 'n1', 'DELETED'), platform, zone, clock + 2);
-    app.say('manual/trip_user_input', note('1 purpose', 's1'), platform, zone, clock + 3);
-    app.say('manual/mode_confirm', { ...times(first), label: 'e_bike' }, platform, zone, clock + 4);
+    say('trip_addition_input', note('reading', 'n1'), 0);
+    say('trip_addition_input', note('phoning', 'n2'), 1);
+    say('trip_addition_input', note('reading', 'n1', 'DELETED'), 2);
+    say('trip_user_input', note('1 purpose', 's1'), 3);
+    say('mode_confirm', { ...times(first), label: 'e_bike' }, 4);
     const idsBefore = processed.map(({ id }) => id);
     clock += 60;
     const labelled = trips(await app.timeline(midnight, clock)).find(({ id }) => id === first.id)!;
@@ -170,10 +172,8 @@ function live(platform: 'android' | 'ios'): void {
     expect(profile).toMatchObject({ pipeline_range: range, labeled_trips: 2 });
     expect(profile.total_trips).toBeGreaterThan(later.length);
     const { timeline } = await app.call(`/timeline/getTrips/${firstDay}`);
-    const words = (trips: Untyped[]) => trips.map(({ properties }) => properties.user_input.mode_confirm ?? null);
-    expect(words(timeline).filter((mode) => mode !== null)).toEqual(
-      later.map(({ raw }) => raw.user_input.mode_confirm ?? null).filter((mode) => mode !== null),
-    );
+    const words = (trips: Untyped[]) => trips.flatMap(({ properties }) => properties.user_input.mode_confirm ?? []);
+    expect(words(timeline)).toEqual(later.flatMap(({ raw }) => raw.user_input.mode_confirm ?? []));
     const { server_to_phone: documents } = await app.call('/usercache/get');
     const own2 = documents.find((one: Untyped) => one.metadata.key === `diary/trips-${firstDay}`);
     if (own2 !== undefined) expect(words(own2.data)).toEqual(words(timeline));
@@ -182,15 +182,9 @@ function live(platform: 'android' | 'ios'): void {
       end_time: firstDay,
       metric_list: { distance: ['mode_confirm'], count: ['mode_confirm'] },
     });
-    expect(mine.count).toEqual([
-      {
-        date: firstDay,
-        nUsers: 1,
-        mode_confirm_UNLABELED: timeline.length - 2,
-        mode_confirm_e_bike: 1,
-        mode_confirm_walk: 1,
-      },
-    ]);
+    const modes = { UNLABELED: timeline.length - 2, e_bike: 1, walk: 1 };
+    const counts = Object.entries(modes).map(([mode, count]) => [`mode_confirm_${mode}`, count]);
+    expect(mine.count).toEqual([{ date: firstDay, nUsers: 1, ...Object.fromEntries(counts) }]);
     expect(mine.distance[0].mode_confirm_e_bike).toBeCloseTo(still.raw.distance, 6);
   });
 }

@@ -13,14 +13,12 @@ export interface PhoneRow {
 /** A card of the list. */
 export interface Card {
   id: string;
-  key: string;
   origin_key: string;
   draft: boolean;
   start_ts: number;
   end_ts: number;
-  /** Day and times as shown. */
+  /** Day as shown. */
   day: string;
-  shown: string;
   /** km as shown. */
   km: string;
   /** Detected modes with their shares, the greatest first. */
@@ -32,7 +30,6 @@ export interface Card {
   /** Points of the line of each section. */
   lines: [number, number][][];
   places: [start: string | null, end: string | null];
-  suggestions: { p: number; labels: Record<string, string> }[];
   raw: Untyped;
 }
 
@@ -107,20 +104,15 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
     return json;
   }
 
-  const findEntries = async (keys: string[] | null, from: number, to: number, keyTime = 'metadata.write_ts') =>
-    (
-      await call('/datastreams/find_entries/timestamp', {
-        key_list: keys,
-        start_time: from,
-        end_time: to,
-        key_time: keyTime,
-      })
-    ).phone_data as Untyped[];
+  const findEntries = async (key: string, start_time: number, end_time: number, key_time = 'metadata.write_ts') => {
+    const query = { key_list: [key], start_time, end_time, key_time };
+    return (await call('/datastreams/find_entries/timestamp', query)).phone_data as Untyped[];
+  };
 
   /** Rows of the phone and of the server, each once: distinguished by when they were written. */
   async function unified(key: string, from: number, to: number): Promise<Untyped[]> {
     const own = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
-    const theirs = await findEntries([key], from, to);
+    const theirs = await findEntries(key, from, to);
     const seen = new Set(own.map((row) => row.metadata.write_ts));
     return [...own, ...theirs.filter((row) => !seen.has(row.metadata.write_ts))];
   }
@@ -144,10 +136,9 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       app.record([{ metadata: { key, type: 'message', platform, write_ts: at, read_ts: 0, time_zone: zone }, data }]),
     /** The hourly sync: pushes what is there and forgets it. */
     sync: async () => {
-      const answer = await call('/usercache/put', { phone_to_server: rows, app_version: '2.1.3' });
-      if (rows.length > 0) rows = [];
-      const { server_to_phone } = await call('/usercache/get');
-      return { answer, documents: server_to_phone.length as number };
+      await call('/usercache/put', { phone_to_server: rows, app_version: '2.1.3' });
+      rows = [];
+      await call('/usercache/get');
     },
     range: () => call('/pipeline/get_range_ts') as Promise<{ start_ts: number | null; end_ts: number | null }>,
 
@@ -156,15 +147,9 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       const range = await app.range();
       const inputs: Untyped[] = [];
       for (const key of inputKeys) inputs.push(...(await unified(key, (range.end_ts ?? 0) - 10, now() + 10)));
+      const [first, last] = [Math.max(from, range.start_ts ?? 0), Math.min(to, range.end_ts ?? 0)];
       const processed =
-        range.end_ts === null
-          ? []
-          : await findEntries(
-              ['analysis/composite_trip'],
-              Math.max(from, range.start_ts!),
-              Math.min(to, range.end_ts),
-              'data.end_ts',
-            );
+        range.end_ts === null ? [] : await findEntries('analysis/composite_trip', first, last, 'data.end_ts');
       const cards = processed.map(flattened).map(cardOf);
       // The app does not sort: list, next card and last processed trip follow the order of arrival.
       if (cards.some((card, i) => i > 0 && card.end_ts < cards[i - 1]!.end_ts)) throw new Error('trips out of order');
@@ -181,10 +166,8 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       for (const { data } of transitions) {
         if (starts.includes(data.transition)) start = data.ts;
         else if (ends.includes(data.transition) && start !== null) {
-          const fixes = (await unified('background/filtered_location', start, data.ts)).sort(
-            (a, b) => a.data.ts - b.data.ts,
-          );
-          const draft = draftOf(fixes);
+          const fixes = await unified('background/filtered_location', start, data.ts);
+          const draft = draftOf(fixes.sort((a, b) => a.data.ts - b.data.ts));
           if (draft !== null) drafts.push(draft);
           start = null;
         }
@@ -218,7 +201,6 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       return { own, others };
     },
     call,
-    findEntries,
   };
   return app;
 }
@@ -255,16 +237,13 @@ function cardOf(trip: Untyped): Card {
   const times = [trip.start_local_dt, trip.end_local_dt].flatMap(({ hour, minute }) => [hour, minute]);
   if (!times.every(Number.isInteger)) throw new Error('a card without times of day');
   const summary = trip.inferred_section_summary ?? trip.cleaned_section_summary;
-  const clock = ({ hour, minute }: Untyped): string => `${hour}:${String(minute).padStart(2, '0')}`;
   return {
     id: trip._id.$oid,
-    key: trip.key,
     origin_key: trip.origin_key,
     draft: false,
     start_ts: trip.start_ts,
     end_ts: trip.end_ts,
     day: trip.start_fmt_time.split('T')[0],
-    shown: `${clock(trip.start_local_dt)}-${clock(trip.end_local_dt)}`,
     km: (trip.distance / 1000).toFixed(1),
     modes: Object.entries((summary?.distance ?? {}) as Record<string, number>)
       .sort((a, b) => b[1] - a[1])
@@ -279,7 +258,6 @@ function cardOf(trip: Untyped): Card {
         .map(({ loc }: Untyped) => loc.coordinates),
     ),
     places: [trip.start_confirmed_place?._id.$oid ?? null, trip.end_confirmed_place?._id.$oid ?? null],
-    suggestions: trip.inferred_labels ?? [],
     raw: trip,
   };
 }
@@ -291,13 +269,11 @@ function draftOf(fixes: Untyped[]): Card | null {
   if (metres < 100 || last.data.ts - first.data.ts < 300) return null;
   return {
     id: `unprocessed_${first.data.ts}_${last.data.ts}`,
-    key: 'UNPROCESSED_trip',
     origin_key: 'UNPROCESSED_trip',
     draft: true,
     start_ts: first.data.ts,
     end_ts: last.data.ts,
     day: '',
-    shown: '',
     km: (metres / 1000).toFixed(1),
     modes: [],
     labels: {},
@@ -306,7 +282,6 @@ function draftOf(fixes: Untyped[]): Card | null {
     toLabel: true,
     lines: [fixes.map(({ data }) => [data.longitude, data.latitude])],
     places: [null, null],
-    suggestions: [],
     raw: { distance: metres, user_input: {} },
   };
 }
@@ -322,23 +297,18 @@ function metresBetween(a: Untyped, b: Untyped): number {
  */
 function labelled(card: Card, inputs: Untyped[], next: Card | undefined, zone: string): Card {
   if (!card.origin_key.endsWith('trip')) return card;
-  const own = inputs.filter(
-    (input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next, zone),
-  );
-  const last = (key: string): Untyped =>
-    own
-      .filter((input) => input.metadata.key === key)
-      .sort((a, b) => a.metadata.write_ts - b.metadata.write_ts)
-      .at(-1);
+  const own = inputs
+    .filter(({ metadata, data }) => !metadata.key.startsWith('manual/place') && fits(card, data, next, zone))
+    .sort((a, b) => a.metadata.write_ts - b.metadata.write_ts);
+  const last = (key: string): Untyped => own.findLast((input) => input.metadata.key === key);
   const labels = { ...card.labels };
   for (const key of labelKeys) labels[key] = last(`manual/${key}`)?.data.label ?? labels[key];
   const survey = last('manual/trip_user_input')?.data.label ?? card.survey;
   const notes = own.filter((input) => input.metadata.key === 'manual/trip_addition_input');
   const all = [...notes, ...(card.raw.additions ?? [])];
   const deleted = new Set(all.filter(({ data }) => data.status === 'DELETED').map(({ data }) => data.match_id));
-  const shown = new Map(
-    all.filter(({ data }) => data.status !== 'DELETED' && !deleted.has(data.match_id)).map((n) => [n.data.match_id, n]),
-  );
+  const kept = all.filter(({ data }) => data.status !== 'DELETED' && !deleted.has(data.match_id));
+  const shown = new Map(kept.map((note) => [note.data.match_id, note]));
   const labelledNow = labels.mode_confirm !== undefined && labels.purpose_confirm !== undefined;
   return {
     ...card,

@@ -1,22 +1,19 @@
 // The app of today over recorded days of real phones: drafts, trips with modes and lines, labels that stay. Runs where
 // MOBILITY_TEST_DAYS names a folder of days, as CI does.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { checkAnswer, config, listen, openKit } from '../server/kit.ts';
 import { pipeline } from '../support/diary.ts';
+import { pushedIn, recordedIn } from '../support/recorded.ts';
 import { type Card, openPhoneApp, type PhoneRow } from './phone-app.ts';
 
-const folder = process.env.MOBILITY_TEST_DAYS ?? '';
-const ending = '.put.json.gz';
-const names = folder === '' ? [] : readdirSync(folder).filter((file) => file.endsWith(ending));
+const zone = 'America/Los_Angeles';
+const recorded = recordedIn(process.env.MOBILITY_TEST_DAYS);
 
 let seen = 0;
 
-describe.skipIf(folder === '')('a recorded day on the phone', () => {
-  it.each(names)('%s', async (file) => {
-    const rows = JSON.parse(gunzipSync(readFileSync(join(folder, file))).toString()).phone_to_server as PhoneRow[];
+describe.skipIf(process.env.MOBILITY_TEST_DAYS === undefined)('a recorded day on the phone', () => {
+  it.each(recorded)('%s', async (_, path) => {
+    const rows = pushedIn(path) as unknown as PhoneRow[];
     const times = rows.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b);
     const [first, last] = [times[0]!, times.at(-1)!];
     let clock = last + 3600;
@@ -25,15 +22,13 @@ describe.skipIf(folder === '')('a recorded day on the phone', () => {
     const app = openPhoneApp({
       connectUrl: `http://127.0.0.1:${port}/`,
       token: 'nrelop_study_default_recorded',
-      zone: 'America/Los_Angeles',
+      zone,
       now: () => clock,
       onAnswer: (path, answer) => checkAnswer(path, 'POST', answer),
     });
     const { uuid } = await app.register();
-    const cards = async (): Promise<Card[]> =>
-      (await app.timeline(first - 86_400, clock)).filter(
-        ({ draft, origin_key }) => !draft && origin_key.endsWith('trip'),
-      );
+    const isTrip = ({ draft, origin_key }: Card): boolean => !draft && origin_key.endsWith('trip');
+    const cards = async (): Promise<Card[]> => (await app.timeline(first - 86_400, clock)).filter(isTrip);
     app.record(rows);
     await app.sync();
     expect(await cards()).toEqual([]);
@@ -44,23 +39,13 @@ describe.skipIf(folder === '')('a recorded day on the phone', () => {
     expect(processed).toHaveLength(count);
     seen += count;
     for (const card of processed) {
-      expect([card.modes.length > 0, card.raw.distance > 0, card.lines.length]).toEqual([
-        true,
-        true,
-        card.raw.sections.length,
-      ]);
-      for (const line of card.lines) expect(line.length).toBeGreaterThan(0);
+      expect([card.modes.length > 0, card.raw.distance > 0]).toEqual([true, true]);
+      expect(card.lines).toHaveLength(card.raw.sections.length);
+      for (const line of card.lines) expect(line).not.toEqual([]);
     }
     clock += 60;
-    for (const [i, { start_ts, end_ts }] of processed.entries()) {
-      app.say(
-        'manual/mode_confirm',
-        { start_ts, end_ts, label: `mode_${i}` },
-        'android',
-        'America/Los_Angeles',
-        clock + i,
-      );
-    }
+    for (const [i, { start_ts, end_ts }] of processed.entries())
+      app.say('manual/mode_confirm', { start_ts, end_ts, label: `mode_${i}` }, 'android', zone, clock + i);
     await app.sync();
     clock += 30 * 86_400;
     await pipeline(store, uuid);
@@ -73,7 +58,6 @@ describe.skipIf(folder === '')('a recorded day on the phone', () => {
   });
 
   it('has trips, on most days several', () => {
-    expect(names.length).toBeGreaterThan(0);
-    expect(seen).toBeGreaterThan(2 * names.length);
+    expect(seen).toBeGreaterThan(2 * recorded.length);
   });
 });

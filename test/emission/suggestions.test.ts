@@ -10,16 +10,11 @@ const days = 9;
 let kit: Kit;
 let lastDay: string;
 
-const find = async (key: string) =>
-  (
-    await kit.post('/datastreams/find_entries/timestamp', {
-      user: 'ada',
-      key_list: [key],
-      start_time: 0,
-      end_time: 4e9,
-      key_time: 'data.end_ts',
-    })
-  ).json.phone_data as Untyped[];
+async function find(key: string): Promise<Untyped[]> {
+  const query = { key_list: [key], start_time: 0, end_time: 4e9, key_time: 'data.end_ts' };
+  return (await kit.post('/datastreams/find_entries/timestamp', { user: 'ada', ...query })).json
+    .phone_data as Untyped[];
+}
 const isOfLastDay = ({ data }: Untyped): boolean => data.start_fmt_time.startsWith(lastDay);
 
 const places: [number, number][] = [];

@@ -1,10 +1,10 @@
 // Every language of the pages has every text, in its own words, and readers get the language that they wish.
 import { expect, it } from 'vitest';
 import { createApp } from '../../../src/server/app.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { acceptedLanguages, languages, textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { freshProgram } from '../../cli/kit.ts';
 import { appParts } from '../../server/kit.ts';
+import { openStoreIn } from '../../support/store.ts';
 
 /** The texts by their path, such as `me.flags.too_fast.0`; functions by their source. */
 function flatten(value: unknown, path = ''): Map<string, string> {
@@ -50,21 +50,15 @@ it('German durations after a preposition are in the dative', () => {
   expect(me.recorded('9 h', '14 Tage 2 h', '3 %')).toBe('Aufgezeichnet: 9 h von 14 Tagen 2 h (3 %).');
 });
 
-it.each(others)('what %s says of one and of several agrees in number', (name) => {
-  const { me, operator } = languages[name]!;
+it.each([
+  ['de', 'und 1 weitere', 'Hier seit Dienstag, 12:00'],
+  ['fr', 'et 1 autre', 'Ici depuis mardi à 12:00'],
+  ['es', 'y 1 más', 'Aquí desde el martes a las 12:00'],
+])('%s says how many others there are, and since when a person is somewhere, as people say it', (name, one, since) => {
+  const { me, operator, weekdayAndClock } = languages[name]!;
   expect(me.why.ignored(2)).not.toBe(me.why.ignored(1).replace('1', '2'));
-  const others = { de: 'und 1 weitere', fr: 'et 1 autre', es: 'y 1 más' }[name];
-  expect(operator.others(1)).toBe(others);
-});
-
-it.each(others)('a stay since an earlier day of %s names its time as people say it', (name) => {
-  const { me, weekdayAndClock } = languages[name]!;
-  const since = {
-    de: 'Hier seit Dienstag, 12:00',
-    fr: 'Ici depuis mardi à 12:00',
-    es: 'Aquí desde el martes a las 12:00',
-  };
-  expect(me.since(weekdayAndClock(Date.parse('2026-11-17T12:00:00Z') / 1000, 'UTC'))).toBe(since[name as 'de']);
+  expect(operator.others(1)).toBe(one);
+  expect(me.since(weekdayAndClock(Date.parse('2026-11-17T12:00:00Z') / 1000, 'UTC'))).toBe(since);
 });
 
 it('a time of today is shown as a clock time, one of this week with its weekday, an older one as a date', () => {
@@ -87,13 +81,8 @@ it('a join page is in the language of a link in its footer, of the browser, or e
   const program = await freshProgram();
   expect((await program.run(['study', 'create', 'sunny', '--language', 'de'])).code).toBe(0);
   await program.run(['study', 'config', 'sunny', '--server', 'https://example.org', '--out', program.folder]);
-  const store = await openStore(program.address);
-  const app = createApp(
-    appParts({
-      store,
-      now: () => Date.parse('2026-11-17T12:00:00Z') / 1000,
-    }),
-  );
+  const store = await openStoreIn(program.address);
+  const app = createApp(appParts({ store, now: () => Date.parse('2026-11-17T12:00:00Z') / 1000 }));
   const join = async (headers: Record<string, string>, query = ''): Promise<[string, string | null]> => {
     const answer = await app.request(`/join/sunny${query}`, { headers });
     return [await answer.text(), answer.headers.get('set-cookie')];
@@ -113,5 +102,4 @@ it('a join page is in the language of a link in its footer, of the browser, or e
   expect(cookie).toContain('mobility-language=es; Path=/; HttpOnly; SameSite=Lax');
   const [again] = await join({ 'Accept-Language': 'de', Cookie: cookie!.split(';')[0]! });
   expect(again).toContain('<html lang="es">');
-  await store.close();
 });
