@@ -16,7 +16,7 @@ function examples(): { path: string; body: string; headers: Record<string, strin
     /curl -s localhost:8080(\/\S*)(?: -u (\S+)| -H 'Authorization: ([^']*)')?(?: -H 'Content-Type: application\/json' -d '([^']*)')?$/gm,
   );
   return [...calls].map(([, path, basic, header, body]) => {
-    const given = basic === undefined ? header : `Basic ${Buffer.from(basic).toString('base64')}`;
+    const given = basic === undefined ? header : `Basic ${btoa(basic)}`;
     const headers: Record<string, string> = given === undefined ? {} : { Authorization: given };
     return { path: path!, body: body ?? '', headers };
   });

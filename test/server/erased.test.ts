@@ -6,7 +6,7 @@ import { eraseUser } from '../../src/upkeep/erase-people.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { describeOnServers, newStoreOn } from '../store/servers.ts';
 import { newStore } from '../support/store.ts';
-import { androidLocation, config, openKit } from './kit.ts';
+import { androidLocation, basic, config, openKit } from './kit.ts';
 
 /** Pushes so many entries and erases their user before the last part of them; returns the status of the put. */
 async function putAcrossErasure(store: Store, entries: number): Promise<{ status: number; uuid: string }> {
@@ -23,7 +23,7 @@ async function putAcrossErasure(store: Store, entries: number): Promise<{ status
     metadata: { key: 'background/battery', write_ts: i + 1, platform: 'android' },
     data: {},
   }));
-  const { status } = await kit.post('/usercache/put', { user: 'ada', phone_to_server: pushed });
+  const { status } = await kit.put(pushed);
   expect(parts).toBe(last);
   return { status, uuid: user.uuid };
 }
@@ -57,11 +57,9 @@ it.each(['dev', 'token'] as const)(
     const { uuid } = await kit.user('ada@example.org');
     await kit.store.erase(uuid, { keepRecord: true });
     const named = { user: 'ada@example.org' };
-    const asPassword = {
-      Authorization: `Basic ${Buffer.from('ada@example.org:ada@example.org').toString('base64')}`,
-    };
+    const asPassword = basic(named.user);
     const answers = [
-      await kit.post('/usercache/put', { ...named, phone_to_server: [androidLocation(1)] }),
+      await kit.put([androidLocation(1)], named.user),
       await kit.post('/usercache/get', named),
       await kit.post('/profile/create', named),
       await kit.post('/pub', { _type: 'location', tst: 1463500000, lat: 1, lon: 2 }, asPassword),

@@ -10,47 +10,25 @@ beforeAll(async () => {
   kit = await openKit();
   const { uuid } = await kit.user('ada');
   await storeTrips(kit.store, uuid, [madeTrip(1463502000, [{ mode: 'CAR' }]), madeTrip(1463702000, [{ mode: 'BUS' }])]);
-  await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1463502000.5)] });
+  await kit.put([androidLocation(1463502000.5)]);
 });
 
 const names = [...new Set(routes.flatMap(({ body }) => Object.keys(body?.properties ?? {})))];
 const dateNames = ['start_time', 'end_time'];
 
+const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
+const texts = ['D', '2W', 'DAILY', 'YEARLY', '', 'distance', 'data.ts', 'data.end_ts', 'last'];
+const numbers = [0, -1, 5, 1463502000.5, 1e12, 1e300, -1e300, 253_402_300_800, -62_135_596_801];
+const within = (min: number, max: number) => fc.integer({ min, max });
+const dates = { year: within(-2, 10_001), month: within(0, 13), day: within(0, 32) };
+
 /** Values that are nearly right. */
 const value = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom(
-      'D',
-      '2W',
-      'DAILY',
-      'YEARLY',
-      '',
-      'distance',
-      'data.ts',
-      'data.end_ts',
-      'last',
-      true,
-      null,
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom(0, -1, 5, 1463502000.5, 1e12, 1e300, -1e300, 253_402_300_800, -62_135_596_801),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record(
-      {
-        year: fc.integer({ min: -2, max: 10_001 }),
-        month: fc.integer({ min: 0, max: 13 }),
-        day: fc.integer({ min: 0, max: 32 }),
-      },
-      { requiredKeys: [] },
-    ),
-  },
-  { weight: 1, arbitrary: fc.array(fc.constantFrom('count', 'background/location', 'joy', '')) },
-  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+  weighted(3, fc.constantFrom(...texts, true, null)),
+  weighted(2, fc.constantFrom(...numbers)),
+  weighted(2, fc.record(dates, { requiredKeys: [] })),
+  weighted(1, fc.array(fc.constantFrom('count', 'background/location', 'joy', ''))),
+  weighted(1, fc.jsonValue({ maxDepth: 3 })),
 );
 const body = fc.dictionary(fc.oneof(fc.constantFrom(...names, ...dateNames), fc.string()), value, { maxKeys: 12 });
 

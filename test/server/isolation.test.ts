@@ -59,7 +59,7 @@ async function snapshot({ store }: Kit, user: string): Promise<string> {
 async function fillUser(kit: Kit, name: string, distance: number): Promise<string> {
   const { uuid } = await kit.user(name);
   const entry = androidLocation(ts, { note: `of ${name}` });
-  await kit.post('/usercache/put', { user: name, phone_to_server: [entry, `unusable of ${name}`] });
+  await kit.put([entry, `unusable of ${name}`], name);
   await kit.post('/profile/update', { user: name, update_doc: { note: `of ${name}` } });
   for (const label of ['bus', `of ${name}`]) {
     await kit.post('/customlabel/insert', { user: name, inserted_label: { key: 'mode', label } });

@@ -1,9 +1,8 @@
 // Ranges of times and days in queries: any is answered with what lies within it, none is refused.
 import { beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
-import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { androidLocation, type Kit, noLimits, openKit } from './kit.ts';
+import { androidLocation, type Kit, noLimits, openKit, signedIn } from './kit.ts';
 
 const [day, first, days] = [86_400, 1_463_540_400, 70];
 let kit: Kit;
@@ -73,12 +72,8 @@ it('observed time of a long range covers its first 62 days with data, and the ne
   expect([others[0], others.at(-1)]).toEqual(['2016-07-18', '2016-07-26']);
 });
 
-const secret = 'the secret of a session';
-
 it.each(['0002-01-01', '2016-05-17', '9998-12-31'])('pages answer the day and the month of %s', async (date) => {
-  const session = { hash: tokenHash(secret), user_id: ada, created_ts: 1, expires_ts: first + 100 * day } as const;
-  await kit.store.tokens.add({ ...session, kind: 'session' });
-  const headers = { Cookie: `mobility-days=${secret}` };
+  const headers = await signedIn(kit.store, ada);
   for (const path of [`/me/day/${date}`, `/me/month/${date.slice(0, 7)}`])
     expect([path, (await kit.request(path, { headers })).status]).toEqual([path, 200]);
 });

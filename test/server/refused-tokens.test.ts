@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { run as runOn } from '../cli/kit.ts';
 import { until } from '../support/until.ts';
-import { androidLocation, config, countedCalls, type Kit, now, openKit } from './kit.ts';
+import { androidLocation, basic, config, countedCalls, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
 let ada: string;
@@ -20,11 +20,9 @@ const run = async (...args: string[]) => {
 };
 const makeToken = async (...flags: string[]): Promise<{ id: string; token: string }> =>
   JSON.parse(await run('users', 'token', ada, '--json', ...flags));
-const push = (user: string) => kit.post('/usercache/put', { user, phone_to_server: [androidLocation(5)] });
-const pushOwnTracks = (name: string, password: string) => {
-  const Authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
-  return kit.post('/pub', { _type: 'location', tst: 1, lat: 1, lon: 1 }, { Authorization });
-};
+const push = (user: string) => kit.put([androidLocation(5)], user);
+const pushOwnTracks = (name: string, password: string) =>
+  kit.post('/pub', { _type: 'location', tst: 1, lat: 1, lon: 1 }, basic(name, password));
 const messages = (): string[] => kit.log.map((line) => line.replace(/:w1-\d+:/, ': ').replace(/\+\d\d:\d\d/, ''));
 const refusalOf = async (): Promise<string> => {
   await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);

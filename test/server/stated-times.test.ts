@@ -72,14 +72,3 @@ it('limits times of corrections that were stored before the bounds existed, and 
   expect([first?.start_ts, first?.end_ts]).toEqual([now - 12 * day, now - 5 * day]);
   expect(await countBeyondBounds(kit.store, ada)).toBe(2);
 });
-
-it('answers queries of the first and the last year of the calendar', async () => {
-  for (const [from, to] of [
-    ['0001-01-01', '0001-01-01'],
-    ['9999-12-31', '9999-12-31'],
-    ['9999-12-01', '9999-12-31'],
-  ]) {
-    const body = { user: 'ada', start_time: from, end_time: to, freq: 'DAILY', metric_list: { observed: [] } };
-    expect(await kit.post('/result/metrics/yyyy_mm_dd', body)).toMatchObject({ status: 200 });
-  }
-});

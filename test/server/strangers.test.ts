@@ -8,15 +8,14 @@ it('calls of unidentified callers are logged up to a limit per minute, then coun
   const kit = await openKit({ now: () => time });
   await kit.user('ada');
   const refused = async (calls: number): Promise<void> => {
-    for (let n = 0; n < calls; n += 1) expect((await kit.post('/usercache/put', { user: 'eve' })).status).toBe(403);
+    for (let n = 0; n < calls; n += 1) expect((await kit.put([], 'eve')).status).toBe(403);
   };
   await refused(mostUnauthenticated + 40);
   expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(mostUnauthenticated);
   expect(kit.console.filter((line) => line.startsWith('START'))).toHaveLength(mostUnauthenticated + 40);
 
   kit.log.length = 0;
-  const entries = [androidLocation(now - 60)];
-  expect((await kit.post('/usercache/put', { user: 'ada', phone_to_server: entries })).status).toBe(200);
+  expect((await kit.put([androidLocation(now - 60)])).status).toBe(200);
   const messages = kit.log.map((line) => line.replace(/^\w+:[\w-]+:/, '').split(' ')[0]);
   expect(messages).toEqual(['START', 'Called', 'Found', 'user_uuid', 'Updated', 'Stored', 'Answered', 'END']);
 
@@ -48,6 +47,6 @@ it('a call of a scanner logs one line besides START and END, and no warning', as
     expect.stringMatching(/^INFO:w1-2:Answered 405 GET \/usercache\/put: expected POST, found GET$/),
     expect.stringMatching(/^INFO:w1-3:Answered 403 POST \/usercache\/get MOBILITY_FORBIDDEN: no user is registered/),
   ]);
-  await kit.post('/usercache/put', { user: 'ada', phone_to_server: 7 });
+  await kit.put(7);
   expect(kit.log.at(-2)).toMatch(/^WARNING:w1-4:Answered 400 POST \/usercache\/put MOBILITY_BAD_REQUEST: expected /);
 });

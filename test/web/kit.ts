@@ -2,13 +2,17 @@
 import { expect } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
 import { createApp } from '../../src/server/app.ts';
+import type { AppParts } from '../../src/server/app-parts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type CommandResult, freshProgram, type Program } from '../cli/kit.ts';
-import { appParts } from '../server/kit.ts';
+import { appParts, type Kit } from '../server/kit.ts';
 import { openStoreIn } from '../support/store.ts';
 
 export interface Pages {
   store: Store;
+  app: Kit['app'];
+  /** Of the manager. */
+  password: string;
   /** Acts of the audit log. */
   acts: Act[];
   program: Program;
@@ -36,6 +40,8 @@ interface Simulated {
   create?: readonly string[];
   /** Simulates people whose phones work well, from this day on, in place of the mixed people of `--study`. */
   well?: { seed: string; from: string };
+  /** Parts of the server that differ. */
+  parts?: Partial<AppParts>;
 }
 
 /** The hidden fields of a form. */
@@ -48,7 +54,7 @@ const cookieIn = (answer: Response): string => answer.headers.get('set-cookie')!
 
 /** Opens the pages of the study sunny, with its first person signed in: `sim-demo-1`, or `sim-SEED-1`. */
 export async function openPages(simulated: Simulated): Promise<Pages> {
-  const { users, days, now, create = [], well } = simulated;
+  const { users, days, now, create = [], well, parts } = simulated;
   const nameOf = (i: number): string => `sim-${well?.seed ?? 'demo'}-${i}@example.org`;
   const program = await freshProgram();
   const run = (...args: string[]) => program.succeed(args, { now: now() });
@@ -74,6 +80,7 @@ export async function openPages(simulated: Simulated): Promise<Pages> {
         { name: 'backup', ok: false, text: 'the audit log shows none', next: 'mobility backup FOLDER' },
         { name: 'people', ok: false, text: '1 person is behind', next: 'mobility status' },
       ],
+      ...parts,
     }),
   );
   const get: Pages['get'] = async (path, cookie) => app.request(path, { headers: { Cookie: cookie } });
@@ -86,11 +93,14 @@ export async function openPages(simulated: Simulated): Promise<Pages> {
     return cookieIn(await post('/me/open', { key: new URL(stdout.trim()).searchParams.get('key')! }));
   };
   const added = await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export');
+  const password = added.stdout.trim();
   const signIn = async (): Promise<void> => {
-    pages.manager = cookieIn(await post('/sign-in/study', { name: 'mira', password: added.stdout.trim() }));
+    pages.manager = cookieIn(await post('/sign-in/study', { name: 'mira', password }));
   };
   const pages: Pages = {
     store,
+    app,
+    password,
     acts,
     program,
     run,

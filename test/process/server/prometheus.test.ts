@@ -5,8 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { countCalls } from '../../../src/server/call-metrics.ts';
-import { androidLocation, now, openKit } from '../../server/kit.ts';
+import { androidLocation, countedCalls, now, openKit } from '../../server/kit.ts';
 import { tempFolder } from '../../support/clean-up.ts';
 import { isHere } from '../../support/needs.ts';
 
@@ -23,18 +22,16 @@ const run = (args: string[], input = ''): string => {
 
 /** The text of `/metrics` of a server at work, in which each counted thing happened `events` times. */
 async function metricsAfter(events: number): Promise<string> {
-  const { figures, registry } = countCalls();
-  const kit = await openKit({ metrics: { figures, text: () => registry.metrics() } });
+  const metrics = countedCalls();
+  const kit = await openKit({ metrics });
   await kit.user('ada');
   const entries = Array.from({ length: events }, () => ({ no: 'entry' }));
-  if (events > 0)
-    await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(now), ...entries] });
+  if (events > 0) await kit.put([androidLocation(now), ...entries]);
   for (let n = 0; n < events; n += 1) {
-    figures.countCall({ handler: 'userCache.put', cause: 'server' }, 503, 0.1);
-    figures.countLimit('calls_per_minute');
+    metrics.figures.countCall({ handler: 'userCache.put', cause: 'server' }, 503, 0.1);
+    metrics.figures.countLimit('calls_per_minute');
   }
-  const { text } = await kit.request('/metrics');
-  return text;
+  return (await kit.request('/metrics')).text;
 }
 
 /** The samples of a text, by series. */

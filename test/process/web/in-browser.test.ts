@@ -3,54 +3,36 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../../src/server/app.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { openTiles } from '../../../src/web/pmtiles.ts';
-import { freshProgram, type Program } from '../../cli/kit.ts';
-import { appParts, listen } from '../../server/kit.ts';
+import { listen } from '../../server/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
-import { atEnd } from '../../support/clean-up.ts';
+import { atEnd, tempFolder } from '../../support/clean-up.ts';
 import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
-import { openStoreIn } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
+import { openPages, type Pages } from '../../web/kit.ts';
 
 const found = browserPath();
 const day = '2024-03-26';
 const phone = { width: 390, height: 700, deviceScaleFactor: 1, mobile: false };
 
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
-  let program: Program;
-  let store: Store;
+  let pages: Pages;
   let page: BrowserPage;
   let address: string;
-  let user: string;
-  let password: string;
-
-  const run = (...args: string[]) => program.succeed(args, { now: Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 });
 
   beforeAll(async () => {
-    program = await freshProgram();
-    await run('study', 'create', 'sunny', '--listed');
-    // The person of the simulation is a member of the study.
-    const now = Date.parse(`${day}T12:00:00Z`) / 1000;
-    await program.withStore(async ({ users }) => {
-      await users.register('sim-browser-1@example.org', { now, study: 'sunny' });
-    });
-    await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
-    await run('pipeline', '--all');
-    [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
-    password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export')).stdout.trim();
-    store = await openStoreIn(program.address);
-    const tiles = join(program.folder, 'map.pmtiles');
+    const tiles = join(tempFolder(), 'map.pmtiles');
     await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
-    const app = createApp(
-      appParts({
-        tiles: await openTiles(tiles),
-        store,
-        now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
-      }),
-    );
-    address = `http://127.0.0.1:${(await listen(app)).port}`;
+    const begun = Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400;
+    pages = await openPages({
+      users: 1,
+      days: 3,
+      now: () => begun + performance.now() / 1000,
+      create: ['--listed'],
+      well: { seed: 'browser', from: '2024-03-25' },
+      parts: { tiles: await openTiles(tiles) },
+    });
+    address = `http://127.0.0.1:${(await listen(pages.app)).port}`;
     page = await openBrowser(found!);
     atEnd(() => page.close());
   });
@@ -63,7 +45,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     page.value(`document.querySelector(${JSON.stringify(selector)}).textContent`);
 
   async function signIn(): Promise<void> {
-    const { stdout } = await run('users', 'link', user, '--server', address);
+    const { stdout } = await pages.run('users', 'link', 'sim-browser-1@example.org', '--server', address);
     await page.open(stdout.trim());
     await page.follow('main button');
   }
@@ -97,30 +79,6 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect(await text('[role=status]')).toContain('Saved.');
     expect(await text('.trip')).toContain('Your label: Bus · Going to work');
     expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
-  });
-
-  it('a person names a place and states that a trip did not happen, sees both on the next page, and undoes both', async () => {
-    await page.open(`${address}/me/day/${day}`);
-    const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
-    await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
-    await page.follow('li:last-child .stay form button');
-    expect(await text('[role=status]')).toContain('This page shows it now');
-    await page.follow('.trip .fold');
-    await page.follow('.trip [value=drop] ~ button');
-    expect(await text('main')).toContain('Nothing is saved yet');
-    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
-    await page.follow('main .go');
-    await page.open(`${address}/me/day/${day}`);
-    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
-    expect(await text('.rail')).toContain('Home <b>');
-    expect(await text('main')).toContain('you did not make this trip');
-    while (await page.value(`document.querySelector(".stated") !== null`)) {
-      await page.open(`${address}/me/day/${day}`);
-      await page.follow('.stated button');
-    }
-    await page.open(`${address}/me/day/${day}`);
-    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips);
-    expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
   });
 
   it('the keyboard reaches the content first, then every link and form, and the focus is visible', async () => {
@@ -162,7 +120,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       expect(await page.value('document.documentElement.lang')).toBe(language);
       await page.open(`${address}/sign-in/study`);
       await page.value(`document.querySelector('[name=name]').value = 'mira'`);
-      await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(password)}`);
+      await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(pages.password)}`);
       await page.follow('main button');
       await page.open(`${address}/me/day/${day}`);
       const [correct, why] = await page.value<string[]>(

@@ -1,11 +1,8 @@
 // A second language needs one more file only: every word of every page is in a file of texts. Here each text is marked,
 // so a page without its marked texts holds data only.
 import { expect, it, vi } from 'vitest';
-import { createApp } from '../../../src/server/app.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { webRoutes } from '../../../src/web/routes.ts';
-import { freshProgram } from '../../cli/kit.ts';
-import { appParts } from '../../server/kit.ts';
+import { openPages } from '../../web/kit.ts';
 
 vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
   // A language, and classes of the style sheet, are not words.
@@ -41,36 +38,16 @@ function unmarked(html: string, data: readonly string[]): string[] {
 
 it('every word of every page comes from the file of its language', async () => {
   const now = Date.parse('2024-03-29T12:00:00Z') / 1000;
-  const program = await freshProgram();
-  const run = async (...args: string[]) => (await program.succeed(args, { now })).stdout.trim();
-  await run('study', 'create', 'sunny', '--listed');
+  const well = { seed: 'words', from: '2024-03-25' };
+  const { store, run, ...pages } = await openPages({ users: 6, days: 3, now: () => now, create: ['--listed'], well });
   const names = [1, 2, 3, 4, 5, 6].map((i) => `sim-words-${i}@example.org`);
-  await program.withStore(async ({ users, profiles }) => {
-    for (const name of [...names, 'idle@example.org']) {
-      const { uuid } = (await users.register(name, { now: now - 9 * 86_400, study: 'sunny' })).user;
-      if (name === names[1]) await profiles.merge(uuid, { erasure_asked_ts: now, last_refusal_ts: now });
-    }
-  });
-  await run('simulate', '--among-others', '--users', '6', '--days', '3', '--from', '2024-03-25', '--seed', 'words');
-  await run('pipeline', '--all');
-  const link = await run('users', 'link', names[0]!, '--server', 'http://127.0.0.1:8080');
-  const password = await run('managers', 'add', 'mira', '--study', 'sunny', '--operator');
-  const report = await run('report', '--from', '2024-02', '--html', '-');
-  const diary = await run('diary', '--user', names[0]!, '--day', '2024-03-26', '--html', '-');
-
-  const store = await openStore(program.address);
-  const app = createApp(appParts({ store, now: () => now }));
-  const signedIn = async (path: string, fields: Record<string, string>): Promise<string> => {
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const answer = await app.request(path, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
-    return answer.headers.get('set-cookie')!.split(';')[0]!;
-  };
-  const cookies = [
-    await signedIn('/me/open', { key: new URL(link).searchParams.get('key')! }),
-    await signedIn('/sign-in/study', { name: 'mira', password }),
-  ];
-  const page = async (path: string): Promise<string> =>
-    (await app.request(path, { headers: { Cookie: cookies.join('; '), Accept: 'text/html' } })).text();
+  await store.users.register('idle@example.org', { now: now - 9 * 86_400, study: 'sunny' });
+  const { uuid } = (await store.users.byEmail(names[1]!))!;
+  await store.profiles.merge(uuid, { erasure_asked_ts: now, last_refusal_ts: now });
+  const { stdout: report } = await run('report', '--from', '2024-02', '--html', '-');
+  const { stdout: diary } = await run('diary', '--user', names[0]!, '--day', '2024-03-26', '--html', '-');
+  const headers = { Cookie: `${pages.person}; ${pages.manager}`, Accept: 'text/html' };
+  const page = async (path: string): Promise<string> => (await pages.request(path, { headers })).text();
   const people = await page('/study/sunny');
   const shown = [...people.matchAll(/href="\/study\/sunny\/p\/(\w+)">/g)].map((m) => m[1]!);
   const trip = /correct=(\w+)/.exec(await page('/me/day/2024-03-26'))![1]!;
@@ -80,18 +57,8 @@ it('every word of every page comes from the file of its language', async () => {
       : [path.replace(':study', 'sunny').replace(':id', shown[0]!).replace(':day', '2024-03-26')],
   );
   const others = [`/me/day/2024-03-26?correct=${trip}`, '/me/day/2024-03-30', '/me/data?done=word', '/join/sunny'];
-  const data = [
-    'Deutsch',
-    'Français',
-    'Español',
-    'sunny',
-    'e-mission',
-    'UTC',
-    'mira',
-    'idle@example.org',
-    ...names,
-    ...shown,
-  ];
+  const noTexts = ['Deutsch', 'Français', 'Español', 'sunny', 'e-mission', 'UTC', 'mira', 'idle@example.org'];
+  const data = [...noTexts, ...names, ...shown];
   for (const path of [...paths.map((one) => one.replace(':month', '2024-03').replace(':name', 'x')), ...others]) {
     const html = await page(path);
     expect(html, path).toContain('⟦');
@@ -99,5 +66,4 @@ it('every word of every page comes from the file of its language', async () => {
   }
   for (const html of [report, diary]) expect(unmarked(html, data)).toEqual([]);
   expect(unmarked('<p title="Here">⟦a ⟦b⟧⟧ sunny <b>there</b></p>', data)).toEqual(['Here', 'there']);
-  await store.close();
 });

@@ -14,12 +14,7 @@ describeOnServers('on MongoDB', (server) => {
     await store.studies.put(studySettings());
     const password = await passwordHash('a password for tests');
     await store.managers.change('mira', () => managerRecord({ password }));
-    const signIn = (given: string) =>
-      kit.request('/sign-in/study', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ name: 'mira', password: given }).toString(),
-      });
+    const signIn = (given: string) => kit.form('/sign-in/study', { name: 'mira', password: given });
     const wrong = await Promise.all(Array.from({ length: 4 }, () => signIn('wrong')));
     expect(wrong.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect((await store.managers.byName('mira'))?.failures).toBe(4);
@@ -27,20 +22,19 @@ describeOnServers('on MongoDB', (server) => {
     expect(right.status).toBe(303);
     const { failures, sessions } = (await store.managers.byName('mira'))!;
     expect([failures, sessions.length]).toEqual([0, 1]);
-    const cookie = right.headers.get('set-cookie')!.split(';')[0]!;
-    expect((await kit.request('/study/sunny', { headers: { Cookie: cookie } })).status).toBe(200);
+    const headers = { Cookie: right.headers.get('set-cookie')!.split(';')[0]! };
+    expect((await kit.request('/study/sunny', { headers })).status).toBe(200);
     expect((await store.managers.list()).map(({ name }) => name)).toEqual(['mira']);
 
     const user = 'nrelop_sunny_default_AbCdEfGhIjKlMnOpQrStUvWxYz012345';
     const joined = await kit.post('/profile/create', { user });
     expect(joined.status).toBe(200);
-    const pushed = { user, phone_to_server: [androidLocation(now - 60)] };
-    expect((await kit.post('/usercache/put', pushed)).json).toMatchObject({ inserted: 1, rejected: 0 });
+    expect((await kit.put([androidLocation(now - 60)], user)).json).toMatchObject({ inserted: 1, rejected: 0 });
     const ran = await runPipeline(store, String(joined.json.uuid), { log: silentLog, now: () => now });
     expect(ran.status).toBe('done');
     expect((await kit.post('/timeline/getTrips/2016-05-17', { user })).json).toEqual({ timeline: [] });
 
     await store.managers.change('mira', () => null);
-    expect((await kit.request('/study/sunny', { headers: { Cookie: cookie } })).status).toBe(303);
+    expect((await kit.request('/study/sunny', { headers })).status).toBe(303);
   });
 });

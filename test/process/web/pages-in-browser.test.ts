@@ -16,13 +16,11 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     const run = (...args: string[]) => program.succeed(args);
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
-    const [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>()
-      .users;
+    const user = 'sim-browser-1@example.org';
     files.week = `${program.folder}/week.html`;
     await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
-    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-26', '--json')).json<{
-      trips: [{ id: string }];
-    }>().trips;
+    const day = await run('diary', '--user', user, '--day', '2024-03-26', '--json');
+    const [trip] = day.json<{ trips: [{ id: string }] }>().trips;
     await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
     files.day = `${program.folder}/day.html`;
     await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);
@@ -99,11 +97,8 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   it('a folder of days leads from the list to each day, and from day to day', async () => {
     await open('index');
     const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
-    expect(days.map((text) => /(\w+ \d+ March),/.exec(text)![1])).toEqual([
-      'Wednesday 27 March',
-      'Tuesday 26 March',
-      'Monday 25 March',
-    ]);
+    const expected = ['Wednesday 27', 'Tuesday 26', 'Monday 25'];
+    expect(days.map((text) => /(\w+ \d+) March,/.exec(text)![1])).toEqual(expected);
     await page.follow('main li:last-child a');
     expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25\u00a0March 2024');
     await page.follow('a[rel=next]');
@@ -124,17 +119,5 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     expect(map).toMatch(/^Map of the day\. .*The list below shows the same\.$/);
     expect(named('heading').length).toBeGreaterThan(5);
     expect(named('listitem').length).toBeGreaterThan(3);
-  });
-
-  it('prints on white paper without links, for any colours of the screen', async () => {
-    await page.send('Emulation.setEmulatedMedia', {
-      media: 'print',
-      features: [{ name: 'prefers-color-scheme', value: 'dark' }],
-    });
-    await open('second');
-    expect(await page.value(`getComputedStyle(document.querySelector('nav')).display`)).toBe('none');
-    expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
-    const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: false });
-    expect(Buffer.from(data, 'base64').subarray(0, 5).toString()).toBe('%PDF-');
   });
 });

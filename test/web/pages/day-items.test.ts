@@ -36,15 +36,16 @@ const moving = (begin: number, end: number) => ({ kind: 'moving', from: begin, t
 function listed(
   spans: object[],
   day: { trips?: object[]; before?: object; after?: object; now?: number; locatedUntil?: number } = {},
-): string[] {
+): string {
   const placeAt = ([east]: Position) => ({ name: `${east}` });
   const rest = { trips: [], before: null, after: null, now: 5e9, ...day };
-  return dayItems({ observed: { from, to, spans }, placeAt, ...rest } as unknown as ShownDay).map((item) => {
+  const items = dayItems({ observed: { from, to, spans }, placeAt, ...rest } as unknown as ShownDay).map((item) => {
     const at = `${item.kind} ${item.from}-${item.to}`;
     if (item.kind === 'trip') return at;
     if (item.kind === 'stay') return `${at} ${item.place.name}${item.since === null ? '' : ` since ${item.since}`}`;
     return `${at} ${item.reason} ${item.here?.name ?? '-'} ${item.there?.name ?? '-'} ${item.parts}`;
   });
+  return items.join(', ');
 }
 it.each([
   [20, true], // 2,000 km in 24 h: slower than a train
@@ -60,99 +61,99 @@ it.each([
 const before = trip(1000, 5000, 0, 1);
 const after = trip(200_000, 200_600, 1, 2);
 
-it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
-  ['without trips', [stay(from, to), off(to, to + 90)], {}, [`gap ${to}-${to + 90} silent - - 1`]],
-  ['after a trip', [stay(from, to)], { before }, [`stay ${from}-${to} 1 since 5000`]],
+it.each<[string, object[], Parameters<typeof listed>[1], string]>([
+  ['without trips', [stay(from, to), off(to, to + 90)], {}, `gap ${to}-${to + 90} silent - - 1`],
+  ['after a trip', [stay(from, to)], { before }, `stay ${from}-${to} 1 since 5000`],
   [
     'after a trip that ended 61 s before',
     [stay(from, to)],
     { before: trip(1, from - 61, 0, 1) },
-    [`stay ${from}-${to} 1 since 9939`],
+    `stay ${from}-${to} 1 since 9939`,
   ],
   [
     'after a trip that ended 60 s before',
     [stay(from, to)],
     { before: trip(1, from - 60, 0, 1) },
-    [`stay ${from}-${to} 1`],
+    `stay ${from}-${to} 1`,
   ],
-  ['before a trip', [stay(from, to)], { after }, [`stay ${from}-${to} 1`]],
+  ['before a trip', [stay(from, to)], { after }, `stay ${from}-${to} 1`],
   [
     'with a stay that begins within the day',
     [off(from, 20_000), stay(20_000, to)],
     { before },
-    [`gap ${from}-20000 silent 1 - 1`, `stay 20000-${to} 1`],
+    `gap ${from}-20000 silent 1 - 1, stay 20000-${to} 1`,
   ],
   [
     'with a gap before, and one after the last location',
     [off(from, 20_000), stay(20_000, 30_000), off(30_000, to)],
     { locatedUntil: 30_000 },
-    ['gap 10000-20000 silent - - 1', `gap 30000-${to} no location - - 1`],
+    `gap 10000-20000 silent - - 1, gap 30000-${to} no location - - 1`,
   ],
-  ['up to now', [stay(from, to)], { before, now: 30_000 }, ['stay 10000-30000 1 since 5000']],
-  ['that has not begun', [stay(from, to)], { before, now: from }, []],
+  ['up to now', [stay(from, to)], { before, now: 30_000 }, 'stay 10000-30000 1 since 5000'],
+  ['that has not begun', [stay(from, to)], { before, now: from }, ''],
   [
     'with a trip',
     [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)],
     { trips: [trip(20_000, 21_000, 1, 2)] },
-    ['stay 10000-20000 1', 'trip 20000-21000', `stay 21000-${to} 2`],
+    `stay 10000-20000 1, trip 20000-21000, stay 21000-${to} 2`,
   ],
   [
     'with a trip that touches a stay',
     [stay(from, 20_000), stay(21_000, to)],
     { trips: [trip(20_000, 21_000, 1, 2)] },
-    ['stay 10000-20000 1', `stay 21000-${to} 2`],
+    `stay 10000-20000 1, stay 21000-${to} 2`,
   ],
   [
     'with a trip in two spans',
     [moving(from, 20_000), moving(20_000, to)],
     { trips: [trip(9000, 99_000, 1, 2)] },
-    [`trip ${from}-${to}`],
+    `trip ${from}-${to}`,
   ],
   [
     'with a stay that begins a second before the end of a trip',
     [stay(20_000, to)],
     { trips: [trip(15_000, 20_001, 1, 2)] },
-    ['trip 15000-20001', `stay 20000-${to} 2`],
+    `trip 15000-20001, stay 20000-${to} 2`,
   ],
   [
     'with a stay that begins earlier',
     [stay(20_000, to)],
     { before, trips: [trip(15_000, 20_001.5, 7, 2)] },
-    ['trip 15000-20001.5', `stay 20000-${to} 1`],
+    `trip 15000-20001.5, stay 20000-${to} 1`,
   ],
   [
     'with a gap before a trip',
     [off(from, 20_000), moving(20_000, 21_000)],
     { before, trips: [trip(20_000, 21_000, 3, 2)] },
-    ['gap 10000-20000 silent 1 3 1', 'trip 20000-21000'],
+    'gap 10000-20000 silent 1 3 1, trip 20000-21000',
   ],
   [
     'with a gap that reaches into a trip',
     [off(from, 20_000)],
     { before, trips: [trip(15_000, 21_000, 3, 2)] },
-    ['gap 10000-15000 silent 1 3 1', 'trip 15000-21000'],
+    'gap 10000-15000 silent 1 3 1, trip 15000-21000',
   ],
   [
     'with a gap around a trip',
     [off(from, 20_000)],
     { before, trips: [trip(15_000, 20_000, 3, 2)] },
-    ['gap 10000-20000 silent 1 - 1', 'trip 15000-20000'],
+    'gap 10000-20000 silent 1 - 1, trip 15000-20000',
   ],
-  ['with a gap within a trip', [off(15_000, 20_000)], { trips: [trip(15_000, 20_000, 3, 2)] }, ['trip 15000-20000']],
+  ['with a gap within a trip', [off(15_000, 20_000)], { trips: [trip(15_000, 20_000, 3, 2)] }, 'trip 15000-20000'],
   [
     'with a gap that begins before a trip',
     [off(15_000, 20_000)],
     { trips: [trip(15_001, 20_000, 3, 2)] },
-    ['gap 15000-20000 silent 3 - 1', 'trip 15001-20000'],
+    'gap 15000-20000 silent 3 - 1, trip 15001-20000',
   ],
   [
     'with a gap up to a second after the start of a trip',
     [off(15_000, 20_001)],
     { after: trip(20_000, 21_000, 3, 2) },
-    ['gap 15000-20001 silent 3 3 1'],
+    'gap 15000-20001 silent 3 3 1',
   ],
-  ['with a gap of 60 s', [off(15_000, 15_060)], { after }, ['gap 15000-15060 silent 1 1 1']],
-  ['with a gap of 59 s', [off(15_000, 15_059)], { after }, []],
+  ['with a gap of 60 s', [off(15_000, 15_060)], { after }, 'gap 15000-15060 silent 1 1 1'],
+  ['with a gap of 59 s', [off(15_000, 15_059)], { after }, ''],
   [
     'with gaps of one reason that follow each other or a stay of less than 5 minutes',
     [
@@ -160,58 +161,53 @@ it.each<[string, object[], Parameters<typeof listed>[1], string[]]>([
       ...[off(13_000, 14_000, 'phone off'), stay(14_000, 14_300), off(14_300, 15_000, 'phone off')],
     ],
     { before, after },
-    [
-      'gap 10000-13000 silent 1 1 3',
-      'gap 13000-14000 phone off 1 1 1',
-      'stay 14000-14300 1',
-      'gap 14300-15000 phone off 1 1 1',
-    ],
+    'gap 10000-13000 silent 1 1 3, gap 13000-14000 phone off 1 1 1, stay 14000-14300 1, gap 14300-15000 phone off 1 1 1',
   ],
   [
     'with a stay of a minute that began the day before',
     [stay(from, from + 60), off(from + 60, 20_000)],
     { before },
-    [`stay ${from}-${from + 60} 1 since 5000`, `gap ${from + 60}-20000 silent 1 - 1`],
+    `stay ${from}-${from + 60} 1 since 5000, gap ${from + 60}-20000 silent 1 - 1`,
   ],
   [
     'with a stay of less than a minute that began the day before',
     [stay(from, from + 59), off(from + 59, 20_000)],
     { before },
-    [`gap ${from + 59}-20000 silent 1 - 1`],
+    `gap ${from + 59}-20000 silent 1 - 1`,
   ],
   [
     'with a stay of a second, and one of less',
     [off(from, 20_000), stay(20_000, 20_001), off(30_000, 40_000, 'phone off'), stay(40_000, 40_000.9)],
     { before },
-    [`gap ${from}-20000 silent 1 - 1`, 'stay 20000-20001 1', 'gap 30000-40000 phone off 1 - 1'],
+    `gap ${from}-20000 silent 1 - 1, stay 20000-20001 1, gap 30000-40000 phone off 1 - 1`,
   ],
 ])('a day %s', (_, spans, day, expected) => {
-  expect(listed(spans, day)).toEqual(expected);
+  expect(listed(spans, day)).toBe(expected);
 });
 
-it.each<[string, number | null, number, string[]]>([
-  ['at its start', 20_000, 20_000, ['stay 20000-30000 7']],
-  ['up to a second later', 20_001, 20_000, ['stay 20000-30000 7']],
-  ['more than a second later', 20_001.5, 20_000, ['stay 20000-20001.5 1', 'stay 20001.5-30000 7']],
-  ['within it', 25_000, 20_000, ['stay 20000-25000 1', 'stay 25000-30000 7']],
-  ['a second before its end', 29_999, 20_000, ['stay 20000-29999 1', 'stay 29999-30000 7']],
-  ['less than a second before its end', 29_999.5, 20_000, ['stay 20000-29999.5 1']],
-  ['at its end', 30_000, 20_000, ['stay 20000-30000 1']],
-  ['at no known time', null, 20_000, ['stay 20000-30000 1']],
-  ['within the first minute of the day', from + 59, from, [`stay ${from + 59}-30000 7`]],
+it.each<[string, number | null, number, string]>([
+  ['at its start', 20_000, 20_000, 'stay 20000-30000 7'],
+  ['up to a second later', 20_001, 20_000, 'stay 20000-30000 7'],
+  ['more than a second later', 20_001.5, 20_000, 'stay 20000-20001.5 1, stay 20001.5-30000 7'],
+  ['within it', 25_000, 20_000, 'stay 20000-25000 1, stay 25000-30000 7'],
+  ['a second before its end', 29_999, 20_000, 'stay 20000-29999 1, stay 29999-30000 7'],
+  ['less than a second before its end', 29_999.5, 20_000, 'stay 20000-29999.5 1'],
+  ['at its end', 30_000, 20_000, 'stay 20000-30000 1'],
+  ['at no known time', null, 20_000, 'stay 20000-30000 1'],
+  ['within the first minute of the day', from + 59, from, `stay ${from + 59}-30000 7`],
   [
     'after the first minute of the day',
     from + 60,
     from,
-    [`stay ${from}-${from + 60} 1 since 5000`, `stay ${from + 60}-30000 7`],
+    `stay ${from}-${from + 60} 1 since 5000, stay ${from + 60}-30000 7`,
   ],
 ])('a stay whose place changes unseen %s', (_, entered, begin, expected) => {
-  expect(listed([stay(begin, 30_000)], { before, trips: [trip(30_000, 31_000, 7, 8, entered)] })).toEqual(expected);
+  expect(listed([stay(begin, 30_000)], { before, trips: [trip(30_000, 31_000, 7, 8, entered)] })).toBe(expected);
 });
 
 it('a stay at one place is not divided, also if the next trip states an arrival', () => {
   const next = { ...trip(30_000, 31_000, 7, 8), start_place: { id: 'place 1', enter_ts: 5000 } };
-  expect(listed([stay(20_000, 30_000)], { before, after: next })).toEqual(['stay 20000-30000 1']);
+  expect(listed([stay(20_000, 30_000)], { before, after: next })).toBe('stay 20000-30000 1');
 });
 
 it('time outside of the study is outside, and other gaps, stays and trips are not', () => {
