@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { buildProgram } from '../support/build.ts';
+import { until } from '../support/until.ts';
 
 // ---------------------------------------------------------------- processes
 
@@ -141,22 +142,13 @@ export async function startServer(store: string, how: How = {}): Promise<Running
   };
 }
 
-const startLimit = 240; // s
-
 /** The address that a server prints. */
 async function address(server: Running): Promise<string> {
   let ended = false;
   void server.exit.then(() => {
     ended = true;
   });
-  const deadline = performance.now() + startLimit * 1000;
-  for (;;) {
-    const url = /listens on (http:\S+)/.exec(server.output().stderr)?.[1];
-    if (url !== undefined) return url;
-    if (ended) throw new Error(`the server ended: ${JSON.stringify(await server.exit)}`);
-    if (performance.now() > deadline) {
-      throw new Error(`the server does not listen: ${JSON.stringify(await server.kill())}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  const printed = (): string | undefined => /listens on (http:\S+)/.exec(server.output().stderr)?.[1];
+  await until(() => ended || printed() !== undefined);
+  return printed() ?? Promise.reject(new Error(`the server ended: ${JSON.stringify(await server.exit)}`));
 }

@@ -15,6 +15,7 @@ import { storeOver } from '../../src/store/rules/build-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { atEnd, tempFolder } from '../support/clean-up.ts';
 import { isHere } from '../support/needs.ts';
+import { until } from '../support/until.ts';
 import type { Opened } from './contract.ts';
 import { watch } from './watch.ts';
 
@@ -171,8 +172,6 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
   }
 }
 
-const startLimit = 240_000; // ms
-
 /** Starts a replica set of one in a temporary folder. */
 async function startServer(durable: boolean): Promise<TestServer> {
   const folder = tempFolder();
@@ -203,23 +202,20 @@ async function launch(folder: string, port: number, durable: boolean): Promise<C
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
   const child = spawn(python, [program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
   await log.close();
-  const deadline = Date.now() + startLimit;
-  while (!(await answers(port))) {
+  await until(async () => {
     if (child.exitCode !== null) throw new Error(`the test server ended with code ${child.exitCode}, see server.log`);
-    if (Date.now() > deadline) throw new Error(`the test server did not answer within ${startLimit} ms`);
-  }
+    return answers(port);
+  });
   return child;
 }
 
 async function answers(port: number): Promise<boolean> {
-  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
-    serverSelectionTimeoutMS: 300,
-  });
+  const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  const client = new MongoClient(address, { serverSelectionTimeoutMS: 300 });
   try {
     await client.db('admin').command({ ping: 1 });
     return true;
   } catch {
-    await new Promise((resolve) => setTimeout(resolve, 50));
     return false;
   } finally {
     await client.close();

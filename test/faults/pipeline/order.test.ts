@@ -30,8 +30,9 @@ async function outcome(uuid: string, delivery: Delivery): Promise<Derived> {
 }
 
 describe('a random history', () => {
+  const lives = anyLife.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+
   it('gives the same diary for any delivery', async () => {
-    const lives = anyLife.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
         expectSame(await outcome(uuid, delivery), await outcome(uuid, inOnePush(entries)));
@@ -52,7 +53,6 @@ describe('a random history', () => {
   });
 
   it('is rebuilt without a change', async () => {
-    const lives = anyLife.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.integer({ min: -1, max: 200_000 }), async ([entries, { pushes }], seconds) => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else a rebuild is their first analysis
