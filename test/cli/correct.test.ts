@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
-import type { Entry } from '../../src/model/entry.ts';
-import { everyEntry } from '../../src/store/paging.ts';
+import { allEntries } from '../support/diary.ts';
 import type { Untyped } from '../support/untyped.ts';
-import { freshProgram, type Program, run } from './kit.ts';
+import { freshProgram, type Program } from './kit.ts';
 
 const day = '2024-03-12';
 const user = ['--user', 'sim-ada-1@example.org'];
@@ -19,9 +18,13 @@ beforeAll(async () => {
   await program.run(['pipeline', '--all']);
 });
 
-const json = async (...args: string[]) => (await program.run([...args, '--json'])).json<Untyped>();
+const json = (...args: string[]) => program.json(...args);
 const diary = (name = user[1]!) => json('diary', '--user', name, '--day', day);
 const clock = (ts: number) => new Date((ts + 3 * 3600) * 1000).toISOString().slice(11, 16); // Africa/Nairobi
+const between = (from: number, to: number) => clock((from + to) / 2);
+/** The trips of the day as they are. */
+const tripsNow = async (): Promise<Untyped[]> =>
+  (await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run')).before;
 
 /** Without ids: an added trip has a different one each time. */
 const shapeOf = (trips: Untyped[]) =>
@@ -40,27 +43,25 @@ async function correct(what: string, ...flags: string[]) {
 }
 
 describe('mobility correct', () => {
-  it.each([
-    ['mode', (trips: Untyped[]) => ['--at', clock(trips[0].sections[0].start_ts + 60), '--mode', 'tram']],
-    ['split', (trips: Untyped[]) => ['--at', clock((trips[0].start_ts + trips[0].end_ts) / 2)]],
-    ['join', (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2)]],
-    ['drop', (trips: Untyped[]) => ['--at', clock((trips[1].start_ts + trips[1].end_ts) / 2)]],
+  const around = (trips: Untyped[]) => {
+    const [from, to] = [clock(trips[1].start_ts - 600), clock(trips[2].end_ts + 600)];
+    return ['--from', from, '--to', to];
+  };
+  const afterFirst = (trips: Untyped[]) => ['--at', between(trips[0].end_ts, trips[1].start_ts)];
+  it.each<[string, (trips: Untyped[]) => string[]]>([
+    ['mode', (trips) => ['--at', clock(trips[0].sections[0].start_ts + 60), '--mode', 'tram']],
+    ['split', (trips) => ['--at', between(trips[0].start_ts, trips[0].end_ts)]],
+    ['join', afterFirst],
+    ['drop', (trips) => ['--at', between(trips[1].start_ts, trips[1].end_ts)]],
     ['add', () => ['--from', '03:00', '--to', '03:30', '--mode', 'train', '--distance', '21000']],
-    [
-      'at-place',
-      (trips: Untyped[]) => ['--from', clock(trips[1].start_ts - 600), '--to', clock(trips[2].end_ts + 600)],
-    ],
-    ['at-home', (trips: Untyped[]) => ['--from', clock(trips[1].start_ts - 600), '--to', clock(trips[2].end_ts + 600)]],
-    [
-      'place-name',
-      (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2), '--name', 'Office'],
-    ],
+    ['at-place', around],
+    ['at-home', around],
+    ['place-name', (trips) => [...afterFirst(trips), '--name', 'Office']],
     ['set-aside', () => []],
   ])('%s: a dry run shows the effect, and the undo restores the day', async (what, flagsOf) => {
     const before = await diary();
     const other = await diary('sim-ada-2@example.org');
-    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
-    const flags = ['--day', day, ...flagsOf(trips), '--reason', 'said on the phone', '--by', 'helen'];
+    const flags = ['--day', day, ...flagsOf(await tripsNow()), '--reason', 'said on the phone', '--by', 'helen'];
     const dry = await correct(what, ...flags, '--dry-run');
     expect([dry.code, await diary()]).toEqual([0, before]);
     const done = await correct(what, ...flags);
@@ -96,20 +97,19 @@ describe('mobility correct', () => {
     expect([effect, after]).toEqual(['without effect', before]);
   });
 
-  it('refuses a time in the future, and excludes today only up to now', async () => {
+  it('refuses a time in the future, and excludes today only up to now; an hour may have one digit', async () => {
     const today = ['--day', '2024-07-03'];
     for (const [flags, found] of [
       [['--day', '2024-12-24'], 'found 2024-12-24 00:00'],
       [[...today, '--to', '23:00'], 'found 2024-07-03 23:00'],
     ] as const) {
       const { code, stderr } = await correct('set-aside', ...flags, '--dry-run');
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringMatching(`expected a time before now, 2024-07-03 12:4\\d in .*${found}`),
-      ]);
+      const refusal = expect.stringMatching(`expected a time before now, 2024-07-03 12:4\\d in .*${found}`);
+      expect([code, stderr]).toEqual([2, refusal]);
     }
-    const { correction } = await correct('set-aside', ...today, '--dry-run');
-    expect(correction.end_ts).toBe(now + stated);
+    expect((await correct('set-aside', ...today, '--dry-run')).correction.end_ts).toBe(now + stated);
+    const { correction, time_zone } = await correct('drop', '--day', day, '--at', '2:05', '--dry-run');
+    expect([time_zone, clock(correction.ts)]).toEqual(['Africa/Nairobi', '02:05']);
   });
 
   it('reports that a time without entries of the source has no effect', async () => {
@@ -130,13 +130,8 @@ describe('mobility correct', () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('which is undone: see `mobility')]);
   });
 
-  it('takes an hour of one digit', async () => {
-    const { correction, time_zone } = await correct('drop', '--day', day, '--at', '2:05', '--dry-run');
-    expect([time_zone, clock(correction.ts)]).toEqual(['Africa/Nairobi', '02:05']);
-  });
-
   it('the entry of a correction has its author and reason only if they were given, and the trips that were seen', async () => {
-    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
+    const trips = await tripsNow();
     const flags = ['--day', day, '--at', clock(trips[0].start_ts + 60)];
     const seen = [[trips[0].start_ts, trips[0].end_ts]];
     for (const [more, fields] of [
@@ -145,12 +140,8 @@ describe('mobility correct', () => {
       [['--reason', 'lost'], { reason: 'lost' }],
     ] as const) {
       const done = await correct('drop', ...flags, ...more);
-      const { data } = await program.withUser(user[1]!, async (store, uuid) => {
-        const all: Entry[] = [];
-        for await (const one of everyEntry(store.timeseries, uuid, { keys: ['manual/correction'], time: 'write_ts' }))
-          all.push(one);
-        return all.at(-1)!;
-      });
+      const entries = await program.withUser(user[1]!, (store, uuid) => allEntries(store.timeseries, uuid));
+      const { data } = entries.findLast(({ metadata }) => metadata.key === 'manual/correction')!;
       expect(data).toMatchObject({ kind: 'drop', seen, ...fields });
       const own = Object.keys(data).filter((name) => !['kind', 'ts', 'seen', 'local_dt', 'fmt_time'].includes(name));
       expect(own).toEqual(Object.keys(fields));
@@ -160,15 +151,12 @@ describe('mobility correct', () => {
 
   it('set-aside --token excludes only entries that were pushed with that token', async () => {
     const ids: string[] = [];
-    for (const at of [now, now + 1]) {
-      const { json } = await program.run(['users', 'token', user[1]!, '--json'], { now: at });
-      ids.push(json<Untyped>().id);
-    }
-    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
+    for (const at of [now, now + 1])
+      ids.push((await program.run(['users', 'token', user[1]!, '--json'], { now: at })).json<Untyped>().id);
+    const trips = await tripsNow();
     const cut = (trips[0].end_ts + trips[1].start_ts) / 2;
     await program.withUser(user[1]!, async (store, uuid) => {
-      const all: Entry[] = [];
-      for await (const entry of everyEntry(store.timeseries, uuid, { time: 'write_ts' })) all.push(entry);
+      const all = await allEntries(store.timeseries, uuid);
       const pushed = (from: number, to: number) =>
         all.filter(({ metadata: { write_ts: at } }) => at >= from && at < to);
       const options = { store, now: () => now };
@@ -188,7 +176,7 @@ describe('mobility correct', () => {
 
   it('corrections are kept by export and import, migration and recovery, and removed by an erasure', async () => {
     const at = (ts: number) => ['--day', day, '--at', clock(ts)];
-    const { before: trips } = await correct('place-name', ...at(1), '--name', 'x', '--dry-run');
+    const trips = await tripsNow();
     await correct('mode', ...at(trips[0].sections[0].start_ts + 60), '--mode', 'tram', '--by', 'helen');
     await correct('set-aside', '--day', day, '--from', '15:00', '--reason', 'borrowed phone');
     await program.run(['recover-errors', '--all']);
@@ -199,7 +187,7 @@ describe('mobility correct', () => {
         correction,
       }));
     const [expected, listed] = [await diary(), withoutReceipt(await json('correct', 'list', ...user))];
-    const { uuid } = await program.withStore(async (store) => (await store.users.byEmail(user[1]!))!);
+    const uuid = await program.withUser(user[1]!, async (_, id) => id);
 
     const [out, moved] = [join(program.folder, 'out'), join(program.folder, 'moved')];
     expect((await program.run(['export', ...user, '--out', out])).code).toBe(0);
@@ -209,12 +197,11 @@ describe('mobility correct', () => {
     await imported.run(['pipeline', '--all']);
     expect((await program.run(['migrate', '--from', program.address, '--to', `sqlite:${moved}`])).code).toBe(0);
     for (const store of [imported.address, moved]) {
-      const read = (...args: string[]) =>
-        run([...args, '--json', '--store', store]).then((result) => result.json<Untyped>());
-      expect(withoutReceipt(await read('correct', 'list', ...user))).toEqual(listed);
-      expect(await read('diary', ...user, '--day', day)).toEqual(expected);
+      const at = [...user, '--store', store];
+      expect(withoutReceipt(await json('correct', 'list', ...at))).toEqual(listed);
+      expect(await json('diary', ...at, '--day', day)).toEqual(expected);
     }
     await imported.run(['erase', ...user, '--yes']);
-    expect((await imported.run(['correct', 'list', ...user])).stderr).toContain('MOBILITY_USER_UNKNOWN');
+    await imported.refuse(['correct', 'list', ...user], 'MOBILITY_USER_UNKNOWN');
   });
 });

@@ -16,6 +16,7 @@ import { seededRandom } from '../../src/simulate/random.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { freshProgram } from '../cli/kit.ts';
 import { put } from '../support/diary.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { words } from '../support/words.ts';
 import { addFeed, ride } from '../transit/bus-ride.ts';
 
@@ -29,45 +30,43 @@ function textsIn(value: unknown): string[] {
 }
 
 it('a case gives the trips of the diary on another machine, as evaluate finds', async () => {
-  const { run, succeed, folder, refuse } = await freshProgram();
+  const { run, show, json, succeed, folder, refuse } = await freshProgram();
   await run(['simulate', '--users', '1', '--days', '3', '--from', '2024-03-11', '--seed', 'case']);
   await run(['pipeline', '--all']);
   const out = join(folder, 'case');
   const args = ['debug-bundle', '--user', user, '--day', '2024-03-12', '--out', out];
   const now = 1_720_000_000;
   const made = await succeed([...args, '--json'], { now });
-  const { files, trips } = made.json<{ files: string[]; trips: { isAlike: boolean }[] }>();
+  const { files, trips } = made.json<Untyped>();
   expect(trips.length).toBeGreaterThan(3);
-  expect(trips.every(({ isAlike }) => isAlike)).toBe(true);
+  expect(trips.every(({ isAlike }: Untyped) => isAlike)).toBe(true);
   await refuse([...args.slice(0, -1), `${out}-none`, '--day', '2023-03-11'], 'expected a day with entries', { now });
-  const scored = await run(['evaluate', '--cases', out, '--json']);
-  expect(scored.json()).toMatchObject({ overall: { f1: 1, mode: 1, start: [0, 0], end: [0, 0] } });
-  const put = gunzipSync(await readFile(files[0]!)).toString('utf8');
-  const stored = await run(['users', 'list', '--json']);
-  for (const secret of [user, stored.json<{ users: [{ user_id: string }] }>().users[0].user_id])
-    expect(put).not.toContain(secret);
-  expect((await run([...args, '--verify'], { now })).stdout).toContain('same  times within 0.0 s');
+  const { overall } = await json('evaluate', '--cases', out);
+  expect(overall).toMatchObject({ f1: 1, mode: 1, start: [0, 0], end: [0, 0] });
+  const put = gunzipSync(await readFile(files[0])).toString('utf8');
+  const { users } = await json('users', 'list');
+  for (const secret of [user, users[0].user_id]) expect(put).not.toContain(secret);
+  await show([...args, '--verify'], 'same  times within 0.0 s', { now });
 });
 
 it('a case has the evidence of transit feeds without names, and gives the same line without a feed', async () => {
-  const { run, succeed, folder, withStore } = await freshProgram('ada');
-  await withStore(async (store) => {
-    await put(store, (await store.users.byEmail('ada'))!.uuid, ride);
+  const { run, json, folder, withUser } = await freshProgram('ada');
+  await withUser('ada', async (store, uuid) => {
+    await put(store, uuid, ride);
     await addFeed(store, 'f00d-feed');
   });
   await run(['pipeline', '--all']);
   const out = join(folder, 'case');
-  const made = await succeed(['debug-bundle', '--user', 'ada', '--day', '2023-11-14', '--out', out, '--json']);
-  const { files, trips } = made.json<{ files: string[]; trips: object[] }>();
+  const { files, trips } = await json('debug-bundle', '--user', 'ada', '--day', '2023-11-14', '--out', out);
   expect(trips).toMatchObject([{ isAlike: true }]);
-  const truth = await readFile(files[1]!, 'utf8');
+  const truth = await readFile(files[1], 'utf8');
   expect(truth).toMatch(/"short_name": "line \d"/);
   expect(truth).toContain('"mode": "PredictedModeTypes.BUS"');
   expect(truth).not.toMatch(/f00d-feed|Town|East/);
-  expect((await run(['evaluate', '--cases', out, '--json'])).json()).toMatchObject({ overall: { f1: 1, mode: 1 } });
-  await writeFile(files[1]!, truth.replace('"transit"', '"other"'));
-  const without = (await run(['evaluate', '--cases', out, '--json'])).json<{ overall: { mode: number } }>();
-  expect(without.overall.mode).toBeLessThan(0.5);
+  const score = async () => (await json('evaluate', '--cases', out)).overall;
+  expect(await score()).toMatchObject({ f1: 1, mode: 1 });
+  await writeFile(files[1], truth.replace('"transit"', '"other"'));
+  expect((await score()).mode).toBeLessThan(0.5);
 });
 
 const day = '2024-03-31'; // the clocks of Europe go forward

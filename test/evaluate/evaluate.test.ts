@@ -9,7 +9,7 @@ import { scoreCase, summarise } from '../../src/evaluate/score.ts';
 import { modeClass } from '../../src/model/modes.ts';
 import { type PlannedLeg, planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { freshProgram, run, succeed } from '../cli/kit.ts';
+import { freshProgram, refuse, show, succeed } from '../cli/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
 import { tempFolder } from '../support/clean-up.ts';
 
@@ -65,12 +65,9 @@ it('a trip cut at a long wait is two pieces, of which neither alone is the journ
     range: { start_ts: -3600, end_ts: 3600 },
     trips: [{ start_ts: 0, end_ts: 1800, reference_distance_m: null, sections }],
   };
-  const piece = (start: number, end: number, mode: 'walk' | 'bus') => ({
-    start,
-    end,
-    distance: 1,
-    sections: [{ start, end, mode }],
-  });
+  const piece = (start: number, end: number, mode: 'walk' | 'bus') => {
+    return { start, end, distance: 1, sections: [{ start, end, mode }] };
+  };
   const cut = summarise([scoreCase(truth, [piece(0, 300, 'walk'), piece(900, 1800, 'bus')])]);
   expect(cut.f1).toBeCloseTo(2 / 3);
   expect(cut).toMatchObject({ f1_split: 1, mode: 1 });
@@ -91,27 +88,24 @@ it('mobility evaluate finds the trips of made-up days, and reports the problem o
   expect(overall.f1).toBeGreaterThan(0.7);
   expect(overall.coarse).toBeGreaterThan(0.6);
   expect(Object.keys(groups.platform)).toEqual(['android', 'ios']);
-  expect((await run(['evaluate', '--cases', folder, '--only', 'ios'])).stdout).toMatch(/overall +1 /);
-  expect(await run(['evaluate', '--cases', folder, '--only', 'nokia'])).toMatchObject({ code: 2 });
-  expect(await run(['evaluate', '--cases', join(folder, 'none')])).toMatchObject({ code: 2 });
+  await show(['evaluate', '--cases', folder, '--only', 'ios'], /overall +1 /);
+  await refuse(['evaluate', '--cases', folder, '--only', 'nokia'], 'MOBILITY_USAGE');
+  await refuse(['evaluate', '--cases', join(folder, 'none')], 'MOBILITY_USAGE');
   await writeFile(join(folder, 'model.json'), '{"id":"x"}');
-  const wrong = await run(['evaluate', '--cases', folder, '--model', join(folder, 'model.json')]);
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('train it again') });
+  await refuse(['evaluate', '--cases', folder, '--model', join(folder, 'model.json')], 'train it again');
 });
 
 it('mobility evaluate --labels counts by mode how often the diary agrees with labels, and how certain that share is', async () => {
   const noon = Date.parse('2016-05-17T12:00:00Z') / 1000;
   const trips = ['CAR', 'CAR', 'WALKING', 'BUS'].map((mode, i) => madeTrip(noon + i * 7200, [{ mode }]));
-  const { run: call, withStore } = await freshProgram();
-  await call(['users', 'add', 'ada']);
-  await withStore(async (store) => storeTrips(store, (await store.users.byEmail('ada'))!.uuid, trips));
+  const ada = await freshProgram('ada');
+  await ada.withUser('ada', (store, uuid) => storeTrips(store, uuid, trips));
   const label = async (i: number, mode: string, now: number) =>
-    call(['label', '--user', 'ada', '--trip', trips[i]!.trip!.id, '--mode', mode], { now });
+    ada.run(['label', '--user', 'ada', '--trip', trips[i]!.trip!.id, '--mode', mode], { now });
   const stated = ['walk', 'bus', 'walk', 'not_a_trip'];
   for (const [i, mode] of stated.entries()) await label(i, mode, noon + 1e6 + i);
   await label(0, 'drove_alone', noon + 2e6); // the last word counts
-  const result = await call(['evaluate', '--labels', '--user', 'ada', '--json']);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const result = await ada.succeed(['evaluate', '--labels', '--user', 'ada', '--json']);
   expect(result.json()).toMatchObject({
     people: 1,
     all: { labels: 3, right: 2, instead: { car: 1 } },
@@ -119,7 +113,7 @@ it('mobility evaluate --labels counts by mode how often the diary agrees with la
     not_compared: { not_a_trip: 1 },
     without_trip: 0,
   });
-  expect((await call(['evaluate', '--labels', '--all'])).stdout).toMatch(/all +3 +2 +0\.67 +0\.21-0\.94/);
-  expect(await call(['evaluate', '--labels'])).toMatchObject({ code: 2 });
+  await ada.show(['evaluate', '--labels', '--all'], /all +3 +2 +0\.67 +0\.21-0\.94/);
+  await ada.refuse(['evaluate', '--labels'], 'MOBILITY_USAGE');
   expect(wilson(10, 10)[0]).toBeCloseTo(0.722, 3);
 });

@@ -85,19 +85,18 @@ describe('a new store', () => {
     expect((await readdir(folder)).every((name) => name.startsWith(database) && name.length <= 15)).toBe(true);
   });
 
-  it('is not made by an opening that may not make one', async () => {
+  it('is not made by an opening that may not make one, nor at the path of a file, or below one', async () => {
     const folder = tempFolder();
-    await rejects(openStoreIn(join(folder, 'none'), { make: false }), 'MOBILITY_STORE_ADDRESS');
-    await rejects(openStoreIn(folder, { make: false }), 'MOBILITY_STORE_ADDRESS');
-    expect(await readdir(folder)).toEqual([]);
-  });
-
-  it('cannot be made at the path of a file, or below one', async () => {
     const file = join(tempFolder(), 'file');
     await writeFile(file, 'text');
-    await rejects(openStoreIn(file), 'MOBILITY_STORE_ADDRESS');
-    await rejects(openStoreIn(join(file, 'below')), 'MOBILITY_STORE_ADDRESS');
-    expect(await readFile(file, 'utf8')).toBe('text');
+    for (const [path, make] of [
+      [join(folder, 'none'), false],
+      [folder, false],
+      [file, true],
+      [join(file, 'below'), true],
+    ] as const)
+      await rejects(openStoreIn(path, { make }), 'MOBILITY_STORE_ADDRESS');
+    expect([await readdir(folder), await readFile(file, 'utf8')]).toEqual([[], 'text']);
   });
 
   it('cannot be made in a folder that may only be read', async (test) => {
@@ -258,7 +257,7 @@ describe('a write-ahead log', () => {
     expect(await timesIn(copy, user)).toHaveLength(12);
   });
 
-  it('that was removed or cut off after a kill is refused', async () => {
+  it('that was removed or cut off, or whose head is damaged after a kill, is refused', async () => {
     const { folder, sizes } = await openStore();
     for (const size of [null, 31, 100, sizes[1]!, sizes[4]! - 1]) {
       const copy = await copyOf(folder);
@@ -267,15 +266,10 @@ describe('a write-ahead log', () => {
       else await truncate(log, size);
       expect(await refused(copy, 'MOBILITY_STORE_DAMAGED')).toMatch(/expected a write-ahead log with \d+ pages, found/);
     }
-  });
-
-  it('whose head is damaged after a kill is refused', async () => {
-    const { folder } = await openStore();
-    const copy = await copyOf(folder);
-    const log = `${databaseIn(copy)}-wal`;
-    const bytes = await readFile(log);
+    const bytes = await readFile(`${databaseIn(folder)}-wal`);
     bytes[9]! ^= 1;
-    await writeFile(log, bytes);
+    const copy = await copyOf(folder);
+    await writeFile(`${databaseIn(copy)}-wal`, bytes);
     await refused(copy, 'MOBILITY_STORE_DAMAGED');
   });
 });
