@@ -485,17 +485,17 @@ describe('backup', () => {
     const { run, folder } = shared;
     const copy = join(folder, 'backup');
     expect((await run(['backup', copy])).stdout).toMatch(/backup: \d+\.\d MiB, in \d/);
-    const diary = async (address?: string) =>
-      (await run(['diary', '--user', ada, '--day', day, ...(address === undefined ? [] : ['--store', address])]))
-        .stdout;
-    expect(await diary(copy)).toBe(await diary());
+    const diary = async (...at: string[]) => (await run(['diary', '--user', ada, '--day', day, ...at])).stdout;
+    expect(await diary('--store', copy)).toBe(await diary());
   });
 
-  it('refuses a folder with files in it, a missing store, and MongoDB', async () => {
+  it('refuses a folder with files in it, a file, a missing store, and MongoDB', async () => {
     const { folder, refuse } = shared;
     await mkdir(join(folder, 'full'));
     await writeFile(join(folder, 'full', 'x'), '');
-    await refuse(['backup', join(folder, 'full')], 'MOBILITY_STORE_ADDRESS');
+    const used = ['full', 'full/x', 'full/x/below'].map((name) => join(folder, name));
+    for (const path of [...used, '/dev/null', '']) await refuse(['backup', path], 'MOBILITY_STORE_ADDRESS');
+    expect(await readdir('..')).not.toContain('mobility.db'); // the empty name is not the folder above
     const target = join(folder, 'new');
     await refuse(['backup', target, '--store', join(folder, 'none')], 'MOBILITY_STORE_ADDRESS');
     await refuse(['backup', target, '--store', 'mongodb://localhost/x'], 'MOBILITY_UNSUPPORTED', { code: 1 });
@@ -525,13 +525,13 @@ describe('config', () => {
 
   it('shows each setting with its value and source', async () => {
     const { run } = await freshProgram();
-    const shown = (await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } })).json<{
-      settings: { variable: string; value: unknown; source: string }[];
-    }>().settings;
-    const of = (variable: string) => shown.find((setting) => setting.variable === variable);
-    expect(of('MOBILITY_PORT')).toMatchObject({ value: 9000, source: 'variable' });
-    expect(of('MOBILITY_LOG_DIR')).toMatchObject({ value: 'here', source: 'flag' });
-    expect(of('MOBILITY_HOST')).toMatchObject({ value: '127.0.0.1', source: 'default' });
+    const shown = await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } });
+    for (const [variable, value, source] of [
+      ['MOBILITY_PORT', 9000, 'variable'],
+      ['MOBILITY_LOG_DIR', 'here', 'flag'],
+      ['MOBILITY_HOST', '127.0.0.1', 'default'],
+    ])
+      expect(shown.json<Untyped>().settings).toContainEqual(expect.objectContaining({ variable, value, source }));
   });
 
   it('never shows a password', async () => {
