@@ -8,10 +8,9 @@ import type { Call, ServerEnv } from './call.ts';
 import { headersOf } from './problem.ts';
 import type { Answer } from './routes/route.ts';
 
-/** Receives an error that ends a streamed answer after the status was sent. */
 type OnBroken = (error: unknown) => void;
 
-/** The response to a successful call: a JSON value. Throws a `Problem` if too many bytes of answers are unsent. */
+/** Answers a successful call. Throws a `Problem` if too many bytes of answers are unsent. */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken?: OnBroken): Promise<Response> {
   const headers = headersOf(call.id, 'application/json');
   if (Symbol.asyncIterator in answer) return streamedAnswer(call, answer, headers, onBroken);
@@ -20,7 +19,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken?: OnBroken
   return new Response(text, { headers });
 }
 
-/** Streams an answer piece by piece. Compresses it if `headers` contain `Content-Encoding: gzip`. */
+/** Streams an answer. Compresses it if `headers` contain `Content-Encoding: gzip`. */
 export async function streamedAnswer(
   call: Call,
   answer: AsyncIterable<string | Uint8Array>,
@@ -31,7 +30,7 @@ export async function streamedAnswer(
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent, so that an early error gets its own status.
   const first = await pieces.next();
-  // End a HEAD call here: its answer has no body, so the pieces would never be read and the call would never end.
+  // The answer to HEAD has no body: its pieces would never be read, so the call would never end.
   if (call.method === 'HEAD') {
     await pieces.return?.();
     return new Response(null, { headers });
@@ -47,7 +46,7 @@ export async function streamedAnswer(
   };
   const encoder = new TextEncoder();
   let next: typeof first | null = first;
-  // An object instead of a generator, because a generator runs no `finally` if its reader leaves before the start.
+  // Not a generator: its `finally` does not run if the reader leaves before the first piece.
   const encoded: AsyncIterableIterator<Uint8Array> = {
     [Symbol.asyncIterator]: () => encoded,
     next: async () => {
@@ -71,8 +70,8 @@ export async function streamedAnswer(
 }
 
 /**
- * Returns a handler that answers with a fixed text, or with 304 if the caller has it already. All answers share the
- * same bytes, so unsent answers take no memory and are not counted.
+ * Returns a handler that answers with a fixed text, or with 304 if the caller has it already. All
+ * answers share the same bytes, so unsent answers take no memory and are not counted.
  */
 export function fixedAnswer(text: string, type: string): (c: Context<ServerEnv>) => Response {
   const bytes = Buffer.from(text);

@@ -33,7 +33,7 @@ export interface AppParts {
   limits?: Partial<CallerLimits>;
   bytes?: Partial<ByteLimits>;
   passwordCost?: number;
-  /** `figures` counts this process's calls, `text` returns the metrics of all processes. Default: no `/metrics`. */
+  /** Figures of this process, and the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   thread: string; // the thread id of `log`; request ids begin with it, as in `w1-42`
 }

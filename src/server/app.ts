@@ -21,14 +21,14 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-const longCall = 200; // ms; shorter calls write their lines before a scrub of the log, which waits longer than this
+const longCall = 200; // ms; a scrub of the log waits longer, so shorter calls end before it
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Builds the app without a port. `serve` binds the app to a port; tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
   const base = basePath(config.publicUrl);
-  // Current e-mission apps add `/usercache/put` to an address that ends in a slash, so their paths begin with `//`.
+  // Paths of current e-mission apps begin with `//` if the configured address ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(mergeSlashes(getPath(request)), base) });
   const limiter = new CallerLimiter({ ...callerLimits(config), ...parts.limits }, store, now);
   const server: Server = { ...parts, limiter, auth: createAuthMethod(parts) };
@@ -38,8 +38,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, server)), guard));
   mountPages(app, server);
-  // Calls below the path of an app are refused in the form of the app, so that it understands the answer to a mistyped
-  // path.
+  // An app with a mistyped path must understand the answer, so it is refused in the form of its
+  // app.
   for (const { path, dialect } of routes)
     if (dialect !== undefined)
       app.use(`${path}/*`, (c, next) => {
@@ -113,7 +113,8 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
       };
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
-      // If the caller of a long call was erased meanwhile, the log was scrubbed already. So END must not name them.
+      // The log is already scrubbed if the caller was erased during a long call: END must not name
+      // them.
       const { caller } = call;
       const mayBeErased = took > longCall && caller !== null;
       end(status, mayBeErased && !(await users.isActive(caller.uuid).catch(() => false)));
@@ -126,8 +127,8 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Stores a position that an app sends to the root because its user typed an address without a path. Refuses other
- * POSTs. Failures have the form of other apps, so that an app keeps the position.
+ * Stores a position that an app sends to the root because its user typed an address without a path.
+ * Refuses other POSTs. Failures have the form of other apps, so that an app keeps the position.
  */
 function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | null): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
@@ -145,9 +146,9 @@ function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | nul
 const positionRoute = routes.find(({ path }) => path === phoneApps.traccar.path)!;
 
 /**
- * Refuses calls that a foreign web page makes in a browser on this machine: calls from another site, and calls with a
- * host name that resolves to this address (DNS rebinding). With `dev` authentication, the page would need only a user
- * name to read data.
+ * Refuses calls that a foreign web page makes in a browser on this machine: calls from another
+ * site, and calls with a host name that resolves to this address (DNS rebinding). With `dev`
+ * authentication, the page would need only a user name to read data.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
@@ -174,7 +175,7 @@ const refuseMethod =
     throw methodNotAllowed(allow, c.req.method);
   };
 
-/** The path as it was sent: the decoded `c.req.path` may contain line breaks, which must not reach the log. */
+/** The path as sent: line breaks in the decoded `c.req.path` must not reach the log. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);
@@ -183,9 +184,9 @@ function pathOf(url: string): string {
 
 const mergeSlashes = (path: string): string => path.replace(/\/{2,}/g, '/');
 
-/** The path of an address without a slash at its end: `/mobility` for `https://example.org/mobility/`. */
+/** `/mobility` for `https://example.org/mobility/`. */
 const basePath = (address: string): string => (address === '' ? '' : new URL(address).pathname.replace(/\/+$/, ''));
 
-/** Removes the path of the public address if the proxy did not: `/mobility/healthz` becomes `/healthz`. */
+/** `/healthz` for `/mobility/healthz`, unless the proxy has removed the base already. */
 const withoutBase = (path: string, base: string): string =>
   base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;

@@ -1,5 +1,4 @@
-// Identifies callers: the configured method finds the user of a token. After that, a call counts against the limits of
-// its caller.
+// Identifies callers by their tokens, and counts calls against the limits of their callers.
 import { line } from '../log/messages.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
@@ -12,13 +11,13 @@ import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-/** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
+/** Identifies callers by tokens. Another method, such as `jwt`, returns the same. */
 export interface AuthMethod {
-  /** The user of the token; null: there is no account yet. Throws a 403 `Problem` for an invalid token. */
+  /** The user of a token, null without an account. Throws a 403 `Problem` if it is invalid. */
   find(token: string): Promise<UserRecord | null>;
   /**
-   * The name of the account that `/profile/create` may create for the token; null: it may create none. Throws a
-   * `Problem` if the token is invalid, or if its study admits no new member.
+   * The name of the account that `/profile/create` may create for the token; null if it may create
+   * none. Throws a `Problem` if the token is invalid, or if its study admits no new member.
    */
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
@@ -29,7 +28,6 @@ export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
   return config.auth === 'dev' ? devMethod(store, config.openRegistration) : tokenMethod(store, now);
 }
 
-/** The method for development: the token is the user name. */
 function devMethod({ users }: Store, openRegistration: boolean): AuthMethod {
   const nameOf = (token: string): string => {
     const name = userNameOf(token);
@@ -42,10 +40,7 @@ function devMethod({ users }: Store, openRegistration: boolean): AuthMethod {
   };
 }
 
-/**
- * The method for tokens made by `mobility users token`, and for tokens that apps made to join a study. It looks tokens
- * up by their hash, so the time of a comparison reveals nothing.
- */
+/** Looks tokens up by their hash, so the time of a comparison reveals nothing. */
 function tokenMethod(store: Store, now: () => number): AuthMethod {
   const join = studyJoins(store, now);
   return {
@@ -68,7 +63,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
 
 const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
-/** The tokens in a header `Authorization`. `basic`: a name, not verified, and a token, unless both are for a proxy. */
+/** The tokens in a header `Authorization`. The name in `basic` is not verified. */
 export function headerTokens(authorization = '') {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
   const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];
@@ -78,8 +73,8 @@ export function headerTokens(authorization = '') {
 }
 
 /**
- * The token of a call; null: it has none. `field`: the body's field that may hold it; null: no field may. Throws a 400
- * `Problem` if the token is not a string, or body and header have different tokens.
+ * The token of a call; null if it has none. `field` names the body's field that may hold it. Throws
+ * a 400 `Problem` if the token is not a string, or body and header have different tokens.
  */
 export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string | null {
   const inBody = (field === null ? null : body[field]) ?? null;
@@ -103,28 +98,27 @@ export function countCaller(call: Call, caller: UserRecord, limiter: CallerLimit
 
 /** Authenticates the caller of one call before its body uses resources. */
 export function authenticator({ auth, limiter, store: { users }, now }: Server, { registers }: Route, call: Call) {
-  /** The account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
   async function find(token: string): Promise<UserRecord> {
     const user = await auth.find(token);
-    // The log must not name a user whose erasure is running, since the erasure removes the name from the log.
+    // A running erasure removes the user's name from the log, so the log must not name them again.
     if (user === null || !(await users.isActive(user.uuid)))
       throw forbidden('no user is registered for this token; ask the operator for an account');
     return user;
   }
 
-  /** Like `find`, but creates a missing account if the method allows it. Sets `update_ts` of the account to now. */
+  /** Like `find`, but creates a missing account if the method allows it. Sets its `update_ts`. */
   async function register(token: string): Promise<UserRecord> {
     const name = await auth.nameToRegister(token, call);
     return (await users.register(name ?? (await find(token)).user_email, { now: now() })).user;
   }
 
   const self = {
-    token: null as string | null, // the accepted token; null: none was accepted yet
-    refusal: null as Problem | null, // why `admitIfKnown` refused a token; null: it refused none
+    token: null as string | null, // the accepted token
+    refusal: null as Problem | null, // why `admitIfKnown` refused a token
 
     /**
-     * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a second, different
-     * token, 429 if a limit of the caller is exceeded.
+     * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a
+     * second, different token, 429 if a limit of the caller is exceeded.
      */
     async admit(token: string): Promise<UserRecord> {
       if (call.caller !== null && token === self.token) return call.caller;
@@ -140,8 +134,8 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     },
 
     /**
-     * Like `admit`, but stores a 403 `Problem` in `refusal` and does not throw it: the password of the header may be
-     * for a proxy, and a token in the body may follow.
+     * Like `admit`, but stores a 403 `Problem` in `refusal` instead of throwing it: the password of
+     * the header may be for a proxy, and a token in the body may follow.
      */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {

@@ -1,33 +1,33 @@
-// Limits the bytes of bodies and answers that a process holds, in total and per owner. An owner is a caller, or the
-// network of callers who are not authenticated yet. A byte counts only after it has arrived.
+// Limits the bytes of bodies and answers that a process holds, in total and per owner. An owner is
+// a caller, or the network of unauthenticated callers. A byte counts only after it has arrived.
 //
-//     small pool, 16 MiB        ada: 1 MiB        eve: 9 MiB in 72 bodies, 6 MiB of unauthenticated callers
-//     bob sends 2 KiB           full: the slowest body of eve ends with 503, and bob is served
+//     small pool, 16 MiB   ada: 1 MiB   eve: 9 MiB in 72 bodies   unauthenticated callers: 6 MiB
+//     bob sends 2 KiB      full: the slowest body of eve ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
 const mebibyte = 1024 * 1024;
 
 /**
- * Limits of one process. About 150 MiB of memory are enough for 64 phones that send 10,000 entries at the same time.
- * Each pool has limits in bytes; `perNetwork` holds for all unauthenticated callers of a network together. A single
- * body or answer always fits.
+ * Limits in bytes of one process. About 150 MiB of memory are enough for 64 phones that send 10,000
+ * entries at the same time. `perNetwork` holds for all unauthenticated callers of a network
+ * together. A single body or answer always fits.
  */
 export const byteLimits = {
   /** Bodies up to `smallSize` have their own pool, so that large bodies cannot keep them out. */
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
-  /** Larger bodies of authenticated callers. `strangers`: larger bodies of unauthenticated callers. */
+  /** Larger bodies of authenticated callers; `strangers`: of unauthenticated callers. */
   large: { total: 16 * mebibyte, perCaller: 12 * mebibyte, perNetwork: 0 },
   strangers: { total: 16 * mebibyte, perCaller: 0, perNetwork: 8 * mebibyte },
   answers: { total: 64 * mebibyte, perCaller: 16 * mebibyte, perNetwork: 16 * mebibyte },
-  queue: 256, // the maximum number of large bodies that wait for room
+  queue: 256, // large bodies that wait for room
   patience: 30_000, // ms in the queue after which a body is refused
 };
 
 export type ByteLimits = typeof byteLimits;
 
-export const streamBytes = 256 * 1024; // bytes that a streamed answer counts as, for its pieces that are not sent yet
-const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls and connections are limited
+export const streamBytes = 256 * 1024; // counted for a streamed answer: its pieces that are not sent yet
+const smallAnswer = 16 * 1024; // smaller answers are not counted: open calls are limited
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second
 const queueCheck = 1_000; // ms between searches for slow bodies, while other bodies wait for room
@@ -45,7 +45,6 @@ interface Holder extends Pick<BodyShare, 'expected' | 'isReceived'> {
   end(problem: Problem): void;
 }
 
-/** What the body of one call holds. */
 export interface BodyShare {
   readonly bytes: number;
   /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
@@ -55,14 +54,15 @@ export interface BodyShare {
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
   /**
-   * Resolves when the call holds this many bytes in total. A body that becomes large may wait for room. A body that is
-   * large already does not wait, since two large bodies could wait for each other. Rejects with a 429 `Problem` if
-   * other bodies of the caller leave no room, and with a 503 `Problem` if the pool is full.
+   * Resolves when the call holds this many bytes in total. A body that becomes large may wait for
+   * room. A body that is large already does not wait, since two large bodies could wait for each
+   * other. Rejects with a 429 `Problem` if other bodies of the caller leave no room, and with a 503
+   * `Problem` if the pool is full.
    */
   hold(bytes: number): Promise<void>;
-  /** Counts the bytes for the caller `userId`. Throws a 429 `Problem` if the caller's other bodies leave no room. */
+  /** Counts the bytes for a caller. Throws a 429 `Problem` if their other bodies leave no room. */
   belongsTo(userId: string): void;
-  /** Resolves when this large body may be processed. `release` frees the slot. */
+  /** Resolves when this large body may be processed. */
   slot(): Promise<void>;
   /** Releases all bytes and the slot. May be called repeatedly. */
   release(): void;
@@ -81,13 +81,13 @@ export class ByteBudget {
     this.#now = now;
   }
 
-  /** A share for the body of a new call. `network`: the network of the caller; null: unknown. */
+  /** A share for the body of a new call from `network`. */
   share(network: string | null = null): BodyShare {
     let end: (problem: Problem) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    ended.catch(() => {}); // handle a rejection that no one awaits: a call may end before it uses `ended`
+    ended.catch(() => {}); // a call may end before it awaits `ended`
     const holder: Holder & BodyShare = Object.assign(this.#holder('small', `network ${network}`, end), {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),
@@ -102,9 +102,10 @@ export class ByteBudget {
   }
 
   /**
-   * Counts the bytes of an answer until the returned function is called. `caller`: UUID; null before authentication.
-   * Calls `end` if this answer must end early, to make room for answers of callers who hold fewer bytes. Throws a 429
-   * `Problem` if earlier answers of the caller leave no room, and a 503 `Problem` if the pool is full.
+   * Counts the bytes of an answer until the returned function is called. `caller` is null before
+   * authentication. Calls `end` if this answer must end early, to make room for answers of callers
+   * who hold fewer bytes. Throws a 429 `Problem` if earlier answers of the caller leave no room,
+   * and a 503 `Problem` if the pool is full.
    */
   holdAnswer(caller: string | null, network: string | null, bytes: number, end: () => void): () => void {
     if (bytes <= smallAnswer) return () => {};
@@ -175,7 +176,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Bytes per second over the last 5 s, or less for a newer body. An answer counts as fast for 5 s, then as slow. */
+  /** Bytes per second in the window. An answer counts as fast in its first window, then as slow. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;
@@ -186,14 +187,14 @@ export class ByteBudget {
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
   /**
-   * The bytes of the budget that a holder uses. For a large body this is its announced size, so that every body that
-   * began can finish. For a slow body it is the number of bytes that have arrived.
+   * The bytes of the budget that a holder uses: for a large body its announced size, so that every
+   * body that began can finish, but for a slow body only the bytes that have arrived.
    */
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
 
-  /** The limit that a holder with `bytes` would exceed: `part` of the owner, or `room` of the pool; null: neither. */
+  /** The limit that a holder with `bytes` would exceed: `part` of its owner, `room` of the pool. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, perNetwork } = this.#limits[pool];
     let [others, own] = [0, 0];
@@ -211,8 +212,9 @@ export class ByteBudget {
   }
 
   /**
-   * Ends bodies until there is room: each time the slowest body of the owner with the most bytes. Returns the limit
-   * that is still exceeded. `slowOnly`: ends only bodies below 4 KiB/s, because the caller can wait.
+   * Ends bodies until there is room: each time the slowest body of the owner with the most bytes.
+   * Returns the limit that is still exceeded. With `slowOnly`, ends only bodies below `slowBelow`,
+   * because the caller can wait.
    */
   #makeRoom(holder: Holder, pool: Pool, bytes: number, slowOnly = false): 'part' | 'room' | null {
     for (;;) {
@@ -230,7 +232,7 @@ export class ByteBudget {
     return [...this.#holders].filter((holder) => holder.pool === pool);
   }
 
-  /** The owner with the most bytes in a pool, among owners with a body that may be ended. undefined: there is none. */
+  /** The owner with the most bytes in a pool, among owners with a body that may be ended. */
   #largestOwner(pool: Pool): string | undefined {
     const holders = this.#in(pool);
     const sums = sumsByOwner(holders);
@@ -238,7 +240,7 @@ export class ByteBudget {
     return open.sort((a, b) => sums.get(b.owner)! - sums.get(a.owner)!)[0]?.owner;
   }
 
-  /** The slowest of an owner's bodies that have not fully arrived; of equally slow bodies the oldest. */
+  /** The slowest of an owner's bodies that have not fully arrived. */
   #slowest(pool: Pool, owner: string | undefined): Holder | undefined {
     const open = this.#in(pool).filter((one) => one.owner === owner && !one.isReceived);
     const speeds = new Map(open.map((holder) => [holder, this.#speed(holder)]));
@@ -246,7 +248,7 @@ export class ByteBudget {
     return slow.sort((a, b) => speeds.get(a)! - speeds.get(b)!)[0];
   }
 
-  /** Waits in the queue. The bytes that have arrived do not count meanwhile: the length of the queue limits them. */
+  /** Waits in the queue. The bytes do not count meanwhile: the length of the queue limits them. */
   async #wait(holder: Holder, bytes: number): Promise<void> {
     this.#set(holder, holder.pool, 0);
     const check = setInterval(() => this.#startWaiting(), queueCheck);
@@ -273,7 +275,7 @@ export class ByteBudget {
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
-  /** Starts bodies of the queue while there is room. The body whose owner holds the fewest bytes comes first. */
+  /** Starts waiting bodies while there is room, first those whose owner holds the fewest bytes. */
   #startWaiting(): void {
     while (this.#queue.length > 0) {
       const sums = sumsByOwner(this.#in('large'));

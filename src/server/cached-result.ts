@@ -1,8 +1,6 @@
-// Shares one result among all callers that ask within some time.
-
 const failureFor = 1_000; // ms that a failure is kept as the result
 
-/** Returns a function that calls `make` and returns the same result for `freshFor` ms, or for 1 s if it failed. */
+/** Keeps the result of `make` for `freshFor` ms, but a failure for at most a second. */
 export function shared<Result>(freshFor: number, make: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined;
   let until = 0;

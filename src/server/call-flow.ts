@@ -58,7 +58,8 @@ export function answerCaller(route: Route, server: Server) {
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { token: known, refusal } = sender;
-    // If every body is accepted, the field of the token may have another meaning, so a known token takes precedence.
+    // A route that takes any body may use the token's field otherwise, so a known token comes
+    // first.
     const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
     if (token === null) {
       if (route.answerWithoutToken !== undefined && isValid(body))
@@ -74,7 +75,7 @@ export function answerCaller(route: Route, server: Server) {
     const onStored = metrics?.figures.countEntries;
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
     if (route.fetches) call.cleanups.push(await limiter.waitForSlot(caller.uuid));
-    // A long answer counts as unsent bytes of the caller already while the route makes the answer.
+    // A long answer counts as unsent bytes of the caller while the route makes it.
     const releaseBytes = route.fetches ? call.hold(streamBytes) : () => {};
     const put: RouteCall['put'] = (checked) => limiter.put(caller, checked, { log, sentWith, onStored });
     const result = await route.answer({ caller, body, unread, list, params, query, store, put, log, now });

@@ -1,5 +1,4 @@
-// Metrics of the calls of one process, for Prometheus, without names of users. The server adds up the metrics of all
-// its processes.
+// Metrics of the calls of one process, for Prometheus, without names of users.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { PutCounts } from '../log/messages.ts';
 import type { Call } from './call.ts';
@@ -9,13 +8,12 @@ import { handlerOf } from './routes/route.ts';
 
 export type CallFigures = ReturnType<typeof countCalls>['figures'];
 
-/** Limits of callers, as named in answers with 429. */
 const limitNames = [
   ...Object.values(rateLimits).map(([name]) => name),
   ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls'],
 ];
 
-/** Status and cause of calls. Each route has these series from the start, with the value 0. */
+/** Status and cause of calls. */
 const firstSeries = [
   ['200', 'none'],
   ['500', 'server'],
@@ -23,12 +21,12 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-/** Gauges of prom-client that end in `_total`, as only counters should. They are left out. */
+// Gauges of prom-client that end in `_total`, as only counters should.
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Counts calls and measures the process, in a registry of its own. Series that alerts use exist from the start with 0,
- * because Prometheus sees no increase in the first sample of a series.
+ * Counts calls and measures the process, in a registry of its own. Series that alerts use start
+ * with 0, because Prometheus sees no increase in the first sample of a series.
  */
 export function countCalls() {
   const registry = new Registry();

@@ -1,4 +1,4 @@
-// A call: its state, and its START and END on the console and in the log file.
+// A call: its state, and the lines about its start and end on the console and in the log.
 import type { HttpBindings } from '@hono/node-server';
 import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
@@ -8,55 +8,55 @@ import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
 export interface Call {
-  /** The thread id of its log lines, which is also the request id of the answer, such as `w1-42`. */
+  /** The thread id of its log lines and the request id of its answer, such as `w1-42`. */
   readonly id: string;
   readonly log: Log;
   readonly method: string;
-  /** The path as it was sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
+  /** As sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
-  readonly network: string | null; // the network of the caller, such as `203.0.113.0/24`; null: unknown
-  handler: string; // the handler of the route; empty: no route matched
-  readonly caller: UserRecord | null; // the caller; null before authentication
-  /** Sets the caller. From then on, the log has all lines of the call, see `mostUnauthenticated`. */
+  readonly network: string | null; // such as `203.0.113.0/24`; null: unknown
+  handler: string; // empty: no route matched
+  readonly caller: UserRecord | null; // null before authentication
+  /** Sets the caller. From then on, the log has all lines of the call. */
   authenticated(caller: UserRecord): void;
-  /** null unless the call failed. `failure`: code of the error. `cause`: who must act. `reason`: why, as a sentence. */
+  /** null unless the call failed: the code of the error, who must act, and why, as a sentence. */
   failure: string | null;
   cause: Cause | null;
   reason: string | null;
   readonly share: BodyShare;
-  /** Counts bytes of the answer until they are sent or the returned function is called, see `holdAnswer`. */
+  /** Counts bytes of the answer until they are sent or the returned function is called. */
   hold(bytes: number): () => void;
   /** Makes the answer to a failed call: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
-  /** Functions that release the slots and bytes of the call. Called once, when the answer is sent. */
+  /** Functions that release the slots and bytes of the call when the answer is sent. */
   readonly cleanups: (() => void)[];
-  /** Settles when a streamed answer is completely sent; null: the answer is not streamed. */
+  /** Settles when a streamed answer is completely sent. */
   streaming: Promise<void> | null;
 }
 
-/** The variables of a Hono context. `incoming` is missing if the app is called within the process. */
+/** `incoming` is missing if the app is called within the process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
   /** `base`: the path of the public address; empty at the root of a host. */
   Variables: { call: Call; base: string };
 }
 
-/** `hold` counts bytes of an answer to a caller, see `ByteBudget.holdAnswer`. */
+/** `hold`: see `ByteBudget.holdAnswer`. */
 type CallParts = Pick<Call, 'network' | 'share'> & { hold: (caller: string | null, bytes: number) => () => void };
 
 /**
- * Each process logs at most this many unauthenticated calls per minute, successful calls included: a flood of calls
- * must not push other lines out of the log. Further calls have no lines until they are authenticated.
+ * Unauthenticated calls that each process logs per minute: a flood of calls must not push other
+ * lines out of the log. Further calls have no lines until they are authenticated.
  */
 export const mostUnauthenticated = 60;
 
 type CallLogOptions = { log: Log; console: (line: string) => void; now: () => number; thread: string };
 
-/** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
+/** The returned function starts a call and writes START. It returns a function that writes END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
-  // Unauthenticated calls of the minute that began at `since`. `leftOut`: calls of which the log has no lines.
+  // Unauthenticated calls of the minute that began at `since`. The log has no lines of `leftOut`.
   let strangers = { since: 0, calls: 0, leftOut: 0 };
   const countStranger = (): void => {
     if (Math.abs(now() - strangers.since) >= 60) {
@@ -120,8 +120,6 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   };
 }
 
-/**
- * True for a call that needs no warning: a successful call, or a failure that scanners cause on every public server.
- */
+/** True for a success, and for a failure that scanners cause on every public server. */
 const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
   status < 400 || (caller === null && [403, 404, 405].includes(status));

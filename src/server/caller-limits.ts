@@ -1,5 +1,5 @@
-// Limits of one caller in one process: calls and bytes per minute and day, pending entries, unknown keys, statements
-// per day, corrections, and pages at the same time. Routes and pages store entries only through `CallerLimiter.put`.
+// Limits of one caller in one process. Routes and pages store entries only through
+// `CallerLimiter.put`.
 import type { Config } from '../config.ts';
 import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/read-corrections.ts';
 import { type CheckedEntry, isEntry, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
@@ -19,8 +19,9 @@ import { type Problem, tooManyCalls } from './problem.ts';
 const mebibyte = 1024 * 1024;
 
 /**
- * The limits for these settings; 0: no limit. A phone makes some hundred calls a day. The fixed limits leave room for a
- * script that reads or pushes a history, and keep a faulty app from occupying a worker.
+ * The limits for these settings; 0: no limit. A phone makes some hundred calls a day. The fixed
+ * limits leave room for a script that reads or pushes a history, and keep a faulty app from
+ * occupying a worker.
  */
 export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'>) => ({
   callsPerMinute: 3_000,
@@ -31,23 +32,24 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   pendingEntries: config.pendingEntries, // pending and rejected entries together
   unknownKeys: 1_000, // different keys that the service does not know
   linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
-  studyBytesPerDay: 2_048 * mebibyte, // all new members of a study: enough for 5,000 phones on their first day
+  studyBytesPerDay: 2_048 * mebibyte, // of all new members: 5,000 phones on their first day
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
 
 /**
- * Limits of a person who joined a study by its link and has not sent data on several days yet: anyone can create many
- * such accounts. The limits leave room for a phone that was offline for a month (32,000 entries, 11 MB).
+ * Limits of a person who joined a study by its link and has not sent data on several days yet:
+ * anyone can create many such accounts. The limits leave room for a phone that was offline for a
+ * month (32,000 entries, 11 MB).
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-const keysKept = 30_000; // ms that unknown keys stay in memory; short, as a key may contain an erased user's name
-const countSeconds = 10; // s until the entries of a user are counted again: counting many entries takes long
+const keysKept = 30_000; // ms in memory; short, as a key may contain an erased user's name
+const countSeconds = 10; // s until the entries of a user are counted again, which takes long
 
 const [minute, day] = [60, 86_400]; // s
 
-/** Limits in windows of time: the name in answers, what is counted, and the length of the window. */
+/** Limits in windows of time: the name in answers, the counted things, and the window in s. */
 export const rateLimits = {
   callsPerMinute: ['calls_per_minute', 'calls a minute', minute],
   callsPerDay: ['calls_per_day', 'calls a day', day],
@@ -59,38 +61,37 @@ export const rateLimits = {
 type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
-/** What a put needs besides its entries. A form of a page has no `sentWith`, and is not recorded in the profile. */
+/** A form of a page has no `sentWith`, and is not recorded in the profile. */
 type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> & { log: Log };
 
-/** Characters of JSON a day under keys `manual/`, since readers hold all of a day in memory. A survey has 10,000. */
+/** Characters of JSON a day under keys `manual/`: readers hold a whole day. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
 const mostOpen = 64; // open calls of a caller; a phone has a few, a parallel script more
-const mostAnswers = 4; // pages and diaries of a caller that are made or sent at the same time; further ones wait
+const mostAnswers = 4; // pages and diaries of a caller in progress at a time; further ones wait
 
 class Caller {
   openCalls = 0;
-  /** Taken slots for pages and diaries. `waiting`: functions that start the calls that wait for a slot. */
+  /** Taken slots for pages and diaries, and functions that start the calls that wait for a slot. */
   slots = 0;
   readonly waiting: (() => void)[] = [];
-  /** Pending and rejected entries: the count of the store at `counted_ts` plus entries pushed since. */
+  /** Pending and rejected entries: those counted at `counted_ts`, and those pushed since. */
   entries: number | null = null;
   counted_ts = Number.NEGATIVE_INFINITY;
   readonly unknownKeys = new Set<string>();
-  /** When each kind of event (a reached limit, `refused` or `fetch`) was last recorded, seconds since the epoch. */
+  /** When each kind of event was last recorded, s since the epoch. */
   readonly recorded = new Map<string, number>();
 }
 
-/** Counts what each caller uses. Refuses calls, and rejects entries, beyond the limits. */
 export class CallerLimiter {
   readonly #limits: CallerLimits;
   readonly #store: Store;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
-  /** Counts of today. `studies`: bytes of new members by study. By user: characters of statements, lines of the log. */
+  /** Bytes of new members by study. By user: characters of statements, lines of the log. */
   readonly #today: Readonly<Record<'studies' | 'statements' | 'lines', WindowCounts>>;
 
   constructor(limits: CallerLimits, store: Store, now: () => number) {
@@ -103,7 +104,7 @@ export class CallerLimiter {
     this.#today = { studies: ofDay(), statements: ofDay(), lines: ofDay() };
   }
 
-  /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
+  /** Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
   countCall(user: UserRecord): void {
     const limits = this.#limitsOf(user);
     for (const limit of rateLimitNames) {
@@ -115,7 +116,7 @@ export class CallerLimiter {
     this.#counts.callsPerDay.add(user.uuid);
   }
 
-  /** Counts an open call until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
+  /** Counts a call until the returned function is called. Throws a 429 `Problem` at the limit. */
   openCall(userId: string): () => void {
     const caller = this.#of(userId);
     if (caller.openCalls >= mostOpen) {
@@ -128,7 +129,7 @@ export class CallerLimiter {
     };
   }
 
-  /** Resolves when the caller has a slot for making a page or diary. The returned function releases the slot. */
+  /** Resolves when the caller may make a page or diary. The returned function releases the slot. */
   async waitForSlot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
     if (caller.slots < mostAnswers) caller.slots += 1;
@@ -144,7 +145,7 @@ export class CallerLimiter {
     this.#counts.refusedPerMinute.add(userId);
   }
 
-  /** Counts the bytes of a body. Throws a 429 `Problem` if that exceeds a limit of new members of a study. */
+  /** Counts the bytes of a body. Throws a 429 `Problem` beyond a limit of new members. */
   countBytes(user: UserRecord, bytes: number): void {
     const ofDay = this.#counts.bytesPerDay;
     this.#counts.bytesPerMinute.add(user.uuid, bytes);
@@ -160,7 +161,7 @@ export class CallerLimiter {
     ofDay.add(user.uuid, bytes);
   }
 
-  /** Counts lines of the log, one for each entry of a put. Returns how many lines the log may have for this put. */
+  /** Counts a line of the log for each entry of a put. Returns how many of them may be written. */
   countLines(userId: string, entries: number): number {
     const { linesPerDay: most } = this.#limits;
     const left = most === 0 ? Infinity : Math.max(0, most - this.#today.lines.of(userId));
@@ -177,8 +178,8 @@ export class CallerLimiter {
   }
 
   /**
-   * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The
-   * store counts them at the first put of a caller, and later only near the limit.
+   * Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The store counts
+   * them at the first put of a caller, and later only near the limit.
    */
   async countEntries(user: UserRecord, more: number): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
@@ -198,8 +199,8 @@ export class CallerLimiter {
   }
 
   /**
-   * Rejects entries whose unknown keys exceed the limit. Reads the keys of the user from the store when a new key
-   * arrives, since other processes and recoveries add keys, too.
+   * Rejects entries whose unknown keys exceed the limit. Reads the keys of the user from the store
+   * when a new key arrives, since other processes and recoveries add keys, too.
    */
   async limitKeys(user: UserRecord, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const limit = this.#limitsOf(user).unknownKeys;
@@ -221,8 +222,8 @@ export class CallerLimiter {
   }
 
   /**
-   * Rejects labels, surveys, notes and corrections beyond `mostStatements`, except entries that the store has already
-   * (retries). If the put fails, call `uncount`.
+   * Rejects statements beyond `mostStatements`, except entries that the store has already
+   * (retries). Call `uncount` if the put fails.
    */
   async limitStatements({ uuid }: UserRecord, list: readonly CheckedEntry[]) {
     const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
@@ -246,7 +247,6 @@ export class CallerLimiter {
     return { allowed, uncount: () => this.#today.statements.add(uuid, -counted) };
   }
 
-  /** Rejects corrections beyond the maximum number of a user, see `limitText`. */
   async #limitCorrections(userId: string, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
     const beyond = await beyondLimit(this.#store, userId, stated);
@@ -255,7 +255,7 @@ export class CallerLimiter {
   }
 
   /**
-   * Stores checked values of a caller. Rejects entries beyond the limits of keys, statements and corrections. Throws a
+   * Stores entries. Rejects those beyond the limits of keys, statements and corrections. Throws a
    * 429 `Problem`, and stores nothing, if too many entries would be pending or rejected.
    */
   async put(user: UserRecord, checked: readonly CheckedEntry[], options: CallerPut): Promise<PutCounts> {
@@ -272,7 +272,7 @@ export class CallerLimiter {
     }
   }
 
-  /** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
+  /** Records that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
   report({ options }: Problem, userId: string, log: Log): void {
     const { limit, most } = options.members ?? {};
     const name = typeof limit === 'string' ? limit : 'open_calls';
@@ -282,7 +282,7 @@ export class CallerLimiter {
     this.#store.profiles.merge(userId, { last_limit: name, last_limit_ts: this.#now() }).catch(() => {});
   }
 
-  /** True if `what` was not recorded about the caller in the last `seconds`. It then counts as recorded now. */
+  /** True if `what` was not recorded in the last `seconds`. It then counts as recorded now. */
   mayRecord(userId: string, what: string, seconds = minute): boolean {
     const { recorded } = this.#of(userId);
     if (this.#now() - (recorded.get(what) ?? Number.NEGATIVE_INFINITY) < seconds) return false;
@@ -301,7 +301,7 @@ export class CallerLimiter {
   }
 }
 
-/** Throws a 429 `Problem` if at least `most` were used in the current window. `most` 0: no limit. */
+/** Throws a 429 `Problem` if at least `most` were used in the window. `most` 0: no limit. */
 function check(name: string, used: number, most: number, what: string, window: WindowCounts): void {
   if (most > 0 && used >= most) throw limitProblem(name, `expected at most ${most} ${what}`, most, window.left());
 }
@@ -311,7 +311,7 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
   return tooManyCalls(text, seconds, { limit, most });
 }
 
-/** Rejects an entry with its identity, so that a later push replaces the entry and a recovery keeps its times. */
+/** Keeps the identity, so that a later push replaces the entry and a recovery keeps its times. */
 function rejectEntry(entry: Entry, reason: string, message: string): CheckedEntry {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }

@@ -1,20 +1,20 @@
-// Manages the connections of a server: runs the calls of a connection one after another, and closes idle connections if
-// there are too many.
+// Runs the calls of a connection one after another, and closes idle connections if there are too
+// many.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-const mostAhead = 8; // calls of a connection that wait for an earlier answer; phones and proxies send none ahead
+const mostAhead = 8; // calls of a connection that wait for an answer; phones and proxies send none
 
-// ms in which the headers of a request must arrive; `crowded` applies if more than half of the connections are in use
+// ms until the headers must have arrived; `crowded`: more than half of the connections are in use
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /**
- * Allows at most `most` connections, and a tenth of them from one address that is not in `proxies`. Beyond 90 % of
- * `most`, each new connection closes the oldest connection without a call.
+ * Allows at most `most` connections, and a tenth of them from one address that is not in `proxies`.
+ * Beyond 90 % of `most`, each new connection closes the oldest connection without a call.
  */
 export function limitConnections(server: Server, most: number, proxies: BlockList) {
-  // Connections with an unanswered call. `waiting`: functions that start the calls sent ahead of its answer. `ahead`:
-  // the number of calls sent ahead since the connection was last without a call.
+  // Connections with an unanswered call. `waiting` starts the calls that were sent before its
+  // answer. `ahead` counts them since the connection was last without a call.
   const busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   const idle = new Set<Socket>(); // connections without a call, the oldest first
   const perAddress = new Map<string, number>();
@@ -56,7 +56,6 @@ export function limitConnections(server: Server, most: number, proxies: BlockLis
   };
   return {
     isBusy: (socket: Socket): boolean => busy.has(socket),
-    /** Starts a call when the earlier calls of its connection have been answered. */
     start({ socket }: IncomingMessage, outgoing: ServerResponse, call: () => void): void {
       const calls = busy.get(socket);
       outgoing.on('close', () => startNext(socket));

@@ -1,4 +1,5 @@
-// Writes lines to standard output. If the disk is full, lines are lost and counted, but no call fails.
+// Writes lines to standard output. If the disk is full, lines are lost and counted, but no call
+// fails.
 import { createStamp, hostZone } from '../log/line-format.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -8,12 +9,12 @@ export type Write = (text: string, done?: (error?: Error | null) => void) => unk
 
 interface ConsoleOptions {
   write: Write;
-  log: Log; // gets a line with the number of lost lines when writing works again
+  log: Log; // gets the number of lost lines when writing works again
   warn: (text: string) => void; // called when the first line is lost
   now: () => number;
 }
 
-/** Returns two functions: one writes a line and never fails, the other reports at the end how many lines were lost. */
+/** `write` never fails. `close` reports how many lines were lost. */
 export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const stamp = createStamp(hostZone());
   let lost: { lines: number; since: string; reason: string } | null = null;

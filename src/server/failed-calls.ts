@@ -23,7 +23,7 @@ export async function answerProblem(error: unknown, call: Call, server: Server):
 }
 
 /**
- * Logs the user whose token was refused, and records it in their profile at most once a minute, for `mobility status`.
+ * Logs the user whose token was refused, and records it in their profile for `mobility status`.
  * False if neither the token nor the claimed name belongs to a registered user.
  */
 async function reportRefusal({ options }: Problem, { log }: Call, { store, now, limiter }: Server): Promise<boolean> {
@@ -41,7 +41,7 @@ async function reportRefusal({ options }: Problem, { log }: Call, { store, now, 
   return true;
 }
 
-/** Writes a failure of the server to standard error: an unexpected exception with its stack, a known one in a line. */
+/** Writes an unexpected exception with its stack to standard error, another failure as one line. */
 export function reportFailure(problem: Problem, call: Call, { errorOutput }: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   call.cause = causeOf(problem);

@@ -1,4 +1,4 @@
-// Lets people join a study with a token that their app made, and reports unusual numbers of new people to the operator.
+// Lets people join a study with a token that their app made.
 import { line } from '../log/messages.ts';
 import { joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
@@ -11,12 +11,12 @@ import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
 /**
- * The maximum number of people who may join from one network within an hour, per process. A class behind one address
- * can join, while an attacker needs several networks to reach the 200 per hour of a study.
+ * People who may join from one network within an hour, per process. A class behind one address can
+ * join, while an attacker needs several networks to reach the 200 per hour of a study.
  */
 const joinsPerNetwork = 30;
 
-/** Returns a function that creates the account for a new token that an app made. It returns null for other tokens. */
+/** The returned function creates the account for a new token of an app, null for other tokens. */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {
@@ -52,8 +52,8 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
   tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
 /**
- * The message for every refused token: the same for all reasons, so that it does not reveal which studies and subgroups
- * exist. Only if the joins exceed the hourly limit of the study, the call gets a 429 instead, so that phones try again.
+ * The same message for all reasons, so that it does not reveal which studies and subgroups exist.
+ * Only beyond the hourly limit of the study, the call gets a 429 instead, so that phones try again.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

@@ -1,4 +1,4 @@
-// Binds an app to a port with limits on time, headers and connections. On closing, running calls get time to finish.
+// Binds an app to a port with limits on time, headers and connections.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type BlockList, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -9,11 +9,11 @@ import type { ServerEnv } from './call.ts';
 import { limitConnections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
-const requestTimeout = 300_000; // ms for a whole request: a phone with a slow connection sends its 6 MB at 20 kB/s
-const keepAliveTimeout = 65_000; // ms that an idle connection stays open, longer than proxies keep theirs
+const requestTimeout = 300_000; // ms for a whole request: a slow phone sends its 6 MB at 20 kB/s
+const keepAliveTimeout = 65_000; // ms until an idle connection is closed: longer than in proxies
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheck = 5_000; // ms between checks for late requests
-const lingerTime = 1_000; // ms; after the last answer of a connection, the caller may continue to send for this long
+const lingerTime = 1_000; // ms for which a caller may still send after the last answer
 const idleCheck = 25; // ms between checks for idle connections while closing
 
 export interface ServeOptions {
@@ -23,16 +23,16 @@ export interface ServeOptions {
   drainSeconds: number; // how long `close` waits for running calls before it cuts them off
   maxConnections?: number; // see `limitConnections`; the default 5,000 take about 100 MiB
   proxies?: BlockList; // default: this machine and private networks
-  stallSeconds?: number; // a connection is closed if its caller reads nothing of the answer for so long; default 60
+  stallSeconds?: number; // a caller who reads nothing of the answer for so long is cut off; default 60
 }
 
 export interface Serving {
   port: number;
-  /** Resolves when running calls have been answered, or `drainSeconds` have passed. May be called repeatedly. */
+  /** Resolves when running calls have their answers, or after `drainSeconds`. May be repeated. */
   close(): Promise<void>;
 }
 
-/** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot listen on that host and port. */
+/** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, drainSeconds, maxConnections: most = 5_000, stallSeconds = 60 } = options;
   const running = new Set<ServerResponse>();
@@ -50,8 +50,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = limitConnections(server, most, options.proxies ?? privateNetworks);
-  // Runs for a socket on which no byte moved for `stallSeconds`. Closes the socket if the caller does not read the
-  // answer, or if no call is in progress.
+  // Runs for a socket on which no byte moved for `stallSeconds`. Closes the socket if the caller
+  // does not read the answer, or if no call is in progress.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });
@@ -63,8 +63,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 }
 
 /**
- * Node closes a connection as soon as its last answer is written. If the caller is still sending a refused body, the
- * answer is then lost. So the server reads and drops the rest of the body for up to `lingerTime`.
+ * Node closes a connection as soon as its last answer is written. If the caller is still sending a
+ * refused body, the answer is then lost. So the server drops the rest of the body for `lingerTime`.
  */
 function closeGently(incoming: IncomingMessage): void {
   const { socket } = incoming;
@@ -81,7 +81,7 @@ function closeGently(incoming: IncomingMessage): void {
 
 type Address = Pick<ServeOptions, 'host' | 'port'>;
 
-/** Throws `MOBILITY_CONFIG` if nothing can listen on that host and port. Does not keep the port. */
+/** Throws `MOBILITY_CONFIG` if nothing can listen there. Does not keep the port. */
 export async function checkAddress(address: Address): Promise<void> {
   const server = createServer();
   await listen(server, address);
@@ -109,7 +109,7 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
   clearTimeout(deadline);
 }
 
-/** Answers an invalid request, such as a request with a bad Host header. The answer has no request id. */
+/** Answers an invalid request, such as a bad Host header. The answer has no request id. */
 function refuseRequest(error: unknown): Response {
   const isBad = error instanceof Error && error.name === 'RequestError';
   return problemResponse(isBad ? badRequest('expected a request with a valid target and Host') : problemOf(error), '');

@@ -1,9 +1,9 @@
-// Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
+// Describes the server's calls as OpenAPI 3.1, from routes and schemas.
 import { type CallExample, examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, phoneTokens, type Route } from './routes/route.ts';
 import { objectOf } from './schemas.ts';
 
-/** The JSON Schema of the answer to a failed call (RFC 9457). */
+/** The answer to a failed call (RFC 9457). */
 export const problemSchema = objectOf(
   {
     type: { type: 'string' },

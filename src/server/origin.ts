@@ -6,9 +6,9 @@ const isIn = (networks: BlockList, address: string): boolean =>
   networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /**
- * Returns a function that names the network of a caller; null: the caller's address is private or invalid. `peer`: the
- * address of the connection. If it is a trusted proxy, the caller's address is the last one in `X-Forwarded-For`
- * (`forwarded`) that is no trusted proxy.
+ * The returned function names the network of a caller; null if their address is private or invalid.
+ * Behind a trusted proxy (`peer`), the address is the last one in `X-Forwarded-For` that is no
+ * trusted proxy.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {
@@ -20,7 +20,7 @@ export function originFinder(trusted: BlockList) {
   };
 }
 
-/** The network that a provider usually assigns: the first 24 bits of an IPv4 address, 48 of an IPv6 address. */
+/** Providers usually assign 24 bits of an IPv4 address, 48 bits of an IPv6 address. */
 function networkOf(address: string): string {
   if (isIP(address) === 4) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   const groups = expandIPv6(address.toLowerCase()).split(':').slice(0, 3);

@@ -1,15 +1,15 @@
-// Failures of calls as answers: problem details (RFC 9457), with an HTTP status for each code of a `MobilityError`.
+// Failures of calls as answers: problem details (RFC 9457).
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
 
-export const retryAfterSeconds = 5; // time after which a client that got a 503 may try again
+export const retryAfterSeconds = 5; // after a 503
 
 interface ProblemOptions {
   code?: ErrorCode;
   headers?: Record<string, string>;
-  members?: Record<string, JsonValue>; // further members of the answer
+  members?: Record<string, JsonValue>; // of the answer
   refusal?: TokenRefusal; // for the log and the operator; the answer does not contain it
   cause?: unknown;
 }
@@ -23,7 +23,7 @@ interface TokenRefusal {
   claimed?: string; // the user name that the caller sent with it
 }
 
-/** A failed call. The caller and the log get `detail`: it must contain no tokens, payloads or internals. */
+/** A failed call. The caller and the log get `detail`: it must not contain tokens or payloads. */
 export class Problem extends Error {
   readonly status: number;
   readonly options: ProblemOptions;
@@ -47,7 +47,7 @@ export const methodNotAllowed = (allow: string, found: string): Problem =>
 export const tooLarge = (detail: string, limit: Record<string, number>): Problem =>
   new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
 
-/** 429: the caller made too many calls. Nothing was done, and the same call may succeed after `seconds`. */
+/** 429: nothing was done, and the same call may succeed after `seconds`. */
 export function tooManyCalls(detail: string, seconds: number, members: Record<string, JsonValue> = {}): Problem {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) };
   return new Problem(429, detail, { code: 'MOBILITY_LIMIT', headers, members });
@@ -70,12 +70,11 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who must act on a failed call: the caller, the operator of the server, or no one, since a later call succeeds. */
+/** Who must act on a failed call. `limit`: nobody, since a later call succeeds. */
 export type Cause = 'caller' | 'limit' | 'server';
 
 export const causeOf = ({ status }: Problem): Cause => (status >= 500 ? 'server' : status === 429 ? 'limit' : 'caller');
 
-/** Converts any thrown value to a problem. An unexpected error becomes a 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (!isMobilityError(error)) return new Problem(500, failed, { cause: error });
@@ -87,7 +86,7 @@ export function problemOf(error: unknown): Problem {
   }
   if (error.code === 'MOBILITY_BAD_REQUEST') return badRequest(error.message);
   if (error.code === 'MOBILITY_FORBIDDEN') return forbidden(error.message);
-  // An erasure of the caller began after this call had found the account.
+  // An erasure of the caller began while this call was running.
   if (error.code === 'MOBILITY_USER_UNKNOWN' || error.code === 'MOBILITY_USER_EXISTS')
     return forbidden('no user is registered for this token any more; ask the operator for an account');
   return new Problem(500, failed, { code: error.code, cause: error });
@@ -102,7 +101,6 @@ export function problemResponse(problem: Problem, requestId: string): Response {
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** Headers of an answer that caches must not store. */
 export function headersOf(requestId: string, type: string): Record<string, string> {
   return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
 }

@@ -1,19 +1,18 @@
-// Reads the bytes of a request body. Limits its size, before and after decompression, and authenticates the sender of a
-// large body before all of it has arrived.
+// Reads the bytes of a request body within limits. Authenticates the sender of a large body before
+// all of it has arrived.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/mobility-error.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** At most this many decompressed bytes of a body are read and parsed before its sender is authenticated. */
+/** Decompressed bytes of a body that are read before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
-const maxInflation = 100; // the maximum size of a decompressed body, divided by its compressed size
+const maxInflation = 100; // the largest ratio of decompressed to compressed size
 const usualInflation = 10; // the same ratio of the batches of phones
-const freelyInflated = 1024 * 1024; // bytes; up to this size, decompression may make a body larger by any factor
+const freelyInflated = 1024 * 1024; // bytes; a smaller body may have any ratio
 
-/** A body while it arrives, and the headers that describe it; null: no such header. */
 export interface IncomingBody {
   chunks: AsyncIterable<Uint8Array>;
   contentLength: string | null;
@@ -22,18 +21,18 @@ export interface IncomingBody {
 
 export interface BodyRules {
   limit: number; // bytes, before and after decompression
-  share: BodyShare; // counts all bytes that are held; the caller of `readBody` must release them
-  tokenField: string | null; // the top-level field that may contain the token; null: no field may
-  isKnown(): boolean; // true if the sender of the body is authenticated
+  share: BodyShare; // counts all held bytes; the caller of `readBody` must release them
+  tokenField: string | null; // the top-level field that may contain the token
+  isKnown(): boolean; // true if the sender is authenticated
   /** Authenticates the sender by the token in the body. Throws a `Problem` to refuse the body. */
   admit(token: string): Promise<void>;
 }
 
 /**
- * Returns the whole body, decompressed if it is gzip. The sender of a body over `strangersLimit` must be authenticated
- * by a header, by a token near the beginning of the body, or, without gzip, by a token near its end. Throws a
- * `Problem`: 400 for an incomplete body, 403 without a valid token, 413 above `limit` bytes or `maxInflation`, 415 for
- * another encoding than gzip, 429 or 503 if there is no room.
+ * Returns the whole body, decompressed if it is gzip. The sender of a body over `strangersLimit`
+ * must be authenticated by a header, by a token near the beginning of the body, or, without gzip,
+ * by a token near its end. Throws a `Problem`: 400 for an incomplete body, 403 without a valid
+ * token, 413 above a limit, 415 for another encoding than gzip, 429 or 503 if there is no room.
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
   const { limit } = rules;
@@ -55,7 +54,7 @@ function isCompressed(encoding: string | null): boolean {
   });
 }
 
-/** Yields the pieces of a body. Throws a `Problem`: 400 if the connection breaks, 503 if the byte budget is used up. */
+/** Throws a `Problem`: 400 if the connection breaks, 503 if the byte budget is used up. */
 async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: BodyRules): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   let size = 0;
@@ -78,7 +77,7 @@ async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: Bo
 const brokenOff = (error: unknown, what: string): Problem =>
   error instanceof Problem ? error : badRequest(`${what} (${errorText(error).slice(0, 80)})`);
 
-/** Decompresses a gzip body. Throws a `Problem`: 400 if it is not gzip, 413 beyond `maxInflation`. */
+/** Throws a `Problem`: 400 if the body is not gzip, 413 beyond `maxInflation`. */
 async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
   let sent = 0;
   let size = 0;
@@ -107,7 +106,7 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): Asyn
   }
 }
 
-/** Collects a body of about `expected` bytes (0: unknown). Authenticates its sender as soon as the token is found. */
+/** Collects a body of about `expected` bytes (0: unknown). Authenticates its sender if needed. */
 async function collect(
   pieces: AsyncIterable<Uint8Array>,
   expected: number,
@@ -152,7 +151,7 @@ function overLimit(limit: number): Problem {
   return tooLarge(detail, { limit_bytes: limit });
 }
 
-// The token is searched near the beginning and the end of a body, without parsing the body.
+// The token is searched near both ends of a body, without parsing the body.
 export const searchedLength = 64 * 1024; // bytes at each end
 
 const text = '"(?:[^"\\\\]|\\\\.)*"';
@@ -160,8 +159,9 @@ const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null
 const triesAtEnd = 8; // the last 8 occurrences of the field's name are tried
 
 /**
- * The text of a top-level field near the beginning of a JSON object. null: it is not there, or a list or object
- * precedes it. The body may be invalid or repeat the field, so the caller must compare the result with the parsed body.
+ * The text of a top-level field near the beginning of a JSON object; null if a list or object
+ * precedes it. The body may be invalid or repeat the field, so the caller must compare the result
+ * with the parsed body.
  *
  *     {"user": "t1", "phone_to_server": [ …    t1
  *     {"phone_to_server": [ …                  null
@@ -175,7 +175,7 @@ export function tokenAtStart(body: Buffer, field: string): string | null {
 
 const end = new RegExp(`\\s*:\\s*(${text})\\s*(?:,\\s*${text}\\s*:\\s*${plain}\\s*)*\\}\\s*$`, 'y');
 
-/** Finds the token as `tokenAtStart` does, but near the end of a JSON object. null if a list or object follows it. */
+/** Like `tokenAtStart`, but near the end of a JSON object; null if a list or object follows. */
 export function tokenAtEnd(body: Buffer, field: string): string | null {
   const tail = body.toString('latin1', Math.max(0, body.length - searchedLength));
   const name = `"${field}"`;
@@ -190,7 +190,7 @@ export function tokenAtEnd(body: Buffer, field: string): string | null {
   return null;
 }
 
-/** Parses a JSON text whose bytes were read as Latin-1; null if that fails. */
+/** Parses a JSON text whose bytes were read as Latin-1. */
 function parsed(found = ''): string | null {
   try {
     return JSON.parse(Buffer.from(found, 'latin1').toString('utf8')) as string;

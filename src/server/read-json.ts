@@ -1,4 +1,4 @@
-// Parses the body of a request. Parses a list element by element, in slices, within limits of values and depth.
+// Parses a body in slices, its list element by element, within limits of values and depth.
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { inSlices } from '../util/slices.ts';
@@ -6,48 +6,45 @@ import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { maxDepth, openingOf, parsed, quickElements, scan } from './scan-json.ts';
 
 export interface ReadJson<Element = never> {
-  /** The body, with an empty list in place of the requested list. */
+  /** The body. The requested list is empty in it. */
   value: JsonValue;
-  /** The elements of the requested list; empty if the body does not have it. */
+  /** The elements of the requested list. */
   list: Element[];
 }
 
-/** A member of the outermost object that may be a long list. Its elements are parsed and read one by one. */
+/** A member of the outermost object that may be a long list. */
 export interface ListReader<Element> {
   name: string;
-  /** Reads an element. An element that is not JSON, or nests too deeply, is passed as its text. */
+  /** Gets each element, as its text if it is not JSON or nests too deeply. */
   read(element: JsonValue): Element;
 }
 
 /** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
   elements: number; // of the list
-  /** The maximum number of JSON values in the body and in each list element. Other calls wait while one is parsed. */
+  /** Values in the body, and in each list element: other calls wait while it is parsed. */
   values: number;
 }
 
-/** Limits of a body with a list of entries, of a large body without one, and of a call that pushes nothing. */
+/** For a body with a list, a large body without a list, and a call that pushes nothing. */
 export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-/** The deepest nesting of an element. The body and its list are two more levels. */
+// The body and its list are two more levels.
 const elementDepth = maxDepth - 2;
 
-// Characters. A shorter element cannot exceed the limits, since each value and each level has at least two characters.
+// Characters. Each value and each level has at least two, so shorter elements are within the
+// limits.
 const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
 
-/**
- * The maximum number of elements of a body that may be invalid JSON. An invalid element takes longer to read than a
- * valid one.
- */
-const mostUnreadable = 10_000;
+const mostUnreadable = 10_000; // elements that are not JSON: reading one takes longer
 
 /**
- * Parses a JSON text in slices, between which other calls run. Throws a `Problem`: 400 if the text is not JSON or nests
- * too deeply, 413 if it has more elements or values than `limits`.
+ * Parses a JSON text in slices, between which other calls run. Throws a `Problem`: 400 if it is not
+ * JSON or nests too deeply, 413 if it has more elements or values than `limits`.
  */
 export async function readJson<Element = never>(
   text: string,
@@ -63,7 +60,7 @@ export async function readJson<Element = never>(
   return { value: { ...(value as JsonObject), [list.name]: [] }, list: elements.map(list.read) };
 }
 
-/** Parses a body element by element. null: `openingOf` finds no list in its text; the body may still be JSON. */
+/** null: `openingOf` finds no list; the body may still be JSON. */
 function* readListed<Element>(
   text: string,
   list: ListReader<Element>,
@@ -101,18 +98,19 @@ function* readListed<Element>(
     }
     checkElements(elements.length, limits);
   }
-  // If a later member of the same name replaced the list, the marker is missing. Then the body is parsed as a whole.
+  // If a later member of the same name replaced the list, the marker is missing: parse it as a
+  // whole.
   const value = parseWithin(`${text.slice(0, open)}"${marker}"${text.slice(close)}`, limits) as JsonObject;
   const found = value[list.name];
   if (!Array.isArray(found) || found[0] !== marker) return null;
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Replaces the list in a body's text while the rest of the body is parsed. It is random: no body contains it. */
+/** Replaces the list while the rest of the body is parsed. Random, so that no body contains it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {
-  // Each value and each level takes at least two characters, so a shorter text cannot exceed a limit.
+  // Each value and each level takes two characters or more, so a shorter text is within the limits.
   if (text.length > 2 * Math.min(maxDepth, limits.values)) {
     const { values, depth } = scan(text, 0, -1, limits.values);
     if (values > limits.values) throw tooManyValues(limits);
@@ -123,9 +121,9 @@ function parseWithin(text: string, limits: JsonLimits): JsonValue {
   return value;
 }
 
-const shownLength = 256 * 1024; // characters; a longer body is not parsed again to find the position of its error
+const shownLength = 256 * 1024; // characters; no position is found for an error in a longer body
 
-/** Takes only the position of the error from V8's message, because the message also contains a part of the body. */
+/** Takes only the position from V8's message: the message also contains a part of the body. */
 function malformed(text: string): Problem {
   if (text.length > shownLength || text.includes(marker)) return badRequest('expected JSON, found a syntax error');
   let offset: string | undefined;

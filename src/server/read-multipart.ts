@@ -6,10 +6,10 @@
 import type { Upload } from '../web/web.ts';
 
 const mostField = 16 * 1024; // bytes of a field that is not a file
-const mostParts = 20; // parts that are read: a form of a page has three, and a body of 64 MiB can have millions
+const mostParts = 20; // a form of a page has three; a body of 64 MiB can have millions
 
 /**
- * The fields and the first file of a body. Leaves out longer fields, and parts after the first `mostParts`. If a name
+ * The fields and the first file of a body. Leaves out longer fields and further parts. If a name
  * occurs twice, its first value counts.
  */
 export function readMultipart(body: Buffer, boundary: string): Upload {

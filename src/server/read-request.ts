@@ -1,4 +1,4 @@
-// Reads a request as a JSON object: checks its type, reads its bytes within limits, parses them and checks the entries.
+// Reads a request as a JSON object: its type, its bytes, its JSON and its entries.
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type CheckedEntry, checkEntry } from '../intake/check-entry.ts';
@@ -10,18 +10,18 @@ import { type JsonLimits, readJson } from './read-json.ts';
 export interface RequestRules extends BodyRules {
   json: JsonLimits;
   list?: string; // the member of the body that is a list of entries
-  /** If true, an authenticated caller may send a body that is not a JSON object: the route gets it as text. */
+  /** An authenticated caller may send any body: the route gets it as text. */
   takesAnything?: boolean;
-  /** Other fields of the body in which a caller may send the token. The token is copied to `tokenField`. */
+  /** Other fields that may hold the token. The token is copied to `tokenField`. */
   tokenParameters?: readonly string[];
 }
 
 export interface RequestBody {
   body: JsonObject; // empty if the request has no body
-  list: CheckedEntry[]; // the checked elements of the member that `Route.list` names
+  list: CheckedEntry[]; // the elements of the member `RequestRules.list`
   size: number; // decompressed bytes of the body
   note: string | null; // a warning for the log
-  unread: string | null; // the text of a body that is not a JSON object, if the rules allow it
+  unread: string | null; // the text of a body that is not a JSON object
 }
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed
@@ -30,7 +30,7 @@ const mostFields = 200; // fields of a form
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, note: null, unread: null };
 
-/** Reads the body of a request, see `readBody` and `readJson`. `incoming`: missing if called within the process. */
+/** See `readBody` and `readJson`. `incoming` is missing if called within the process. */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,
@@ -51,7 +51,7 @@ export async function readRequest(
   const ascii = isAscii(bytes);
   const text = ascii ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\ufeff/, '');
   const note = ascii || isUtf8(bytes) ? null : 'body is not UTF-8: bad bytes read as U+FFFD';
-  // Frees the memory of a large body at once. Otherwise it would be occupied until the next full garbage collection.
+  // Frees the memory of a large body before the next full garbage collection.
   if (size > largeBody) structuredClone(bytes.buffer, { transfer: [bytes.buffer as ArrayBuffer] });
   const isForm = rules.takesAnything && (formType.test(type ?? '') || looksLikeForm.test(text));
   const form = isForm ? readForm(text) : null;
@@ -70,9 +70,9 @@ export async function readRequest(
 const jsonType = /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i;
 const formType = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-const looksLikeForm = /^\w+=[^\s<{]*$/; // a form that some programs send as plain text: `id=1&lat=2`
+const looksLikeForm = /^\w+=[^\s<{]*$/; // some programs send a form as plain text: `id=1&lat=2`
 
-/** The fields of a form. null: the text is JSON, which some programs send with the content type of a form. */
+/** null: the text is JSON, which some programs send with the content type of a form. */
 function readForm(text: string): JsonObject | null {
   if (/^\s*[[{]/.test(text) || text.length > longestForm) return null;
   return Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
@@ -91,9 +91,9 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 }
 
 /**
- * The body of a request. Prefers Node's stream `incoming` to the stream of `request`: Node's takes less CPU, and the
- * caller gets the answer even if the body is not read to its end. Throws a 400 `Problem` for a `Transfer-Encoding`
- * other than `chunked`, such as gzip, since Node does not decode it.
+ * Prefers Node's stream `incoming`: it takes less CPU, and the caller gets the answer even if the
+ * body is not read to its end. Throws a 400 `Problem` for another `Transfer-Encoding` than
+ * `chunked`, which Node does not decode.
  */
 export function incomingBody(request: Request, incoming: IncomingMessage | undefined): IncomingBody {
   const { headers } = request;
@@ -102,7 +102,7 @@ export function incomingBody(request: Request, incoming: IncomingMessage | undef
     throw badRequest(`expected Transfer-Encoding chunked or none, found ${JSON.stringify(coding.slice(0, 40))}`);
   const sent = incoming && { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
   return {
-    chunks: sent ?? request.body ?? (async function* () {})(), // reading `request.body` starts a stream
+    chunks: sent ?? request.body ?? (async function* () {})(), // reading `body` starts a stream
     contentLength: headers.get('Content-Length'),
     contentEncoding: headers.get('Content-Encoding'),
   };

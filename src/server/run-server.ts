@@ -21,11 +21,11 @@ import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
 import { startWorkers, workerNumber } from './workers.ts';
 
-const drainSeconds = 30; // s for which a stopping server waits for running calls; a slow phone sends some 100 KB in it
+const drainSeconds = 30; // s that running calls get to finish; a slow phone sends some 100 KB in it
 
 export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchive' | 'now'> {
   config: Config;
-  /** `openStore` and `openLog` are called once in each process. The caller of `runServer` closes store and log. */
+  /** Called once in each process. The caller of `runServer` closes store and log. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   openLog: (threadId: string) => Promise<FileLog>;
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
@@ -35,8 +35,9 @@ export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchiv
 }
 
 /**
- * Serves until `signal` is aborted and all running calls have their answers, or the drain time has passed. A worker is
- * the same program with the same arguments: it must call this function too. Throws `MOBILITY_CONFIG`.
+ * Serves until `signal` is aborted and all running calls have their answers, or the drain time has
+ * passed. A worker is the same program with the same arguments: it must call this function too.
+ * Throws `MOBILITY_CONFIG`.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
   const { auth, host, devAnywhere, workers } = options.config;
@@ -55,7 +56,7 @@ export async function runServer(options: RunServerOptions): Promise<void> {
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, openStore, openLog } = options;
-  // The primary process checks the address, so that an unavailable port is reported once and not by each worker.
+  // The primary process checks the address, so that an unavailable port is reported only once.
   await checkAddress(config);
   if (config.tiles !== '') await (await openTiles(config.tiles)).close();
   // The primary opens the store first, so that only one process creates it.
@@ -72,7 +73,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   const worker = cluster.worker!;
-  worker.on('error', () => {}); // a message failed, because the primary has just ended: this worker will end too
+  worker.on('error', () => {}); // a message failed: the primary has ended, so this worker will end too
   sendHeartbeats();
   const stopping = aborted(options.signal);
   const files = await options.openLog(`w${workerNumber()}`);
@@ -81,8 +82,8 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await stopping;
     await serving.close();
   } finally {
-    await files.close(); // sends the last log lines to the primary, so the connection must still be open
-    if (worker.isConnected()) worker.disconnect(); // the process does not end while it is connected to the primary
+    await files.close(); // sends the last log lines to the primary, so it must still be connected
+    if (worker.isConnected()) worker.disconnect(); // a connected process does not end
   }
 }
 
@@ -102,7 +103,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const store = await options.openStore({
     onWarning: (text) => cluster.isPrimary && report(options, log, 'WARNING', text),
   });
-  const { createApp } = await import('./app.ts'); // imported here to save memory in the primary, which answers no calls
+  const { createApp } = await import('./app.ts'); // not loaded by the primary, which answers no calls
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
     store,
@@ -139,7 +140,6 @@ function report({ stderr }: RunServerOptions, log: Log, level: Level, text: stri
   stderr(`mobility: ${text}\n`);
 }
 
-/** The URL of a server. An IPv6 address gets brackets. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

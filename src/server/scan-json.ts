@@ -6,12 +6,12 @@ for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 
-export const maxDepth = 500; // nested containers; more could overflow the stack of code that reads the body later
+export const maxDepth = 500; // nested containers; more could overflow the stack of later code
 
 /**
- * Measures a text, assuming that it is JSON: how deep its containers nest, and the number of values that nest at most
- * `maxDepth` deep. Ends above `most` values, or at the first comma or closing bracket at depth `stopDepth`. `end`: the
- * position where it ended.
+ * Measures a text, assuming that it is JSON: how deep its containers nest, and its values at most
+ * `maxDepth` deep. Ends above `most` values, or at the first comma or closing bracket at depth
+ * `stopDepth`.
  *
  *     {"a": [1, 2]}    depth 2, values 4: the object, the list, 1 and 2
  */
@@ -35,7 +35,7 @@ export function scan(text: string, start: number, stopDepth: number, most: numbe
   return { depth: deepest, values, end: text.length };
 }
 
-/** The position of the quote that closes the string at `open`; the length of the text if none does. */
+/** The position of the quote that closes the string at `open`, or the length of the text. */
 function endOfString(text: string, open: number): number {
   for (let i = text.indexOf('"', open + 1); i !== -1; i = text.indexOf('"', i + 1)) {
     let before = i - 1;
@@ -48,8 +48,8 @@ function endOfString(text: string, open: number): number {
 const scanLength = 64 * 1024; // characters that are scanned in one step
 
 /**
- * The position after the opening bracket of the first list with this name in the outermost object. -1: there is none,
- * or its name contains escapes.
+ * The position after the opening bracket of the first list with this name in the outermost object;
+ * -1 if there is none, or its name contains escapes.
  */
 export function* openingOf(text: string, name: string): Generator<void, number> {
   const start = new RegExp(`"${name}"[ \\t\\n\\r]*:[ \\t\\n\\r]*\\[`, 'y');
@@ -73,14 +73,14 @@ export function* openingOf(text: string, name: string): Generator<void, number> 
 }
 
 /**
- * Parses the elements of a list quickly if all begin with the same text, as in the puts of phones: an element ends
- * where this text begins again. If an element contains the text, the cut piece is not JSON and is not used. Without
- * this function, a put takes 1.2 times as long.
+ * Parses the elements of a list quickly if all begin with the same text, as in the puts of phones:
+ * an element ends where this text begins again. If an element contains the text, the cut piece is
+ * not JSON and is not used. A put takes 1.2 times as long without it.
  *
  *     [{"metadata":1},{"metadata":2}]    the first element ends before `,{"metadata"`
  *
- * Returns a function that parses the element at a position. `end`: the position of the comma after it. null: the
- * element has `longest` characters or more, or its end is not certain.
+ * The returned function parses the element at a position. It returns null if the element has
+ * `longest` characters or more, or if its end is not certain.
  */
 export function quickElements(
   text: string,

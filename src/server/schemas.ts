@@ -1,4 +1,5 @@
-// JSON Schemas of the bodies and answers of routes. `intake/check-entry.ts` checks the entries themselves.
+// JSON Schemas of the bodies and answers of routes. `intake/check-entry.ts` checks the entries
+// themselves.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';
@@ -11,7 +12,7 @@ export interface BodySchema {
   properties: Readonly<Record<string, object>>;
 }
 
-/** The schema of an object. Further properties are allowed. */
+/** Further properties are allowed. */
 export const objectOf = (
   required: BodySchema['properties'],
   optional: BodySchema['properties'] = {},
@@ -23,7 +24,6 @@ export const objectOf = (
 
 export const arrayOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
 
-/** Schemas of values that occur in several bodies or answers. */
 export const values = {
   number: { type: 'number' },
   textOrNull: { type: ['string', 'null'] },
@@ -44,7 +44,7 @@ const ajv = new Ajv({
   verbose: true, // errors contain the value that was found
 });
 
-/** Returns two functions that check a body. `check` throws a 400 `Problem` that names the wrong field. */
+/** `check` throws a 400 `Problem` that names the wrong field. */
 export function bodyCheck(schema: BodySchema) {
   let validate: ValidateFunction | null = null;
   const isValid = (body: JsonObject): boolean => {
@@ -57,7 +57,7 @@ export function bodyCheck(schema: BodySchema) {
   return { isValid, check };
 }
 
-/** The text of an error. It names only the kind of the value: values are the caller's data, and the text is logged. */
+/** Names only the kind of a value: values are the caller's data, and the text is logged. */
 function explain({ instancePath, keyword, message = 'to be right', params, data }: ErrorObject): string {
   const within = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'required') {

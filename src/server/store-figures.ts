@@ -1,5 +1,4 @@
-// The state of the store for monitoring, as Prometheus text. It is counted at most once per minute. It contains names
-// of studies, but no names of users.
+// The state of the store for monitoring. It contains names of studies, but no names of users.
 import { Gauge, Registry } from 'prom-client';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { formatReasons } from '../intake/apps/other-entry.ts';
@@ -15,7 +14,7 @@ const recently = 3600; // s; the window of the figures about runs
 
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
-/** Returns a function for the metrics as Prometheus text. `now`: seconds since the epoch. */
+/** Returns Prometheus text. */
 export function storeFigures(store: Store, now: () => number): () => Promise<string> {
   return shared(freshFor, () => count(store, now()));
 }

@@ -30,7 +30,7 @@ import { incomingBody } from './read-request.ts';
 const mostForm = 16 * 1024; // bytes
 const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
 
-/** Headers that protect pages: a page loads nothing from other hosts, runs no script, and cannot be framed. */
+/** A page loads nothing from other hosts, runs no script, and cannot be framed. */
 const protect = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -41,20 +41,21 @@ const protect = secureHeaders({
     baseUri: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // `Referer` contains only the host, because a proxy may log it. With `no-referrer`, forms would have no `Origin`.
+  // A proxy may log `Referer`, so it names only the host. With `no-referrer`, forms had no
+  // `Origin`.
   referrerPolicy: 'strict-origin',
   // Not set, because other services of the host may not support TLS.
   strictTransportSecurity: false,
 });
 
-/** Adds the protecting headers to every page, also to failures. */
+/** Protects every page, also failures. */
 export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
   const isText = /^text\/(html|css)/.test(c.res.headers.get('Content-Type') ?? '');
   if (isText || c.get('call').handler.startsWith('web.')) await protect(c, async () => {});
 };
 
-/** Adds the pages to the app. Must be called before middleware for phones is added, which must not run for pages. */
+/** Must be called before middleware for phones is added, which must not run for pages. */
 export function mountPages(app: Hono<ServerEnv>, server: Server): void {
   const { config, now, limiter } = server;
   const fixed = {
@@ -89,7 +90,7 @@ export function mountPages(app: Hono<ServerEnv>, server: Server): void {
         address,
         isSecure,
         cookies: new Map(Object.entries(getCookie(c))),
-        // A getter, because the log may change: beyond `mostUnauthenticated`, it is silent until the caller is known.
+        // A getter, because the log of an unauthenticated caller may be silent at first.
         get log() {
           return call.log;
         },
@@ -125,7 +126,7 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
   return { 'Set-Cookie': `${languageCookie}=${chosen}; ${rules}` };
 }
 
-/** The languages that the reader prefers: first the chosen one, then the languages of the browser. */
+/** First the chosen language, then the languages of the browser. */
 function languagesOf(c: Context<ServerEnv>): string[] {
   const chosen = [c.req.query('lang'), getCookie(c, languageCookie)].flatMap((one) => ownValue(languages, one) ?? []);
   const accepted = acceptedLanguages(c.req.header('Accept-Language'));
@@ -149,8 +150,8 @@ const asPage =
   };
 
 /**
- * Counts the call of a page against the limits of `reader`: a participant, whose phones share the limits, or the name
- * of a manager. Returns the id under which calls of `reader` are counted.
+ * Counts the call of a page against the limits of `reader`: a participant, whose phones share the
+ * limits, or the name of a manager. Returns the id under which the calls are counted.
  */
 function enterReader(call: Call, reader: UserRecord | string, limiter: CallerLimiter): string {
   call.log.write('INFO', line.called(call.handler));
@@ -168,7 +169,7 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTak
   const { status, body } = answer;
   const headers: Record<string, string> = { ...pageHeaders(call), ...answer.headers };
   if (typeof body === 'object' && Symbol.asyncIterator in body) {
-    // Pages are not compressed, because the compressed length could reveal the secrets of their forms.
+    // Pages are not compressed: the compressed length could reveal the secrets of their forms.
     if (isGzipTaken && headers['Content-Type'] !== 'application/zip') headers['Content-Encoding'] = 'gzip';
     return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
   }
@@ -184,7 +185,7 @@ const pageHeaders = (call: Call): Record<string, string> => ({
 
 const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
 
-/** Adds `base`, the path of the public address, to the links of a page: pages are written for the root of a host. */
+/** Adds the path of the public address to the links of a page, which are written for the root. */
 function belowBase(answer: WebAnswer, base: string): WebAnswer {
   const { body, headers = {} } = answer;
   if (base === '') return answer;
@@ -216,13 +217,14 @@ async function uploadOf(c: Context<ServerEnv>, address: string): Promise<Upload>
   return readMultipart(body, boundary);
 }
 
-/** The body of a form. Throws a `Problem`: 403 for a form of another site, 415 or 413 for a wrong type or size. */
+/** Throws a `Problem`: 403 for a form of another site, 415 or 413 for a wrong type or size. */
 async function formBody(
   c: Context<ServerEnv>,
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
-  // A browser sends one or both headers with a form. Programs without them must still know the form's secret.
+  // Browsers send one or both headers with a form. Other programs must still know the form's
+  // secret.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });

@@ -1,13 +1,13 @@
-// Collects the metrics of calls from all workers: a worker asks the primary, which asks all workers and adds up.
+// Metrics of all workers: a worker asks the primary, which asks all workers and adds up.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type MetricObject } from 'prom-client';
 
-// ms that a worker may take for its figures, and the primary process for the text
+// ms until an answer counts as missing
 const patience = { figures: 5_000, text: 10_000 };
 
 type Figures = MetricObject[];
 
-/** A request or an answer. `ask`: requests the figures of one worker, or from the primary the text of all workers. */
+/** `ask` requests the figures of one worker, or from the primary the text of all workers. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';
@@ -21,7 +21,7 @@ const isMetrics = (message: unknown): message is MetricsMessage =>
 const send = (to: Worker, message: Omit<MetricsMessage, 'mobility'>): boolean =>
   to.isConnected() && to.send({ mobility: 'metrics', ...message } satisfies MetricsMessage);
 
-/** Asks another process. Resolves with undefined if it ends or does not answer in time. */
+/** Resolves with undefined if the other process ends or does not answer in time. */
 function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promise<MetricsMessage[Name]> {
   return new Promise((resolve) => {
     const done = (answer?: MetricsMessage[Name]): void => {
@@ -39,10 +39,7 @@ function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promis
   });
 }
 
-/**
- * In the primary: answers workers that ask for the metrics. Also adds the metrics of ended workers, so that no counter
- * decreases when a worker is replaced.
- */
+/** In the primary. Also adds the metrics of ended workers, so that no counter ever decreases. */
 export function answerMetricsRequests(): void {
   const latest = new Map<number, Figures>();
   const ended: Figures[] = [];
@@ -67,7 +64,7 @@ export function answerMetricsRequests(): void {
   });
 }
 
-/** In a worker: sends its metrics when the primary asks. Returns a function that gets the metrics of all workers. */
+/** In a worker: answers the primary. The returned function gets the metrics of all workers. */
 export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
   const primary = cluster.worker!;
   primary.on('message', (message: unknown) => {

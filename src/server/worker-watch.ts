@@ -1,34 +1,29 @@
-// In the primary process: replaces a worker that is stuck in an endless loop. Each worker sends a heartbeat every
-// second.
+// In the primary: replaces a worker that is stuck in an endless loop. Workers send heartbeats.
 //
 //     seconds     0    10    20    30
 //     worker 1    ++++++++++++++++++++   +: heartbeat
 //     worker 2    ++------------------   silent for 30 s, used 27 s of CPU: replaced at 32 s
-//     worker 3    ++------------------   silent, used no CPU (suspended, or in a debugger): not replaced
+//     worker 3    ++------------------   silent, used no CPU (suspended, or debugged): not replaced
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 
 const interval = 1_000; // ms between heartbeats, and between checks
-const latestCheck = 3_000; // ms between two checks; if more, the primary did not run and may have missed heartbeats
-const patience = 30_000; // ms without a heartbeat, by hand: no call computes for so long without a pause
-const leastCpu = 1; // s; a silent worker that used less CPU is not replaced: it waits, for example for a disk
+const latestCheck = 3_000; // ms; after a longer time without a check, heartbeats may have been missed
+const patience = 30_000; // ms without a heartbeat, by hand: no call computes for so long
+const leastCpu = 1; // s; a silent worker that used less CPU only waits, for example for a disk
 const ticks = 100; // per second in /proc, the same on every Linux
 
-/**
- * Decides which worker must be replaced. Times are ms of a monotonic clock. `cpuOf`: seconds of CPU that a worker has
- * used; NaN: unknown on this system.
- */
+/** Times are ms of a monotonic clock. `cpuOf`: s of CPU that a worker has used; NaN: unknown. */
 export function createWorkerWatch<W>(cpuOf: (worker: W) => number) {
-  // The last heartbeat of each worker, the oldest first, and the CPU that the worker had used by then.
+  // The last heartbeat of each worker, the oldest first, and the CPU that it had used by then.
   const latest = new Map<W, { at: number; cpu: number }>();
   let checked = Number.POSITIVE_INFINITY;
   const forget = (worker: W): void => void latest.delete(worker);
-  /** Records a heartbeat, or the start of a worker. */
   const record = (worker: W, now: number): void => {
     forget(worker);
     latest.set(worker, { at: now, cpu: cpuOf(worker) });
   };
-  /** The stuck worker that has been silent for longest. undefined: no worker is stuck. */
+  /** The stuck worker that has been silent for longest. */
   const check = (now: number): W | undefined => {
     if (now - checked > latestCheck) for (const worker of [...latest.keys()]) record(worker, now);
     checked = now;
@@ -50,12 +45,11 @@ function cpuOf({ process: { pid } }: Worker): number {
 
 const heartbeat = 'mobility heartbeat';
 
-/** In a worker: sends heartbeats to the primary. */
 export function sendHeartbeats(): void {
   setInterval(() => cluster.worker?.isConnected() && cluster.worker.send(heartbeat), interval).unref();
 }
 
-/** In the primary: kills stuck workers, one at a time, so that the other workers answer meanwhile. */
+/** In the primary: kills one stuck worker at a time, so that the others answer meanwhile. */
 export function watchWorkers(onKill: (text: string) => void): void {
   const watch = createWorkerWatch<Worker>(cpuOf);
   let isReplacing = false;

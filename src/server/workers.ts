@@ -4,18 +4,18 @@ import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
 const longestBackoff = 10_000; // ms
-const healthyLife = 60_000; // ms; a worker that ran longer than this is replaced after `firstBackoff`
+const healthyLife = 60_000; // ms; a worker that lived longer is replaced after `firstBackoff`
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
-const numberVariable = 'MOBILITY_WORKER_NUMBER'; // environment variable; the primary process sets it for each worker
+const numberVariable = 'MOBILITY_WORKER_NUMBER'; // in the environment of each worker
 
 interface WorkersOptions {
   count: number;
-  drainSeconds: number; // how long workers may take to finish running calls
-  onDeath: (text: string) => void; // called when a worker has ended and will be replaced
+  drainSeconds: number; // s that workers get to finish running calls
+  onDeath: (text: string) => void; // called before a worker is replaced
 }
 
-/** Starts workers. Resolves when all workers listen. Throws `MOBILITY_CONFIG` if a worker ends before it listens. */
+/** Resolves when all workers listen. Throws `MOBILITY_CONFIG` if one ends before. */
 export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions) {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();
@@ -74,10 +74,7 @@ function listening(worker: Worker): Promise<number> {
   });
 }
 
-/**
- * Calls `ended` once when a worker ends or could not be started. Other errors are ignored: they concern messages to a
- * worker that has just ended.
- */
+/** Ignores errors of messages to a worker that has just ended. */
 function onEnd(worker: Worker, ended: (reason: string | number) => void): void {
   let isRunning = true;
   const end = (reason: string | number): void => {
@@ -99,5 +96,4 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
   clearTimeout(killer);
 }
 
-/** In a worker: its number, counted from 1. */
 export const workerNumber = (): number => Number(process.env[numberVariable] ?? 1);

@@ -1,4 +1,4 @@
-// Lists the routes of the server. Only pages, `/openapi.json` and `/metrics` are not in these lists.
+// All routes except pages, `/openapi.json` and `/metrics`.
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { otherAppRoutes } from './other-apps.ts';
@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 import { timelineRoutes } from './timeline.ts';
 import { usercacheRoutes } from './usercache-routes.ts';
 
-/** Routes that need a caller. Each is a POST, some also a GET or PUT. */
+/** Routes that need a caller. */
 export const routes: readonly Route[] = [
   ...usercacheRoutes,
   ...timelineRoutes,

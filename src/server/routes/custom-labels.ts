@@ -1,5 +1,4 @@
-// Labels for modes and purposes that a user made up, stored in the profile. The e-mission apps of 2024 and 2025 offer
-// them beside the labels of the study.
+// Labels that a user made up, in the profile. The e-mission apps of 2024 and 2025 offer them.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf } from '../schemas.ts';
@@ -68,7 +67,7 @@ function changeRoute(
   };
 }
 
-/** The labels of a kind. Other values in the profile are ignored. */
+/** Ignores other values in the profile. */
 function rowsOf(profile: JsonObject, kind: string): Rows {
   const stored = profile[kind];
   const rows: Rows = new Map();

@@ -43,7 +43,6 @@ export const datastreamRoutes: readonly Route[] = [
 const timesOfData = ['ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'];
 const timeNames = ['metadata.write_ts', ...timesOfData.map((name) => `data.${name}`)];
 
-/** Finds entries whose field `key_time` is between `start_time` and `end_time`, both included. */
 async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable<string>> {
   const { start_time: from, end_time: to, key_time: time, key_list: keys, max_entries: max } = body;
   if (typeof from !== 'number' || typeof to !== 'number')
@@ -61,7 +60,7 @@ async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable
   return phoneData(caller.uuid, entries);
 }
 
-const pieceLength = 64 * 1024; // characters sent at once
+const pieceLength = 64 * 1024; // characters that are sent at once
 
 /** Yields `{"phone_data": […], "truncated": …}` in pieces. */
 async function* phoneData(userId: string, found: AsyncIterable<FoundEntry>): AsyncGenerator<string> {

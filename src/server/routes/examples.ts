@@ -1,6 +1,6 @@
-// An example of each call for `/openapi.json`: its body or query, and its answer. docs/api.md shows the same bodies.
+// Examples of each call for `/openapi.json`. docs/api.md shows the same bodies.
 
-/** A call without `body` and `query` needs only the token. `path` replaces the `:name` in the path of the route. */
+/** Without `body` and `query`, the token suffices. `path` replaces the `:name` in a path. */
 export interface CallExample {
   body?: object;
   query?: Readonly<Record<string, string>>;

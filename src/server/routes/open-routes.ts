@@ -1,4 +1,4 @@
-// Routes without a token: whether the process runs, whether the store works, and configurations of studies.
+// Routes without a token.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../model/json.ts';
 import { isStudyName } from '../../model/study.ts';
@@ -21,7 +21,7 @@ export const openRoutes: readonly OpenRoute[] = [
     parameters: {
       file: `the name by which people join a study, then \`${ending}\`; or the study's own name, then \`${labels}\``,
     },
-    /** Answers with the public file that `mobility study config` writes. It contains no secret. */
+    /** The public file that `mobility study config` writes contains no secret. */
     answer: async ({ studies }, { file = '' }) => {
       const own = file.endsWith(labels) ? file.slice(0, -labels.length) : '';
       const lists = isStudyName(own) ? (await studies.byName(own))?.config?.label_lists : undefined;
@@ -50,14 +50,11 @@ export const openRoutes: readonly OpenRoute[] = [
   },
 ];
 
-const freshFor = 1_000; // ms; calls within this time share the result of one check
-const patience = 10_000; // ms; the check fails if the store takes longer
+const freshFor = 1_000; // ms for which calls share the result of one check
+const patience = 10_000; // ms for a check of the store
 const mebibyte = 1024 * 1024;
 
-/**
- * Returns a function that resolves if the disk has space and the store did a small write and a small read within the
- * last second. `leastDiskMiB`: MiB that must be free on the disk; 0: not checked.
- */
+/** The returned function rejects if the disk has less space, or the store cannot write and read. */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
   return shared(freshFor, () => Promise.race([check(store, leastDiskMiB), refuseLate()]));
 }

@@ -1,5 +1,5 @@
-// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answer
-// to a failed call makes the app keep its data and send them again.
+// Routes for other apps. The answer to a failed call makes the app keep its data and send them
+// again.
 import { omitFields } from '../../intake/apps/message-fields.ts';
 import { type Mapped, newMapped, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
@@ -19,7 +19,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
-    // Home Assistant, configured as guides of GeoPulse show, sends only the coordinates in `location`.
+    // Home Assistant, set up as guides of GeoPulse show, sends only the coordinates in `location`.
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = omitFields(others, new Set(['device_id', 'user', 'id', 'deviceid']));
@@ -38,7 +38,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
 };
 
-/** True for parameters of OsmAnd's protocol: a position, or the state of a phone that has no position. */
+/** A position, or the state of a phone that has no position, in the protocol of OsmAnd. */
 const isOsmAnd = (parameters: Readonly<Record<string, string>>): boolean =>
   isPosition(parameters) || (['timestamp', 'batt', 'alarm'] as const).some((name) => parameters[name] !== undefined);
 
@@ -76,7 +76,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     answer: async (call) => {
       const { unread, query } = call;
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
-      // Rejects a body that is neither an object nor a file, because the app would send a refused body again for ever.
+      // A body that is neither an object nor a file is stored as rejected: the app would repeat it.
       else if (!(await putFile(call, unread))) {
         // Nothing of the body is stored: it may contain the token or names of networks.
         const text = `${unread.length} characters`;
@@ -105,7 +105,7 @@ async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> 
 const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped =>
   newMapped({ unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)] });
 
-/** Rejects a body without a field. Keeps only the names of its fields, since values may name networks or people. */
+/** Keeps only the names of the fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
@@ -116,9 +116,9 @@ async function putMapped({ put, log }: RouteCall, { entries, unusable: others, s
 }
 
 /**
- * Answers a failure with a 5xx: the apps then keep their data and send them again. After a 4xx, OwnTracks on an
- * iPhone deletes its oldest point. Overland can be configured to treat any 2xx as "received". Overland shows the text
- * in `error`.
+ * Answers a failure with a 5xx: the apps then keep their data and send them again. After a 4xx,
+ * OwnTracks on an iPhone deletes its oldest point. Overland shows the text in `error`, and can be
+ * set to treat any 2xx as received.
  */
 export function refusal(problem: Problem, requestId: string): Response {
   const { code, headers } = problem.options;

@@ -19,8 +19,8 @@ const serverFields: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-const maxProfileLength = 1024 * 1024; // characters of JSON; a profile is read and written as a whole
-const defaultMpg = 32; // miles per gallon of a car that the user has not described, as in the e-mission server
+const maxProfileLength = 1024 * 1024; // characters; a profile is read and written as a whole
+const defaultMpg = 32; // miles per gallon of a car not described, as in the e-mission server
 
 export const profileRoutes: readonly Route[] = [
   {

@@ -1,4 +1,4 @@
-// The caller's own metrics: distance, duration, speed and number of sections, by period and mode.
+// The caller's own metrics by period and mode.
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
 import { figuresByDay, readDayTrips } from '../../figures/by-day.ts';
@@ -69,14 +69,14 @@ export const resultRoutes: readonly Route[] = [
 ];
 
 /**
- * The days (`YYYY-MM-DD`) from `start_time` to `end_time`, dates such as `{year, month, day}`. Without a day, a date
- * means the whole month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
+ * The days between two dates such as `{year, month, day}`. Without a day, a date means the whole
+ * month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
  */
 function daysOf({ start_time: start, end_time: end }: JsonObject): { from: string; to: string } {
   return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
 }
 
-/** The day of a date. Without a month: `month`. Without a day: the first of `days` that exists in the month. */
+/** Without a month: `month`. Without a day: the first of `days` that exists in the month. */
 function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
   const parts = isJsonObject(date) ? date : {};
   const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;
@@ -89,9 +89,7 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   throw badRequest(`expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}`);
 }
 
-/**
- * Metrics by day and label. Never returns metrics of all users: if there are few users, they would reveal each person.
- */
+/** Never returns metrics of all users: if there are few users, they would reveal each person. */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
@@ -103,10 +101,9 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-/** The maximum number of days with observed time in one answer, since it is computed from the entries of the days. */
-const mostDays = 62;
+const mostDays = 62; // with observed time, which is computed from the entries of the days
 
-/** Observed time of the caller's first days in a range, s. Includes days without trips. */
+/** Observed time in s of the caller's first days in a range, also days without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
   const found: object[] = [];
   for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now())) {
@@ -116,7 +113,7 @@ async function observedByDay({ caller, store, now }: RouteCall, from: string, to
   return found;
 }
 
-/** One list if one metric was requested, or a list of lists. Metrics of all users are always empty. */
+/** One list if one metric was requested. Metrics of all users are always empty. */
 function answer(body: JsonObject, periods: readonly Period[]): object {
   const { names, single } = metricsAsked(body);
   const lists = names.map((name): MetricSummary[] => (isMetric(name) ? summarize(name, periods) : []));
@@ -126,7 +123,7 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/** The requested metrics: `metric`, else `metric_list`, else the default. Empty values count as missing. */
+/** `metric`, else `metric_list`, else the default. Empty values count as missing. */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

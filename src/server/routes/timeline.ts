@@ -1,5 +1,4 @@
-// The diary of a day, and the time up to which the diary is final. Phones show trips before this time as processed, and
-// later trips as draft.
+// The diary of a day, and the time up to which it is final. Phones show later trips as draft.
 import { readTripsOfDay } from '../../diary/build-trip-documents.ts';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';

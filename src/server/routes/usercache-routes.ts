@@ -41,7 +41,7 @@ export const usercacheRoutes: readonly Route[] = [
   },
 ];
 
-/** The configuration of the caller's study, if their phone has an older version. The app then applies it. */
+/** The configuration of the caller's study, if their phone has an older version. */
 async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
   const { deployment_config_version: version, app_version: app } = body;
   if (caller.study === undefined || version === undefined) return {};
@@ -70,7 +70,7 @@ function tripsIn({ key, data }: Document): TripFeatureCollection[] {
     : [];
 }
 
-/** Converts a document for phones. iOS apps crash if `metadata` has another field than the seven that they know. */
+/** iOS apps crash if `metadata` has another field than the seven that they know. */
 function forPhone({ key, write_ts, data }: Document): object {
   return { metadata: { key, type: 'document', write_ts }, data };
 }
