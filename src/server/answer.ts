@@ -1,4 +1,3 @@
-// Makes responses: JSON in one piece or streamed, and fixed texts.
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
@@ -69,10 +68,7 @@ export async function streamedAnswer(
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
 
-/**
- * Returns a handler that answers with a fixed text, or with 304 if the caller has it already. All
- * answers share the same bytes, so unsent answers take no memory and are not counted.
- */
+/** Answers with 304 if the caller has the text. All answers share its bytes: not counted. */
 export function fixedAnswer(text: string, type: string): (c: Context<ServerEnv>) => Response {
   const bytes = Buffer.from(text);
   const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`;

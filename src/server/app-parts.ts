@@ -1,4 +1,3 @@
-// The parts of the server's HTTP app: store, log, settings and limits.
 import type { Config } from '../config.ts';
 import type { ArchiveRequest } from '../export/study-archive.ts';
 import type { Act } from '../log/audit-log.ts';

@@ -126,10 +126,8 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
   };
 }
 
-/**
- * Stores a position that an app sends to the root because its user typed an address without a path.
- * Refuses other POSTs. Failures have the form of other apps, so that an app keeps the position.
- */
+// Stores a position that an app sends to the root because its user typed an address without a path.
+// Refuses other POSTs. Failures have the form of other apps, so that an app keeps the position.
 function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | null): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const hasPosition = isPosition(c.req.query());
@@ -145,11 +143,9 @@ function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | nul
 
 const positionRoute = routes.find(({ path }) => path === phoneApps.traccar.path)!;
 
-/**
- * Refuses calls that a foreign web page makes in a browser on this machine: calls from another
- * site, and calls with a host name that resolves to this address (DNS rebinding). With `dev`
- * authentication, the page would need only a user name to read data.
- */
+// Refuses calls that a foreign web page makes in a browser on this machine: calls from another
+// site, and calls with a host name that resolves to this address (DNS rebinding). With `dev`
+// authentication, the page would need only a user name to read data.
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');

@@ -15,10 +15,7 @@ import type { Route } from './routes/route.ts';
 export interface AuthMethod {
   /** The user of a token, null without an account. Throws a 403 `Problem` if it is invalid. */
   find(token: string): Promise<UserRecord | null>;
-  /**
-   * The name of the account that `/profile/create` may create for the token; null if it may create
-   * none. Throws a `Problem` if the token is invalid, or if its study admits no new member.
-   */
+  /** The name of the account that `/profile/create` may create. Throws a `Problem` to refuse. */
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
@@ -72,10 +69,7 @@ export function headerTokens(authorization = '') {
   return { bearer, basic: token === '' ? null : { token, name } };
 }
 
-/**
- * The token of a call; null if it has none. `field` names the body's field that may hold it. Throws
- * a 400 `Problem` if the token is not a string, or body and header have different tokens.
- */
+/** Throws a 400 `Problem` if a token is not a string, or body and header have different tokens. */
 export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string | null {
   const inBody = (field === null ? null : body[field]) ?? null;
   if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected a string in "${field}"`);
@@ -96,7 +90,6 @@ export function countCaller(call: Call, caller: UserRecord, limiter: CallerLimit
   call.share.belongsTo(caller.uuid);
 }
 
-/** Authenticates the caller of one call before its body uses resources. */
 export function authenticator({ auth, limiter, store: { users }, now }: Server, { registers }: Route, call: Call) {
   async function find(token: string): Promise<UserRecord> {
     const user = await auth.find(token);
@@ -116,10 +109,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     token: null as string | null, // the accepted token
     refusal: null as Problem | null, // why `admitIfKnown` refused a token
 
-    /**
-     * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a
-     * second, different token, 429 if a limit of the caller is exceeded.
-     */
+    /** Throws a `Problem`: 403 for an invalid token, 400 for a second token, 429 at a limit. */
     async admit(token: string): Promise<UserRecord> {
       if (call.caller !== null && token === self.token) return call.caller;
       if (call.caller !== null)
@@ -133,10 +123,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
       return caller;
     },
 
-    /**
-     * Like `admit`, but stores a 403 `Problem` in `refusal` instead of throwing it: the password of
-     * the header may be for a proxy, and a token in the body may follow.
-     */
+    /** Keeps a 403: the password may be for a proxy, and a token in the body may follow. */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {
         await self.admit(token);

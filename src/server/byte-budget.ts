@@ -5,7 +5,7 @@
 //     bob sends 2 KiB      full: the slowest body of eve ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
-const mebibyte = 1024 * 1024;
+export const mebibyte = 1024 * 1024;
 
 /**
  * Limits in bytes of one process. About 150 MiB of memory are enough for 64 phones that send 10,000
@@ -81,7 +81,6 @@ export class ByteBudget {
     this.#now = now;
   }
 
-  /** A share for the body of a new call from `network`. */
   share(network: string | null = null): BodyShare {
     let end: (problem: Problem) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
@@ -186,10 +185,8 @@ export class ByteBudget {
 
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
-  /**
-   * The bytes of the budget that a holder uses: for a large body its announced size, so that every
-   * body that began can finish, but for a slow body only the bytes that have arrived.
-   */
+  // The bytes of the budget that a holder uses: for a large body its announced size, so that every
+  // body that began can finish, but for a slow body only the bytes that have arrived.
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
@@ -211,11 +208,9 @@ export class ByteBudget {
     return others > 0 && others + weight > total ? 'room' : null;
   }
 
-  /**
-   * Ends bodies until there is room: each time the slowest body of the owner with the most bytes.
-   * Returns the limit that is still exceeded. With `slowOnly`, ends only bodies below `slowBelow`,
-   * because the caller can wait.
-   */
+  // Ends bodies until there is room: each time the slowest body of the owner with the most bytes.
+  // Returns the limit that is still exceeded. With `slowOnly`, ends only bodies below `slowBelow`,
+  // because the caller can wait.
   #makeRoom(holder: Holder, pool: Pool, bytes: number, slowOnly = false): 'part' | 'room' | null {
     for (;;) {
       const lack = this.#lack(holder, pool, bytes);

@@ -5,7 +5,7 @@ import { line } from '../log/messages.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
 import { authenticator, headerTokens, type Server, tokenOf } from './auth.ts';
-import { streamBytes } from './byte-budget.ts';
+import { mebibyte, streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
@@ -13,8 +13,6 @@ import { largeLimits, listLimits, smallLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { handlerOf, phoneTokens, type Route, type RouteCall } from './routes/route.ts';
 import { bodyCheck, objectOf } from './schemas.ts';
-
-const mebibyte = 1024 * 1024;
 
 const fetchStep = 3600; // s in which a process records at most one fetch per user
 

@@ -13,7 +13,6 @@ const limitNames = [
   ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls'],
 ];
 
-/** Status and cause of calls. */
 const firstSeries = [
   ['200', 'none'],
   ['500', 'server'],
@@ -24,10 +23,7 @@ const firstSeries = [
 // Gauges of prom-client that end in `_total`, as only counters should.
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/**
- * Counts calls and measures the process, in a registry of its own. Series that alerts use start
- * with 0, because Prometheus sees no increase in the first sample of a series.
- */
+/** Series of alerts start with 0: Prometheus sees no increase in the first sample of a series. */
 export function countCalls() {
   const registry = new Registry();
   const registers = [registry];
@@ -52,7 +48,6 @@ export function countCalls() {
   return {
     registry,
     figures: {
-      /** `handler`: empty if no route matched. */
       countCall: ({ handler, cause }: Pick<Call, 'handler' | 'cause'>, status: number, took: number): void => {
         calls.inc({ handler, status: String(status), cause: cause ?? 'none' });
         seconds.observe({ handler }, took);

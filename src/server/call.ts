@@ -4,6 +4,7 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
+import type { AppParts } from './app-parts.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
@@ -41,19 +42,13 @@ export interface ServerEnv {
   Variables: { call: Call; base: string };
 }
 
-/** `hold`: see `ByteBudget.holdAnswer`. */
 type CallParts = Pick<Call, 'network' | 'share'> & { hold: (caller: string | null, bytes: number) => () => void };
 
-/**
- * Unauthenticated calls that each process logs per minute: a flood of calls must not push other
- * lines out of the log. Further calls have no lines until they are authenticated.
- */
+/** Calls logged per minute and process: a flood must not push other lines out of the log. */
 export const mostUnauthenticated = 60;
 
-type CallLogOptions = { log: Log; console: (line: string) => void; now: () => number; thread: string };
-
 /** The returned function starts a call and writes START. It returns a function that writes END. */
-export function createCallLog({ log, console, now, thread }: CallLogOptions) {
+export function createCallLog({ log, console, now, thread }: Pick<AppParts, 'log' | 'console' | 'now' | 'thread'>) {
   const stamp = createStamp(hostZone());
   let count = 0;
   // Unauthenticated calls of the minute that began at `since`. The log has no lines of `leftOut`.

@@ -14,9 +14,8 @@ import type { UserRecord } from '../model/user.ts';
 import { hasEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
+import { mebibyte } from './byte-budget.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
-
-const mebibyte = 1024 * 1024;
 
 /**
  * The limits for these settings; 0: no limit. A phone makes some hundred calls a day. The fixed
@@ -37,11 +36,9 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
 
-/**
- * Limits of a person who joined a study by its link and has not sent data on several days yet:
- * anyone can create many such accounts. The limits leave room for a phone that was offline for a
- * month (32,000 entries, 11 MB).
- */
+// Limits of a person who joined a study by its link and has not sent data on several days yet:
+// anyone can create many such accounts. The limits leave room for a phone that was offline for a
+// month (32,000 entries, 11 MB).
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
 const keysKept = 30_000; // ms in memory; short, as a key may contain an erased user's name
@@ -62,7 +59,7 @@ type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
 /** A form of a page has no `sentWith`, and is not recorded in the profile. */
-type CallerPut = Pick<PutCheckedOptions, 'sentWith' | 'inProfile' | 'receipts' | 'onStored'> & { log: Log };
+type CallerPut = Omit<PutCheckedOptions, 'store' | 'now' | 'mostLines'>;
 
 /** Characters of JSON a day under keys `manual/`: readers hold a whole day. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
@@ -177,10 +174,7 @@ export class CallerLimiter {
     return limits;
   }
 
-  /**
-   * Throws a 429 `Problem` if pending and rejected entries would exceed the limit. The store counts
-   * them at the first put of a caller, and later only near the limit.
-   */
+  /** Throws a 429 `Problem` beyond the limit. The store counts at first, and near the limit. */
   async countEntries(user: UserRecord, more: number): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
@@ -198,10 +192,7 @@ export class CallerLimiter {
     caller.entries += more;
   }
 
-  /**
-   * Rejects entries whose unknown keys exceed the limit. Reads the keys of the user from the store
-   * when a new key arrives, since other processes and recoveries add keys, too.
-   */
+  /** For a new key, reads all keys of the user: other processes and recoveries add keys, too. */
   async limitKeys(user: UserRecord, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const limit = this.#limitsOf(user).unknownKeys;
     const { unknownKeys: keys } = this.#of(user.uuid);
@@ -221,10 +212,7 @@ export class CallerLimiter {
     });
   }
 
-  /**
-   * Rejects statements beyond `mostStatements`, except entries that the store has already
-   * (retries). Call `uncount` if the put fails.
-   */
+  /** Accepts entries that the store has already (retries). Call `uncount` if the put fails. */
   async limitStatements({ uuid }: UserRecord, list: readonly CheckedEntry[]) {
     const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
     const allowed: CheckedEntry[] = [];
@@ -247,23 +235,16 @@ export class CallerLimiter {
     return { allowed, uncount: () => this.#today.statements.add(uuid, -counted) };
   }
 
-  async #limitCorrections(userId: string, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
-    const stated = list.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
-    const beyond = await beyondLimit(this.#store, userId, stated);
-    const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
-    return list.map((checked) => (isEntry(checked) && beyond.has(checked) ? reject(checked) : checked));
-  }
-
-  /**
-   * Stores entries. Rejects those beyond the limits of keys, statements and corrections. Throws a
-   * 429 `Problem`, and stores nothing, if too many entries would be pending or rejected.
-   */
+  /** Rejects entries beyond a limit. Throws a 429 `Problem` if too many would be pending. */
   async put(user: UserRecord, checked: readonly CheckedEntry[], options: CallerPut): Promise<PutCounts> {
     const { uuid } = user;
     await this.countEntries(user, checked.length);
     const { allowed, uncount } = await this.limitStatements(user, await this.limitKeys(user, checked));
     try {
-      const entries = await this.#limitCorrections(uuid, allowed);
+      const stated = allowed.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
+      const beyond = await beyondLimit(this.#store, uuid, stated);
+      const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
+      const entries = allowed.map((one) => (isEntry(one) && beyond.has(one) ? reject(one) : one));
       const mostLines = this.countLines(uuid, checked.length);
       return await putChecked(uuid, entries, { store: this.#store, now: this.#now, mostLines, ...options });
     } catch (error) {

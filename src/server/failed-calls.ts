@@ -22,10 +22,8 @@ export async function answerProblem(error: unknown, call: Call, server: Server):
   return call.refuse(problem, call.id);
 }
 
-/**
- * Logs the user whose token was refused, and records it in their profile for `mobility status`.
- * False if neither the token nor the claimed name belongs to a registered user.
- */
+// Logs the user whose token was refused, and records it in their profile for `mobility status`.
+// False if neither the token nor the claimed name belongs to a registered user.
 async function reportRefusal({ options }: Problem, { log }: Call, { store, now, limiter }: Server): Promise<boolean> {
   const { token, user: owner, why, since, claimed } = options.refusal ?? {};
   if (token === undefined) return false;

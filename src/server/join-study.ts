@@ -10,10 +10,8 @@ import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
-/**
- * People who may join from one network within an hour, per process. A class behind one address can
- * join, while an attacker needs several networks to reach the 200 per hour of a study.
- */
+// People who may join from one network within an hour, per process. A class behind one address can
+// join, while an attacker needs several networks to reach the 200 per hour of a study.
 const joinsPerNetwork = 30;
 
 /** The returned function creates the account for a new token of an app, null for other tokens. */

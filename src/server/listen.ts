@@ -12,7 +12,7 @@ import { badRequest, problemOf, problemResponse } from './problem.ts';
 const requestTimeout = 300_000; // ms for a whole request: a slow phone sends its 6 MB at 20 kB/s
 const keepAliveTimeout = 65_000; // ms until an idle connection is closed: longer than in proxies
 const maxHeaderSize = 16 * 1024; // bytes
-const connectionsCheck = 5_000; // ms between checks for late requests
+const connectionsCheckingInterval = 5_000; // ms between checks for late requests
 const lingerTime = 1_000; // ms for which a caller may still send after the last answer
 const idleCheck = 25; // ms between checks for idle connections while closing
 
@@ -41,8 +41,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     hostname: 'localhost', // for requests of HTTP/1.0, which may have no Host header
     errorHandler: refuseRequest,
   });
-  const limits = { requestTimeout, keepAliveTimeout, maxHeaderSize };
-  const server = createServer({ ...limits, connectionsCheckingInterval: connectionsCheck }, (incoming, outgoing) => {
+  const limits = { requestTimeout, keepAliveTimeout, maxHeaderSize, connectionsCheckingInterval };
+  const server = createServer(limits, (incoming, outgoing) => {
     running.add(outgoing);
     outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
@@ -62,10 +62,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/**
- * Node closes a connection as soon as its last answer is written. If the caller is still sending a
- * refused body, the answer is then lost. So the server drops the rest of the body for `lingerTime`.
- */
+// Node closes a connection as soon as its last answer is written. If the caller is still sending a
+// refused body, the answer is then lost. So the server drops the rest of the body for `lingerTime`.
 function closeGently(incoming: IncomingMessage): void {
   const { socket } = incoming;
   const close = Socket.prototype.destroySoon.bind(socket);

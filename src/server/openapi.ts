@@ -61,7 +61,6 @@ function exampleOf({ path }: Route | OpenRoute): CallExample {
   return example;
 }
 
-/** Converts `/timeline/getTrips/:date` to `/timeline/getTrips/{date}`. */
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 const tags = {

@@ -42,10 +42,7 @@ const keptLength = 64 * 1024; // characters that are kept of an element that is 
 
 const mostUnreadable = 10_000; // elements that are not JSON: reading one takes longer
 
-/**
- * Parses a JSON text in slices, between which other calls run. Throws a `Problem`: 400 if it is not
- * JSON or nests too deeply, 413 if it has more elements or values than `limits`.
- */
+/** Throws a `Problem`: 400 for invalid or deeply nested JSON, 413 beyond the other limits. */
 export async function readJson<Element = never>(
   text: string,
   list?: ListReader<Element>,

@@ -8,10 +8,7 @@ import type { Upload } from '../web/web.ts';
 const mostField = 16 * 1024; // bytes of a field that is not a file
 const mostParts = 20; // a form of a page has three; a body of 64 MiB can have millions
 
-/**
- * The fields and the first file of a body. Leaves out longer fields and further parts. If a name
- * occurs twice, its first value counts.
- */
+/** Leaves out longer fields and further parts. If a name occurs twice, the first counts. */
 export function readMultipart(body: Buffer, boundary: string): Upload {
   const form = Object.create(null) as Record<string, string>;
   let file: Upload['file'] = null;

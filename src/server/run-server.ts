@@ -5,17 +5,16 @@ import type { Config } from '../config.ts';
 import { audit } from '../log/audit-log.ts';
 import { tryLock } from '../log/file-lock.ts';
 import type { FileLog } from '../log/files.ts';
-import { hostZone } from '../log/line-format.ts';
+import { createStamp, hostZone } from '../log/line-format.ts';
 import type { Level, Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { MobilityError } from '../model/mobility-error.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { isLoopback } from '../model/networks.ts';
 import type { Store } from '../store/store.ts';
 import { checkEverything } from '../upkeep/check-installation.ts';
 import { openTiles } from '../web/pmtiles.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCalls } from './call-metrics.ts';
-import { consoleLines, type Write } from './console-lines.ts';
 import { checkAddress, type Serving, serve } from './listen.ts';
 import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
@@ -28,9 +27,8 @@ export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchiv
   /** Called once in each process. The caller of `runServer` closes store and log. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   openLog: (threadId: string) => Promise<FileLog>;
-  /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
-  stdout: Write;
+  stdout: (text: string, done?: (error?: Error | null) => void) => unknown;
   stderr: (text: string) => void;
 }
 
@@ -87,9 +85,11 @@ async function runWorker(options: RunServerOptions): Promise<void> {
   }
 }
 
-type Running = { port: number; stop: () => Promise<void> };
-
-async function runUntilStopped({ config, signal, stderr }: RunServerOptions, log: Log, { port, stop }: Running) {
+async function runUntilStopped(
+  { config, signal, stderr }: RunServerOptions,
+  log: Log,
+  { port, stop }: { port: number; stop: () => Promise<void> },
+) {
   const url = urlOf({ host: config.host, port });
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
@@ -99,12 +99,12 @@ async function runUntilStopped({ config, signal, stderr }: RunServerOptions, log
 }
 
 async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
-  const { config, now, version, stdout, stderr } = options;
+  const { config, now, version, stderr } = options;
   const store = await options.openStore({
     onWarning: (text) => cluster.isPrimary && report(options, log, 'WARNING', text),
   });
   const { createApp } = await import('./app.ts'); // not loaded by the primary, which answers no calls
-  const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
+  const output = consoleLines(options, log);
   const app = createApp({
     store,
     log,
@@ -127,6 +127,31 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     output.close();
   };
   return { ...serving, close };
+}
+
+/** If the disk is full, lines are lost and counted, but no call fails. */
+function consoleLines({ stdout, stderr, now }: RunServerOptions, log: Log) {
+  const stamp = createStamp(hostZone());
+  let lost: { lines: number; since: string; reason: string } | null = null;
+  const report = (): void => {
+    if (lost !== null)
+      log.write('WARNING', line.dropped('Lines of standard output', lost.lines, lost.since, lost.reason));
+    lost = null;
+  };
+  const fail = (error: Error): void => {
+    if (lost === null) {
+      lost = { lines: 0, since: stamp(now()), reason: errorText(error) };
+      stderr(`mobility: lines of standard output have been dropped since ${lost.since}: ${lost.reason}\n`);
+    }
+    lost.lines += 1;
+  };
+  return {
+    // A lost line may have been written in part, so the next one begins on a new line.
+    write: (text: string): void => {
+      stdout(lost === null ? `${text}\n` : `\n${text}\n`, (error) => (error == null ? report() : fail(error)));
+    },
+    close: report,
+  };
 }
 
 function metricsOfAll(): NonNullable<AppParts['metrics']> {

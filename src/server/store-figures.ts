@@ -14,7 +14,6 @@ const recently = 3600; // s; the window of the figures about runs
 
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
-/** Returns Prometheus text. */
 export function storeFigures(store: Store, now: () => number): () => Promise<string> {
   return shared(freshFor, () => count(store, now()));
 }
@@ -75,7 +74,6 @@ async function count(store: Store, now: number): Promise<string> {
   return registry.metrics();
 }
 
-/** Sets the median, the 95th percentile and the largest value; 0 if there are no values. */
 function setRanks(gauge: Gauge, values: readonly number[]): void {
   const sorted = values.toSorted((a, b) => a - b);
   for (const [at, rank] of Object.entries({ median: 0.5, p95: 0.95, most: 1 })) {

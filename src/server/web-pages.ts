@@ -48,7 +48,6 @@ const protect = secureHeaders({
   strictTransportSecurity: false,
 });
 
-/** Protects every page, also failures. */
 export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
   const isText = /^text\/(html|css)/.test(c.res.headers.get('Content-Type') ?? '');
@@ -149,10 +148,8 @@ const asPage =
     return new Response(textOf(answer), { status: problem.status, headers });
   };
 
-/**
- * Counts the call of a page against the limits of `reader`: a participant, whose phones share the
- * limits, or the name of a manager. Returns the id under which the calls are counted.
- */
+// Counts the call of a page against the limits of `reader`: a participant, whose phones share the
+// limits, or the name of a manager. Returns the id under which the calls are counted.
 function enterReader(call: Call, reader: UserRecord | string, limiter: CallerLimiter): string {
   call.log.write('INFO', line.called(call.handler));
   if (typeof reader === 'object') {
@@ -196,7 +193,6 @@ function belowBase(answer: WebAnswer, base: string): WebAnswer {
   return { ...answer, headers: moved, body: new Markup(text) };
 }
 
-/** The address that the browser used, as far as headers and settings show. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
   const { host } = new URL(c.req.url);
   const [forwarded = ''] = (c.req.header('X-Forwarded-Proto') ?? '').split(',');

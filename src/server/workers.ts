@@ -46,7 +46,6 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
     }, wait);
     restarts.add(timer);
   };
-  /** Lets workers finish running calls. Resolves when all have ended. */
   const stop = async (): Promise<void> => {
     isReplacing = false;
     for (const timer of restarts) clearTimeout(timer);

@@ -8,7 +8,6 @@ import type { Route } from './route.ts';
 import { timelineRoutes } from './timeline.ts';
 import { usercacheRoutes } from './usercache-routes.ts';
 
-/** Routes that need a caller. */
 export const routes: readonly Route[] = [
   ...usercacheRoutes,
   ...timelineRoutes,

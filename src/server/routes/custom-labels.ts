@@ -79,7 +79,6 @@ function rowsOf(profile: JsonObject, kind: string): Rows {
   return rows;
 }
 
-/** The active labels, most used first, then by name. */
 function activeOf(rows: Rows): string[] {
   return [...rows]
     .filter(([, { isActive }]) => isActive)

@@ -40,8 +40,7 @@ export const datastreamRoutes: readonly Route[] = [
   },
 ];
 
-const timesOfData = ['ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'];
-const timeNames = ['metadata.write_ts', ...timesOfData.map((name) => `data.${name}`)];
+const timeNames = 'metadata.write_ts data.ts data.start_ts data.end_ts data.enter_ts data.exit_ts'.split(' ');
 
 async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable<string>> {
   const { start_time: from, end_time: to, key_time: time, key_list: keys, max_entries: max } = body;

@@ -49,7 +49,6 @@ const texts = (body: JsonObject): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Parameters that some apps send in the query instead of a body. */
 const queries: Partial<Record<AppId, Route['inQuery']>> = {
   traccar: {
     id: 'the token',

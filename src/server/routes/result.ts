@@ -68,10 +68,8 @@ export const resultRoutes: readonly Route[] = [
   },
 ];
 
-/**
- * The days between two dates such as `{year, month, day}`. Without a day, a date means the whole
- * month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
- */
+// The days between two dates such as `{year, month, day}`. Without a day, a date means the whole
+// month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
 function daysOf({ start_time: start, end_time: end }: JsonObject): { from: string; to: string } {
   return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
 }

@@ -27,15 +27,9 @@ export interface RouteCall {
 /** JSON, or its text in pieces if it may be long. e-mission phones expect an object. */
 export type Answer = object | AsyncIterable<string>;
 
-/**
- * How another app calls a route. The route gets any body of an authenticated caller: the app would
- * send a refused body again for ever.
- */
+/** A route with a dialect gets any body: the app would send a refused body again for ever. */
 export interface Dialect extends TokenRules {
-  /**
-   * Answers a failure so that the app keeps its data: some apps delete data after any 4xx. Also
-   * called for wrong methods and for paths below the route.
-   */
+  /** Answers a failure so that the app keeps its data: some apps delete data after any 4xx. */
   refuse(problem: Problem, requestId: string): Response;
 }
 
