@@ -1,4 +1,5 @@
-// Parses and checks the values of flags before the command begins, so that a mistake is reported as wrong usage.
+// Parses the values of flags before the command begins, so that a mistake is reported as wrong
+// usage.
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
 import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, timeOnClocks } from '../model/time.ts';
@@ -11,7 +12,7 @@ export class DocumentedCommand extends Command {
     this.description(description);
   }
 
-  /** Adds examples to the help: a command line per line, then perhaps an empty line and notes. */
+  /** One command line per line, then perhaps an empty line and notes. */
   examples(text: string): this {
     const lines = text.replace(/^\n/, '');
     const [commands = ''] = lines.split('\n\n');
@@ -40,7 +41,7 @@ export function dayArgument(text: string): DayAsked {
   throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
 }
 
-/** Parses a day or a range of days, `2026-11-20..yesterday`, both ends included. */
+/** Parses a day or a range such as `2026-11-20..yesterday`, both ends included. */
 export const daysArgument =
   ({ now, zone }: Pick<CommandContext, 'now' | 'zone'>) =>
   (text: string): { from: DayAsked; to: DayAsked } => {
@@ -53,10 +54,10 @@ export const daysArgument =
 
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** The date of a given day for a person, in the zone of their last trip; without trips, in the zone of the host. */
+/** The date in the zone of the person's last trip, or of the host. */
 export async function resolveDay(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
-  const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // most commands do not need it
+  const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // seldom needed
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
@@ -106,7 +107,6 @@ export const ageArgument =
     throw new InvalidArgumentError('Expected an age of 30 days or more: 90d, 26w, 18mo or 2y.');
   };
 
-/** The options of a command that `Make` declares. */
 export type OptionsOf<Make extends (context: CommandContext) => { opts(): unknown }> = ReturnType<
   ReturnType<Make>['opts']
 >;
@@ -120,7 +120,7 @@ export function zoneArgument(text: string): string {
   throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
 }
 
-/** The address of the server for phones, without a slash at its end. */
+/** Returns the address without a slash at its end. */
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '')
@@ -132,7 +132,7 @@ export function phoneAddress(given: string | undefined, configured: string): str
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Parses an age (`2h`), a time of today or yesterday, a day (its `edge`), a date and time, or s since the epoch. */
+/** Parses an age, a time of today or yesterday, a day (its `edge`), a date and time, or s. */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);

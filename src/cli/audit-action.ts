@@ -5,7 +5,7 @@ import { errorText } from '../model/mobility-error.ts';
 import type { DayAsked } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
-/** Commands that the audit log records. They read, change, copy, remove or repair data of people. */
+/** Commands that read, change, copy, remove or repair data of people. */
 export const audited: ReadonlySet<string> = new Set(
   `backup, correct, debug-bundle, diary, erase, errors show, explain, export, import, label, managers add,
 managers remove, migrate, purge-keys, rebuild, recover-errors, retain, store check, study config, study create,
@@ -13,10 +13,9 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** Flags that show the scope of a command. None has a free text as value. */
+/** None has a free text as value. */
 const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
-/** Writes the command and its outcome to the audit log, or prints a note if the log cannot be written. */
 export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts();
@@ -36,7 +35,7 @@ const nameOf = (command: CommandUnknownOpts): string =>
 const flagText = (name: string, value: unknown): string =>
   value === true ? `--${name}` : `--${name} ${valueText(value)}`;
 
-/** The text of a flag's value. Days stay as given: the date of `today` follows from the time of the act. */
+/** Days stay as given: the date of `today` follows from the time of the act. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
@@ -51,7 +50,7 @@ function whoAmI({ env }: CommandContext): string {
   try {
     own = userInfo().username;
   } catch {
-    own = `uid ${process.getuid?.()}`; // the account has no name, as in a container without a list of users
+    own = `uid ${process.getuid?.()}`; // an account without a name, as in some containers
   }
   return by === undefined || by === own ? own : `${by} as ${own}`;
 }

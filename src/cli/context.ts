@@ -13,10 +13,7 @@ import { createOutput, type Output, type Sink } from './output.ts';
 
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
-/**
- * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: 0, or 130 if `signal` was
- * aborted. A command that completed its work although `signal` was aborted returns 0.
- */
+/** 1: failed, and reported. 3: done in part. Absent: 0, or 130 after a signal. */
 export type Outcome = { exitCode?: 0 | 1 | 3 };
 
 export interface ContextOptions {
@@ -25,13 +22,12 @@ export interface ContextOptions {
   stderr: Sink;
   /** For typed confirmations, and for data where a file is `-`. */
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  /** Seconds since the epoch. */
   now: () => number;
   /** IANA zone of the host, for times that belong to no user. */
   zone: string;
 }
 
-/** Gives a command its settings, store, logs, output and clock. Opens them on demand and closes them all. */
+/** Opens what a command needs on demand, and closes it. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
@@ -69,16 +65,12 @@ export class CommandContext {
   writeOut: Sink['write'] = (text, done) => this.#options.stdout.write(text, done);
   writeErr = (text: string): void => void this.#options.stderr.write(text);
 
-  /** The effective settings: the command's `own` flags and the global flags, else variables, else defaults. */
+  /** Flags take precedence over variables, and variables over defaults. */
   config(own: SettingFlags = {}): Config {
     return readConfig(this.env, { ...own, ...this.flags.settings });
   }
 
-  /**
-   * Opens the store of the settings. Later calls return the same store: only the options of the first successful call
-   * count. Throws `MOBILITY_STORE_ADDRESS` if there is none, unless `make` is set: a mistyped folder should not become
-   * a store.
-   */
+  /** Only the first options count. Without `make`, a mistyped folder does not become a store. */
   store(how: OpenOptions = {}): Promise<Store> {
     if (this.#store !== undefined) return this.#store;
     const onWarning = (text: string): void => void this.storeWarnings.push(text);
@@ -93,7 +85,7 @@ export class CommandContext {
     return (await this.logFiles(kind)).log;
   }
 
-  /** Opens the log of a kind. Later calls return the same log: only the first `threadId` counts. */
+  /** Only the first `threadId` of a kind counts. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     const open = async (): Promise<FileLog> => {
       const { openFileLog } = await import('../log/files.ts');
@@ -103,7 +95,7 @@ export class CommandContext {
     return this.#logs.get(kind)!;
   }
 
-  /** The user by name, by UUID, or by the pseudonym on pages if it is unique. Throws `MOBILITY_USER_UNKNOWN`. */
+  /** Finds a user by name, UUID or unique pseudonym. Throws `MOBILITY_USER_UNKNOWN`. */
   async findUser(nameOrUuid: string): Promise<UserRecord> {
     const store = await this.store();
     const user = await findUser(store, nameOrUuid);
@@ -113,13 +105,12 @@ export class CommandContext {
     return user;
   }
 
-  /** After this call, Ctrl-C and SIGTERM abort `signal` and do not end the program; a second Ctrl-C ends it at once. */
+  /** From now on, Ctrl-C and SIGTERM abort `signal`. A second Ctrl-C ends the program. */
   interruptible(): AbortSignal {
     this.#stopListening ??= abortOnSignals(this.#abort);
     return this.signal;
   }
 
-  /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
   run<Args extends unknown[]>(handler: (context: CommandContext, ...args: Args) => Promise<Outcome> | Promise<void>) {
     return async (...args: Args): Promise<void> => {
       const work = handler(this, ...args) as Promise<Outcome | undefined>;
@@ -136,9 +127,7 @@ export class CommandContext {
   }
 }
 
-/**
- * Opens the store at `address`. Imports the store engines only here, so that `--help` starts in a third of the time.
- */
+/** Loads the engines only here, so that `--help` starts in a third of the time. */
 export async function openStoreAt(address: string, options: OpenOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   return openStore(address, { make: false, ...options });
@@ -165,10 +154,8 @@ async function* namesIn(store: Store): AsyncGenerator<string> {
   for await (const { user_email } of everyUser(store)) yield user_email;
 }
 
-/**
- * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program at once. A second SIGTERM does not: stopping
- * a server with workers signals each of them twice.
- */
+// Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program at once. A second SIGTERM
+// does not: stopping a server with workers signals each of them twice.
 function abortOnSignals(abort: AbortController): () => void {
   const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);
   process.once('SIGINT', onSignal);

@@ -53,7 +53,6 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
 
 const leastStay = 1; // s; a shorter stay between two trips is not shown
 
-/** The places, trips and unrecorded moves of the day, in order. */
 function dayLines(shown: DiaryDay, dim: DiaryMarks['dim']): string[] {
   const { records, observed, labels = noLabels, places, ids = false } = shown;
   const place = (ts: number, zone: string, at: Position, stay: string): string =>
@@ -129,7 +128,6 @@ function totalsText(trips: readonly Trip[]): string {
   return `${counted(trips.length, 'trip')}, ${length}, ${durationText(sum(({ duration }) => duration))} on the way`;
 }
 
-/** Whether later data may change the trip. `completeUntil`: the diary is final up to it; null: no part is final yet. */
 function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): string {
   if (completeUntil === null || completeUntil < end_ts) return 'draft: later entries may change it';
   return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; later parts are a draft`;
@@ -138,10 +136,8 @@ function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): st
 const cells = 72;
 const minutesOfCell = 20;
 
-/**
- * The 24 hours as one line. A cell with a trip has the character and colour of the mode with the most time in it. A
- * mostly unobserved cell is blank.
- */
+// The 24 hours as one line. A cell with a trip has the character and colour of the mode with the
+// most time in it. A mostly unobserved cell is blank.
 function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: DiaryMarks['tint']): string {
   const bar = Array.from({ length: cells }, () => ({ isOnTheWay: false, minutes: new Map<ModeStyle, number>() }));
   for (const trip of trips) {
@@ -171,7 +167,7 @@ function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: Diar
   return `  ${hours}24\n  ${line.join('')}`;
 }
 
-/** Yields the cells of the day bar that `part` touches, each with the minutes of `part` in it, in the trip's zone. */
+/** Yields the cells of the day bar that `part` touches, with its minutes in each. */
 function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Generator<[cell: number, minutes: number]> {
   const [hour, minute] = clockText(trip.start_ts, trip.start_zone).split(':').map(Number) as [number, number];
   const from = hour * 60 + minute + (part.start_ts - trip.start_ts) / 60;
@@ -180,7 +176,6 @@ function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Gener
     yield [cell, Math.min(to, (cell + 1) * minutesOfCell) - Math.max(from, cell * minutesOfCell)];
 }
 
-/** The observed time of the day, and the duration of each reason for unobserved time. */
 function observedText(day: ObservedDay): string {
   const observed = `  observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return observed;

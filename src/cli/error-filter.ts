@@ -9,7 +9,6 @@ export function withErrorFilter<Args extends unknown[], Opts extends OptionValue
     .option('--app-version <version>', 'only errors of people whose app has this version', filterArgument);
 }
 
-/** The text if no error is selected, perhaps because the value of a flag is mistyped. */
 export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter): string =>
   (key ?? reason ?? platform ?? appVersion) === undefined
     ? 'no errors'
@@ -21,7 +20,7 @@ function filterArgument(text: string): string {
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
-/** The key, or a JSON string of the key. The list of errors shows keys with unusual characters as JSON strings. */
+/** Accepts JSON, because the list of errors shows keys with unusual characters as JSON. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
   if (!key.startsWith('"')) return key;

@@ -9,7 +9,7 @@ import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** All commands by task. The name is also the name of the file in `commands/`. */
+/** Commands by task. A file in `commands/` has the name of its command. */
 const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
@@ -56,7 +56,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
 };
 
-/** Runs one command line and resolves with its exit code. Never rejects. Tests pass their own `surroundings`. */
+/** Resolves with the exit code. Never rejects. Tests pass their own `surroundings`. */
 export async function main(
   argv: readonly string[],
   surroundings: ContextOptions = processSurroundings(),
@@ -98,7 +98,7 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** Builds the program. Loads only the commands in `words`. The others have only names, for help and errors. */
+/** Loads only the commands in `words`. The others have only names, for help and errors. */
 export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
@@ -157,7 +157,8 @@ function report(
   { json, debug, interrupted }: Record<'json' | 'debug' | 'interrupted', boolean>,
 ): number {
   if (error instanceof OutputClosed) return exitCodes.ok;
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // commander has printed it
+  // Commander has printed its errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (interrupted) return exitCodes.interrupted;
   stderr.write(errorLine(isMobilityError(error) ? error.code : null, errorText(error), json));
   if (debug) stderr.write(`${stackText(error)}\n`);
@@ -166,7 +167,6 @@ function report(
     : exitCodes.failed;
 }
 
-/** An error as one line; with `--json`: `{"error": {"code", "message"}}`. The code may be null. */
 function errorLine(code: string | null, text: string, json: boolean): string {
   const message = printable(text.replace(/\s*\n\s*/g, ' '));
   if (json) return `${JSON.stringify({ error: { code, message } })}\n`;
@@ -183,7 +183,7 @@ function processSurroundings(): ContextOptions {
     stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
-    // Read on demand, because the first use of time zones takes a tenth of the time in which the program starts.
+    // Read on demand: the first use of time zones takes a tenth of the start.
     get zone() {
       return hostZone();
     },

@@ -1,6 +1,6 @@
 const mostWrong = 2; // letters of a near name that are wrong, missing or extra
 
-/** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */
+/** Such as `; did you mean "sunny"?`, in any letter case. `ada` is near `ada@…`. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
   const typed = word.toLowerCase();
   let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };

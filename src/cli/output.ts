@@ -16,20 +16,18 @@ export type Progress = { update(text: string): void };
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** Thrown when the reader of standard output has ended (`mobility … | head`). The exit code is then 0. */
+/** The reader of standard output has ended. The exit code is then 0. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Ignores error events of the stream, which would end the program: each write reports its own failure. */
+/** Error events would end the program: each write reports its own failure instead. */
 export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
   stream.on('error', () => {});
   return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
 }
 
-/**
- * Writes each text completely. Node's own stream would lose the rest of a text when the disk has room for a part only.
- */
+/** Node's own stream loses the rest of a text when the disk has room for a part only. */
 const fileSink = (fd: number): Sink => ({
   write: (text, done) => {
     try {
@@ -59,7 +57,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   const marked = (text: string, on: number | string, off: number): string =>
     isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   let spinning = silent;
-  /** Writes `text` and waits until it is written. Throws `MOBILITY_OUTPUT`, for example if the disk is full. */
+  /** Throws `MOBILITY_OUTPUT`, for example if the disk is full. */
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       spinning.done();
@@ -78,9 +76,8 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
     write,
     line,
     /**
-     * Writes the result of a command: `value` as JSON with `--json`, else `text`. Control characters in `text` have no
-     * effect, except those from `bold`, `dim`, `tint` and `code`. `value` must not be a list, so that fields can be
-     * added later. The `uuid` of a user becomes `user_id`.
+     * Prints `value` as JSON with `--json`, else `text`. `value` must not be a list, so that fields
+     * can be added later. The `uuid` of a user becomes `user_id`.
      */
     result: async <T extends object>(
       value: T extends readonly unknown[] ? never : T,
@@ -96,12 +93,12 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
     },
     /** On a terminal, shows a spinner until other text is written or the command ends. */
     progress: (text: string): Progress => {
-      // Some programs pretend to be a terminal without a width, on which the spinner would loop forever.
+      // On a pretended terminal without a width, the spinner would loop forever.
       spinning = stderr.isTTY && stderr.columns && !flags.quiet ? spinner(text, stderr, color) : silent;
       return spinning;
     },
     endProgress: (): void => spinning.done(),
-    /** Adds a style for terminals. In files and with NO_COLOR, returns `text` unchanged. `colour`: 0 to 255. */
+    /** Adds a style on a terminal, unless NO_COLOR is set. `colour`: 0 to 255. */
     bold: (text: string): string => marked(text, 1, 22),
     dim: (text: string): string => marked(text, 2, 22),
     tint: (text: string, colour: number): string => marked(text, `38;5;${colour}`, 39),
@@ -111,7 +108,6 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   };
 }
 
-/** Writes a result to a new file, or for `-` to standard output, and notes what was written. */
 export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
   if (file === '-') await output.write(text);
   else await writeNewFile(file, text);
@@ -120,9 +116,7 @@ export async function writeResult(output: Output, file: string, text: string, wh
 
 const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);
 
-/**
- * Escapes characters of `text` that control a terminal or reorder text. The program's own colours (`ownMarks`) stay.
- */
+/** Escapes characters that control a terminal or reorder text, but not the program's colours. */
 const shownText = (text: string): string =>
   text
     .split(ownMarks)
@@ -170,7 +164,7 @@ function spinner(first: string, sink: Sink, color: boolean): Spinner {
   };
 }
 
-/** Rows as aligned columns, two blanks apart. `right`: the columns that are aligned to the right, from 0. */
+/** `right`: the columns that are aligned to the right, from 0. */
 export function table(texts: readonly (readonly string[])[], right: readonly number[] = []): string {
   const rows = texts.map((row) => row.map(oneLine));
   const widths: number[] = [];
@@ -184,27 +178,25 @@ export function table(texts: readonly (readonly string[])[], right: readonly num
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** A table with a header; an empty text if there are no rows. */
+/** A table with a header, or an empty text without rows. */
 export function listing(header: readonly string[], rows: readonly (readonly string[])[], right?: readonly number[]) {
   return rows.length === 0 ? '' : table([header, ...rows], right);
 }
 
-/** The key of an error. A phone may send any text as a key, so characters that control a terminal are escaped. */
+/** A phone may send any text as a key, so control characters are escaped. */
 export function errorKeyText(key: string | null): string {
   if (key === null) return '(no key)';
   return key === '' ? '""' : quoted(key);
 }
 
-/** Seconds of work: `0.42 s`, `12 s`. */
 export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** Estimates the rest, if `done` of `all` equal parts took `seconds`: `, about 2 h 5 min left`. Empty: no estimate. */
+/** Such as `, about 2 h 5 min left`, for equal parts. Empty: no estimate. */
 export const leftText = (seconds: number, done: number, all: number): string =>
   done > 0 && done < all ? `, about ${durationText((seconds * (all - done)) / done)} left` : '';
 
-/** Adds the line `times: Europe/Lisbon` to a text with times. An empty text stays empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {

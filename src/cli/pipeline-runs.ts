@@ -15,10 +15,7 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
   return { log, now: context.now, owner, leaseSeconds };
 }
 
-/**
- * On Ctrl-C, releases the lease of the user in progress, so that the next run need not wait. Returns the function that
- * sets the user in progress.
- */
+/** On Ctrl-C, releases the lease of the user that the returned function was last called with. */
 export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;
   const releaseLease = async (): Promise<void> => {
@@ -35,15 +32,15 @@ export type PipelinePool = ReturnType<typeof pipelinePool>;
 
 type Task = { userId: string; reanalyseFrom?: number | undefined };
 
-/** Processes that run the pipeline. `words`: their flags. */
+/** `words`: further flags of the processes. */
 export function pipelinePool(context: CommandContext, workers: number, words: readonly string[] = []) {
   const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words], workers);
   const lost = new Set<WorkerEnded>();
   return {
     workers,
     /**
-     * If the process of a user ends, the report of the user is `busy`, because the lease of that process has to expire
-     * first. Throws if a process ends before it is ready, except after a stop signal. With `reanalyseFrom`, the report
+     * If the process of a user ends, the report is `busy`: its lease has to expire first. Throws if
+     * a process ends before it is ready, except after a signal. With `reanalyseFrom`, the report
      * has the changed trips.
      */
     async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
@@ -51,13 +48,13 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
         return await pool.run({ userId, reanalyseFrom });
       } catch (error) {
         if (!(error instanceof WorkerEnded)) throw error;
-        // Ctrl-C ends workers, too. This process may notice that before its own signal, so SIGINT is not a failure.
+        // Ctrl-C ends workers, too. This process may notice that before its own signal.
         if (!error.wasReady && !context.signal.aborted && error.how !== 'SIGINT') throw error;
         if (error.wasReady) lost.add(error);
         return unfinished(context, userId, error.how);
       }
     },
-    /** Signals or exit codes of processes that ended while working on a user, since the last call. */
+    /** How processes ended that were working on a user, since the last call. */
     takeLost(): string[] {
       const taken = [...lost].map(({ how }) => how);
       lost.clear();

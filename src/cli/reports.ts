@@ -22,7 +22,6 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
 
 export type NamedReport = Awaited<ReturnType<typeof namedReport>>;
 
-/** Adds the names of users and the next commands for the operator. */
 export async function namedReport(report: AllReport, nameOf: (userId: string) => Promise<string>) {
   const named = async <T extends { user_id: string }>(one: T) => ({ user_email: await nameOf(one.user_id), ...one });
   const failures = await Promise.all(report.failures.map(named));
@@ -49,7 +48,6 @@ export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }
 const countOf = ({ stages }: { stages: readonly StageReport[] }, name: string): number =>
   stages.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
 
-/** How many entries were rejected because a converter failed. */
 export const faultsIn = (stages: readonly StageReport[]): number => countOf({ stages }, 'faults');
 
 function faultLines(stages: readonly StageReport[]): string[] {
@@ -59,7 +57,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost; see: mobility errors`];
 }
 
-/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; a sentence if nothing changed. */
+/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`. */
 export function summaryText(report: AllReport): string {
   const { users, done, nothing_new, busy, failed, seconds, stages } = report;
   const took = `in ${workTimeText(seconds)}`;

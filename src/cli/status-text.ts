@@ -16,7 +16,7 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** Makes a row for each step: `ok`, `BROKEN` or `-`, then name, time and details. Steps after a broken one have `-`. */
+/** Each row has `ok`, `BROKEN` or `-`, then name, time and details. */
 export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];
@@ -50,7 +50,7 @@ function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<
   };
 }
 
-/** The JSON of a status in the output of commands. It contains no tokens and no places. */
+/** Contains no tokens and no places. */
 export function toStatusJson(status: PersonStatus) {
   const { user, state, since, chain, broken, damage, faults, lag_s, figures } = status;
   const { waiting, set_aside, lease, profile, tokens } = figures;

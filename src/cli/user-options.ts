@@ -14,9 +14,7 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/**
- * Adds `--user`, `--study` and `--subgroup`, but not `--all`: `mobility erase` must not erase all people by accident.
- */
+/** Without `--all`, so that `mobility erase` does not erase all people by accident. */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
@@ -24,7 +22,7 @@ export function withUsersOrStudy(command: Command) {
     .addOption(new Option('--subgroup <name>', 'with --study: only this subgroup').conflicts(['user', 'all', 'file']));
 }
 
-/** Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does not exist or has no members. */
+/** Throws `MOBILITY_USAGE` without a flag, and for an unknown or empty study or subgroup. */
 export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined)
@@ -79,7 +77,6 @@ export async function refuseUnknownStudy(
   throw await noSubgroup(studies, subgroup);
 }
 
-/** The error if none of the studies has this subgroup. `subgroup` is undefined if `--subgroup` is missing. */
 export async function noSubgroup(studies: readonly StudyRecord[], subgroup: string | undefined): Promise<Error> {
   const known = [...new Set(studies.flatMap(subgroupsOf))];
   const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
@@ -87,10 +84,7 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
   return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
 }
 
-/**
- * If the command was interrupted, prints how many users are done. `all`: the users of the command. `most`: the maximum
- * number of users. `next`: the end of the message, which says what to do.
- */
+/** After an interruption, prints how many of `all` users, at most `most`, are done. */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,

@@ -1,20 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Lets the heap grow by 200 per cent of the live objects before the next full collection; by default by 10 to 300. A
- * full collection takes time in proportion to the live objects and drops compiled code. A put of 10,000 entries or a
- * run leaves much garbage. More than 200 takes memory and saves no CPU of a run.
+ * Lets the heap grow by 200 per cent of the live objects before the next full collection; by
+ * default by 10 to 300. A full collection takes time in proportion to the live objects and drops
+ * compiled code. A put of 10,000 entries or a run leaves much garbage. More than 200 saves no CPU
+ * of a run.
  */
 export function growFreely(): void {
   setUnlessGiven('--heap-growing-percent', 200);
 }
 
-/**
- * Makes V8 optimise functions later, for a process that ends after one round: a first run of 12 people takes 1.7 s of
- * CPU in place of 2.3 on Node 20, and 1.7 in place of 1.8 on Node 24. Node 20 counts bytes of bytecode, later versions
- * count calls.
- */
+/** Optimises late: a first run of 12 people takes 1.7 s of CPU, not 2.3 (Node 20) or 1.8 (24). */
 export function optimiseLate(): void {
+  // Node 20 counts bytes of bytecode, later versions count calls.
   if (Number.parseInt(process.versions.v8, 10) < 12) setUnlessGiven('--interrupt-budget', 1_056_768);
   else setUnlessGiven('--invocation-count-for-turbofan', 40_000);
 }

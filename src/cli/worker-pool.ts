@@ -1,12 +1,12 @@
-// Processes that share the people of a command. The parent sends them tasks and gets an answer to each.
+// Processes that share the people of a command. They answer tasks of the parent.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
 
-/** Thrown by all tasks of a process that has ended; each task throws the same error object. */
+/** Thrown by all tasks of a process that has ended: the same object for each. */
 export class WorkerEnded extends Error {
-  /** What ended the process: the name of a signal, or `exit code 1`. */
+  /** The name of a signal, or `exit code 1`. */
   readonly how: string;
   /** False: the process ended before it could take a task. */
   readonly wasReady: boolean;
@@ -24,7 +24,7 @@ interface Worker {
   exit: Promise<WorkerEnded>;
   /** Resolves when the process can take tasks. */
   ready: Promise<void>;
-  /** For the number of each task in progress, the function that receives the worker's answer. */
+  /** Functions that receive the answers to tasks in progress, by the number of the task. */
   tasks: Map<number, (message: Message<never>) => void>;
 }
 
@@ -49,13 +49,13 @@ export function workerPool<Task extends object, Answer>(
     return least === undefined || (least.tasks.size > 0 && workers.size < most) ? start() : least;
   };
   return {
-    /** Runs a task in the process with the fewest tasks, or in a new process. Throws its error, or `WorkerEnded`. */
+    /** Runs a task in the least busy process. Throws its error, or `WorkerEnded`. */
     async run(task: Task): Promise<Answer> {
       const { child, exit, ready, tasks } = pick();
       const number = count++;
       const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
       await Promise.race([ready, exit]);
-      child.send({ number, task }, () => {}); // an error means that the process ends, which `exit` reports
+      child.send({ number, task }, () => {}); // `exit` reports an error: the process has ended
       const message = await Promise.race([answered, exit]);
       tasks.delete(number);
       if (message instanceof WorkerEnded) throw message;
@@ -63,7 +63,6 @@ export function workerPool<Task extends object, Answer>(
       const { code, message: text } = message.error;
       throw code === null ? new Error(text) : new MobilityError(code, text);
     },
-    /** Ends the processes; resolves when they are gone. */
     async stop(): Promise<void> {
       const exits = [...workers].map(({ child, exit }) => {
         if (child.connected) child.disconnect();
@@ -92,7 +91,7 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready, tasks };
 }
 
-/** Carries out the tasks that a parent process sends. When the parent disconnects or ends, finishes the begun tasks. */
+/** When the parent disconnects or ends, finishes the begun tasks. */
 export async function workForParent<Task, Answer>(work: (task: Task) => Promise<Answer>): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
   leaveSignalsToParent();
@@ -115,19 +114,19 @@ export async function workForParent<Task, Answer>(work: (task: Task) => Promise<
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
-/** Starts `mobility` with the arguments `words`, the settings of this process and a channel for messages. */
+/** The process has the settings of this process and a channel for messages. */
 export function forkProgram(
   context: CommandContext,
   words: readonly string[],
   stdout: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  // Settings travel as variables: all accounts of the host can see arguments, and an address may hold a password.
+  // As variables, because all accounts can see arguments, and an address may hold a password.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
   return fork(program, words, { env, stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
-/** In a forked process: ignores signals that Ctrl-C and systemd send to all processes, so that the parent decides. */
+/** Ctrl-C and systemd send signals to all processes: the parent decides. */
 export function leaveSignalsToParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 }

@@ -30,7 +30,7 @@ function settingsInForce(context: CommandContext) {
   });
 }
 
-/** Environment variables that begin with `MOBILITY_` but are no settings. They may be misspelt settings. */
+/** They may be misspelt settings. */
 function unknownVariables(env: CommandContext['env']): string[] {
   const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
   return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));

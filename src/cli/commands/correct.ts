@@ -108,7 +108,7 @@ async function correct(context: CommandContext, what: string, options: Options):
   });
 }
 
-/** Refuses a correction by another person than the user if the raw data were removed, because it cannot be checked. */
+/** Without raw data, a correction by another person than the user cannot be checked. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -121,7 +121,7 @@ async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts
 
 const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };
 
-/** Replaces the names of fields in a message by the flags that set them: `data.start_ts` becomes `--from`. */
+/** `--from` for `data.start_ts`, in a message about an entry. */
 const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
@@ -140,7 +140,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** Refuses a time in the future: the correction would also apply to data that the phone has not recorded yet. */
+  /** Later, the correction would also apply to data that are not recorded yet. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;
@@ -184,7 +184,7 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };
 }
 
-/** The time when clocks in the zone show `clock` on the day; the first time if they show it twice. */
+/** If clocks show the time twice, the first one. */
 function clockTs(day: string, clock: string, zone: string): number {
   const [hours, minutes] = clock.split(':').map(Number) as [number, number];
   return timeOnClocks(startOfDay(day, 'UTC') + hours * 3600 + minutes * 60, zone);

@@ -59,7 +59,6 @@ async function write(context: CommandContext, { user: name, out, verify, ...opti
   return other === 0 ? {} : { exitCode: 3 };
 }
 
-/** Writes the two files of a case under a random name. Returns their names and the number of entries. */
 async function writeCase(out: string, { put, truth }: Bundle): Promise<{ files: string[]; entries: number }> {
   makeFolder(out);
   const name = join(out, `case-${randomBytes(4).toString('hex')}`);

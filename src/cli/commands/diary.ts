@@ -72,7 +72,6 @@ async function show(context: CommandContext, options: OptionsOf<typeof flags>): 
   if (trips === 0) context.output.note(await explainEmptyDay(store, user));
 }
 
-/** Prints the days. Returns the number of trips, as `writeGeoJson` and `writeDiaryPage` do. */
 async function showDays(context: CommandContext, user: UserRecord, days: DayRange, ids: boolean): Promise<number> {
   const { output } = context;
   const store = await context.store();
@@ -89,7 +88,6 @@ async function showDays(context: CommandContext, user: UserRecord, days: DayRang
   return shown.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 }
 
-/** The trips of the days as phones get them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
   return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days, { drafts: true })).values()].flat());
 }
@@ -111,7 +109,6 @@ async function writeDiaryPage(context: CommandContext, user: UserRecord, file: s
   return trips;
 }
 
-/** Writes a page for every day with trips, and the index. */
 async function writeDiaryPages(context: CommandContext, user: UserRecord, folder: string): Promise<void> {
   if (folder === '-') throw usageError('expected a folder as --html with --all-days, found -');
   const reader = { t: textsFor(), now: context.now() };

@@ -68,7 +68,7 @@ async function selectPeople(context: CommandContext, store: Store, options: Opti
 
 const nameOf = ({ user_email, uuid }: PersonToErase): string => user_email ?? uuid ?? '';
 
-/** Finds the person to erase. The name or UUID need not be registered, because the erasure may be repeated. */
+/** The name or UUID need not be registered, because the erasure may be repeated. */
 async function findPerson(context: CommandContext, name: string): Promise<PersonToErase> {
   try {
     const { user_email, uuid } = await context.findUser(name);

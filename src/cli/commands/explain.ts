@@ -97,6 +97,5 @@ function readingsText(readings: readonly PhoneReading[], zone: string): string {
   return `within 5 min the phone sent: ${[...events, ...times].join(', ')}`;
 }
 
-/** Splits a text at blanks into lines of at most `width` columns; none for an empty text. */
 const wrapped = (text: string, width: number): string[] =>
   text === '' ? [] : new Help().boxWrap(text, width).split('\n');

@@ -143,7 +143,7 @@ async function makeParts(store: Store, { user, days, choice, path }: Task): Prom
   return null;
 }
 
-/** Writes tables, or collections of an e-mission database, into one folder. Continues an interrupted export. */
+/** Continues an interrupted export. */
 async function exportFiles(
   context: CommandContext,
   options: Options,
@@ -195,7 +195,7 @@ async function exportFiles(
   }
 }
 
-/** Makes the parts of people, in several processes. Leaves out people with damaged rows; throws if no one is left. */
+/** Leaves out people with damaged rows. Throws if no one is left. */
 async function partsOfPeople(
   context: CommandContext,
   { workers = 1 }: Options,
@@ -251,7 +251,6 @@ async function tableChoice(options: Options, format: FormatName, now: number): P
   return { kinds: chosenKinds(options, format), names, coarse, keys, pseudonymKey, now };
 }
 
-/** Writes archives: of one user into `out`, of several into a folder each. */
 async function exportArchives(
   context: CommandContext,
   { key }: Options,
@@ -277,7 +276,7 @@ async function exportArchives(
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
   for (const { user_email, message } of leftOut) output.note(`${shownName(user_email)} is left out: ${message}`);
-  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // complete, even if a signal came after the last file
+  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // also if a signal came after the last file
 }
 
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
@@ -286,7 +285,8 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const able = formats[format].kinds;
   const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported as pushed: neither with pseudonyms nor coarse. The other three can have pseudonyms.
+  // Entries and labels are exported as pushed. The other three can have pseudonyms, but not be
+  // coarse.
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));

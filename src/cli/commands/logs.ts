@@ -75,7 +75,7 @@ interface Reader {
   summary: () => string;
 }
 
-/** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
+/** Ctrl-C is the usual end of `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
   const { since = 0, until = Infinity } = flags;
   const { logDir: dir } = context.config();

@@ -90,10 +90,7 @@ const temporaryErrors = [
   'MOBILITY_STORE_UNAVAILABLE',
 ] as const;
 
-/**
- * Runs a round every `seconds`, or at once if the round before took longer, until the signal is aborted. Writes a line
- * about each round, also if the round failed with one of `temporaryErrors`. Throws every other error.
- */
+/** Writes a line about each round, also if it fails with one of `temporaryErrors`. */
 async function runRounds({ signal, output }: CommandContext, seconds: number, round: () => Promise<string>) {
   while (!signal.aborted) {
     const next = performance.now() + seconds * 1000;
@@ -106,7 +103,7 @@ async function runRounds({ signal, output }: CommandContext, seconds: number, ro
   }
 }
 
-/** Prints what a new version of the analysis derives again. Returns the number of people. */
+/** Returns the number of people. */
 async function noteOutdated(context: CommandContext, userId?: string): Promise<number> {
   const { people, days } = await findOutdated(context, userId);
   if (people > 0) context.output.note(outdatedText(people, days, 'this'));
@@ -116,12 +113,12 @@ async function noteOutdated(context: CommandContext, userId?: string): Promise<n
 async function findOutdated(context: CommandContext, userId?: string): Promise<{ people: number; days: number }> {
   const store = await context.store();
   return store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 }; // the run reports the damage
+    // The run reports the damage.
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
     throw error;
   });
 }
 
-/** Estimates, in words, the remaining time of a new analysis of `people`. */
 function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
   const started = now();
   return (done) => {
@@ -132,10 +129,8 @@ function timeLeft({ now }: CommandContext, people: number): (done: number) => st
 
 type Watch = Pick<AllOptions, 'onUser' | 'onWait' | 'outdatedSeconds'>;
 
-/**
- * Users in progress at a time in a process. Their writes share commits, so an hourly run takes 12 % less CPU time. With
- * 8 users it would take 3 % less again, but 55 MiB more memory in first runs over 150 days.
- */
+// Users in progress at a time in a process. Their writes share commits, so an hourly run takes 12 %
+// less CPU time. 8 users take 3 % less again, but 55 MiB more memory in first runs over 150 days.
 const usersAtOnce = 4;
 
 async function runUsers(context: CommandContext, pool: PipelinePool | null, watch: Watch) {
@@ -144,9 +139,8 @@ async function runUsers(context: CommandContext, pool: PipelinePool | null, watc
   return runAll(await context.store(), { ...options, ...(pool && { run: pool.run }) });
 }
 
-/** Runs one of many rounds. Returns the line about it. */
 async function round(context: CommandContext, pool: PipelinePool | null, outdatedSeconds: number): Promise<string> {
-  await (await context.store()).ping(); // fails if the store was moved or replaced; reads would not notice
+  await (await context.store()).ping(); // fails if the store was replaced, unlike reads
   const report = await runUsers(context, pool, { outdatedSeconds });
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));

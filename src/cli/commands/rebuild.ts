@@ -16,7 +16,6 @@ import { counted, leftText, table, workTimeText } from '../output.ts';
 import { type PipelinePool, pipelineOptions, pipelinePool, releaseWhenStopped } from '../pipeline-runs.ts';
 import { noteInterrupted, selectUsers, withUserChoice } from '../user-options.ts';
 
-/** `interrupted`: a signal came before the last user. */
 type Report = RebuildSummary & {
   seconds: number;
   interrupted: boolean;
@@ -77,7 +76,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** Derives the trips of the chosen users again. The report counts users that failed; for a single `--user`, throws. */
+/** The report counts users that failed; for a single `--user`, throws. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,

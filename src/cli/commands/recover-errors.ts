@@ -9,7 +9,6 @@ import { counted, errorKeyText, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-runs.ts';
 import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
 
-/** `failure`: why the command could not process this user. */
 type UserRecovery = RecoverReport & { user_email: string; failure?: string };
 
 export const command = (context: CommandContext) => flags().action(context.run(recover));

@@ -40,7 +40,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,
-          // If the folder is missing when a worker is replaced, the new worker must not create an empty store.
+          // A new worker must not create an empty store if the folder was removed.
           openStore: (options) => context.store({ ...options, make: cluster.isPrimary }),
           openLog: (threadId) => context.logFiles('server', threadId),
           makeArchive: (request) => archiveFromProcess(context, request),
@@ -55,10 +55,10 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
     );
 }
 
-/** Makes an archive in a new process of low priority, so that the calls of phones do not wait for it. */
+/** A process of low priority, so that the calls of phones do not wait for it. */
 async function* archiveFromProcess(context: CommandContext, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
   const child = forkProgram(context, ['serve', '--archive'], 'pipe');
-  // Set before the process starts threads: on Linux, each thread inherits the priority of the thread that starts it.
+  // Set before the process starts threads, which on Linux inherit the priority.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const exit = once(child, 'exit');
   exit.catch(() => {}); // an error is thrown after the last byte, where `exit` is awaited
@@ -72,14 +72,13 @@ async function* archiveFromProcess(context: CommandContext, request: ArchiveRequ
   }
 }
 
-/** Writes the archive that the parent process requests to standard output. */
 async function archiveForParent(context: CommandContext): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --archive');
   leaveSignalsToParent();
   const onParentEnd = (): never => process.exit(1);
   process.once('disconnect', onParentEnd);
   const [request] = (await once(process, 'message')) as [ArchiveRequest];
-  const { studyArchive } = await import('../../export/study-archive.ts'); // not loaded by the server
+  const { studyArchive } = await import('../../export/study-archive.ts'); // not for the server
   await pipeline(studyArchive(await context.store(), request), process.stdout, { end: false });
   process.off('disconnect', onParentEnd).disconnect();
 }

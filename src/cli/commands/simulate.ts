@@ -81,7 +81,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
-    // The command names the first day: if it is repeated tomorrow, the default of --from is another day.
+    // If the command is repeated tomorrow, the default of --from is another day.
     const next = `run the same command again with --from ${from} to continue`;
     const some = `${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')}`;
     context.output.note(`interrupted: ${some} of phones were pushed and stay in the store; ${next}`);

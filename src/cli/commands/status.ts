@@ -79,7 +79,6 @@ function statusText(status: StoreStatus, context: CommandContext): string {
 const size = (bytes: number): string =>
   bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** A row for each person in a state: the name, for how long, and the reason. The first row begins with the state. */
 function troubledRows(state: PersonState, people: readonly TroubledPerson[], context: CommandContext): string[][] {
   const now = context.now();
   const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {

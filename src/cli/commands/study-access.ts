@@ -74,7 +74,6 @@ export const newLinkCommand = (context: CommandContext) =>
       }),
     );
 
-/** The study, and its subgroup that is asked for; without `asked`, the only one. */
 async function findSubgroup(context: CommandContext, name: string, asked?: string): Promise<[StudyRecord, string]> {
   const study = await findStudy(context, name);
   const subgroups = subgroupsOf(study);
@@ -105,7 +104,7 @@ async function createTokens(context: CommandContext, name: string, options: Toke
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }
 
-/** Apps of the e-mission family with the scheme of the links that set them up. */
+/** `scheme`: of the links that set the app up. */
 const familyApps = {
   'e-mission': { name: 'e-mission', scheme: 'emission' },
   openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },

@@ -121,7 +121,7 @@ export async function newStudy(
   };
 }
 
-/** Refuses to remove a subgroup that has members: their tokens name it, so they could not set up a new phone. */
+/** Members of a lost subgroup could not set up a new phone: their tokens name it. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
@@ -139,7 +139,6 @@ const factsOf = (study: StudySettings): Record<string, string | number> => ({
   names: study.show_names ? 'shown' : 'pseudonyms',
 });
 
-/** Describes the new study, or for an existing study the settings that the command changed. */
 function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
   if (before === null) return ['created; next: mobility study config'];
   const [was, is] = [factsOf(before), factsOf(after)];

@@ -53,7 +53,7 @@ async function add(context: CommandContext, paths: string[], { dryRun }: { dryRu
   const store = await context.store();
   const known = new Set((await listFeeds(context)).map(({ id }) => id));
   const added: ListedFeed[] = [];
-  // All files are read before the first is stored, so that no feed is stored if one file is invalid.
+  // All files are read first, so that no feed is stored if one file is invalid.
   const feeds = [];
   for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
   for (const { path, id, facts, index } of feeds) {

@@ -95,7 +95,7 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
   });
 }
 
-/** Makes a link that opens the pages of a user once. */
+/** The link opens the pages of a user once. */
 export async function newPageLink(context: CommandContext, userId: string, address: string, expires_ts: number) {
   const key = newSecret();
   const token = { hash: tokenHash(key), user_id: userId, created_ts: context.now(), expires_ts };
@@ -144,14 +144,12 @@ async function listTokens(context: CommandContext, name: string): Promise<void> 
   output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
 }
 
-/**
- * By the id of a token: the platform or program of the last entry that it pushed, if among the newest 2,000 entries.
- */
+/** By token id: the source of its last entry, if among the newest 2,000 entries. */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
   const read = Promise.all([timeseries.find(userId, newest), usercache.find(userId, newest)]);
   const pages = await read.catch((error: unknown) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return []; // tokens can be revoked nevertheless
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return []; // tokens can still be revoked
     throw error;
   });
   const oldestFirst = pages.flatMap(({ entries }) => entries.toReversed());
