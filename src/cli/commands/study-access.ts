@@ -113,10 +113,7 @@ const familyApps = {
 export const inviteCommand = (context: CommandContext) => inviteFlags().action(context.run(invite));
 
 const inviteFlags = () =>
-  new DocumentedCommand(
-    'invite',
-    'create accounts, and a sheet to print for each person: QR code, three steps, contact',
-  )
+  new DocumentedCommand('invite', 'create accounts, and a sheet to print for each person')
     .examples(`
   mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
 

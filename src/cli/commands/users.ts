@@ -84,11 +84,7 @@ const listFlags = (context: CommandContext) =>
     .addOption(new Option('--state <state...>', 'only users in the named states').choices(stateNames))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
-    .option(
-      '--joined-since <time>',
-      'only users who joined by a link since then: 2h, 10:00',
-      timeArgument(context, 'from'),
-    )
+    .option('--joined-since <time>', 'only users who joined by a link since then', timeArgument(context, 'from'))
     .option('--never-pushed', 'only users without any stored entry')
     .option('--asked-erasure', 'only users who requested erasure on their page');
 
