@@ -22,9 +22,6 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-/** `before`: seconds since the epoch; selects errors whose last rejection was earlier. */
-type RemoveOptions = Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> & { before: number };
-
 /** A round tries all entries that are still rejected. */
 export interface RecoverReport {
   user_id: string;
@@ -64,16 +61,12 @@ async function readRemaining({ users }: Store, userId: string): Promise<RecoverR
   return left.sort((a, b) => compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason));
 }
 
-/** Returns the number of errors whose last rejection was before `before`, also in a dry run. */
-export async function removeErrors(
-  store: Store,
-  userId: string,
-  { before, dryRun, platform, ...which }: RemoveOptions,
-): Promise<number> {
+/** Deletes entries whose last rejection was before `before`. Returns their number. */
+export async function removeErrors(store: Store, userId: string, before: number): Promise<number> {
   let removed = 0;
-  for await (const rows of errorPages(store, userId, { ...which, limit: pageSize })) {
-    const old = rows.filter((row) => row.last_ts < before && isOf(row, platform)).map(({ id }) => id);
-    removed += dryRun || old.length === 0 ? old.length : await store.errors.remove(userId, old);
+  for await (const rows of errorPages(store, userId, { limit: pageSize })) {
+    const old = rows.filter((row) => row.last_ts < before).map(({ id }) => id);
+    if (old.length > 0) removed += await store.errors.remove(userId, old);
   }
   return removed;
 }

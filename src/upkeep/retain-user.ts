@@ -67,7 +67,7 @@ export async function retain(
       : await store.trips.lastSettledBefore(userId, before);
     const state = put.length > 0 ? stateAfter(held.state, put) : held.state;
     const retained = retainedAt(state, last, what, isOver ? before : null);
-    const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
+    const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, before) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
     const change = { put, remove: [], months: [], ...(isOver && { drafts: [] }) };
     const { complete_until } = state;

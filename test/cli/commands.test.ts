@@ -266,25 +266,13 @@ describe('recover-errors', () => {
     const listed = /^0 entries matched: `mobility errors` without these flags lists /;
     for (const [args, note] of [
       ['recover-errors --reason shap', listed],
-      ['recover-errors --key manual/survay --remove-before today --user ada', listed],
+      ['recover-errors --key manual/survay --user ada', listed],
       ['errors --key manual/survay', listed],
       ['export --user ada --entries --key manual/survay', /^0 entries matched: docs\/keys.md lists the keys\n$/],
     ] as const) {
       const { stdout, stderr } = await run(args.split(' '));
       expect(stdout + stderr, args).toMatch(note);
     }
-  });
-
-  it('removes errors before a day on request, of named users only', async () => {
-    const { run, show, json, withUser } = await freshProgram('ada');
-    const at = Date.parse('2024-03-02T12:00:00Z') / 1000;
-    await withUser('ada', (store, uuid) => putRejected(store, uuid, ['x', 'y'], { reason, at }));
-    const remove = (day: string, ...flags: string[]) => ['recover-errors', '--remove-before', day, ...flags];
-    expect((await run(remove('2024-03-03'))).code).toBe(2);
-    await show(remove('2024-03-02', '--all'), /^no errors\n$/);
-    await show(remove('2024-03-03', '--all', '--dry-run'), /^ada: 2 errors would be removed\n$/);
-    expect(await json(...remove('2024-03-03', '--user', 'ada'))).toMatchObject({ users: [{ removed: 2 }] });
-    await show(['recover-errors'], /^no errors\n$/);
   });
 
   it('retries the errors of a key or reason, and shows unknown keys in one line each, without control characters', async () => {

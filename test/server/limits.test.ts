@@ -102,8 +102,8 @@ it('rejected entries count like pending ones until an operator removes them', as
   expect((await put(['another'])).json).toMatchObject({ limit: 'waiting_entries', most: 3 });
   clock += 10; // from now on, as the store counts
   expect((await put([androidLocation(1)])).status).toBe(429);
-  expect(await removeErrors(kit.store, ada, { before: clock - 10 })).toBe(0);
-  expect(await removeErrors(kit.store, ada, { before: clock + 1 })).toBe(3);
+  expect(await removeErrors(kit.store, ada, clock - 10)).toBe(0);
+  expect(await removeErrors(kit.store, ada, clock + 1)).toBe(3);
   clock += 10;
   expect((await put([androidLocation(1)])).status).toBe(200);
 });

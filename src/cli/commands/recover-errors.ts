@@ -1,8 +1,7 @@
 import { errorText } from '../../model/mobility-error.ts';
-import { startOfDay } from '../../model/time.ts';
 import { figuresWithErrors } from '../../upkeep/error-groups.ts';
-import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
-import { type DayAsked, DocumentedCommand, dayArgument, dayIn, type OptionsOf } from '../arguments.ts';
+import { type RecoverReport, recoverErrors } from '../../upkeep/recover-user.ts';
+import { DocumentedCommand, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, errorKeyText, table } from '../output.ts';
@@ -19,24 +18,14 @@ const flags = () =>
       new DocumentedCommand('recover-errors').examples(`
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
-  mobility recover-errors --user ada@example.org --remove-before 2026-01-01
 
 Without --user and --study, the command retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`),
     ),
-  )
-    .option(
-      '--remove-before <day>',
-      'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
-      dayArgument,
-    )
-    .option('--dry-run', 'show what would be recovered or removed, change nothing');
+  ).option('--dry-run', 'show what would be recovered, change nothing');
 
-type Options = OptionsOf<typeof flags>;
-
-async function recover(context: CommandContext, options: Options): Promise<Outcome> {
-  const { key, reason, platform, appVersion: _, dryRun, removeBefore, ...given } = options;
-  if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
+async function recover(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
+  const { key, reason, platform, appVersion: _, dryRun, ...given } = options;
   const whom: UserChoice = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
   const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
@@ -58,27 +47,6 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   if (!dryRun && reports.some(({ recovered }) => recovered > 0)) context.output.note('next: mobility pipeline --all');
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   return left && !dryRun ? { exitCode: 3 } : {};
-}
-
-async function remove(
-  context: CommandContext,
-  whom: UserChoice,
-  options: Options & { removeBefore: DayAsked },
-): Promise<Outcome> {
-  const { key, reason, platform, dryRun, removeBefore } = options;
-  const store = await context.store();
-  const before = startOfDay(dayIn(removeBefore, context.now(), 'UTC'), 'UTC');
-  const which = { before, key, reason, platform, dryRun };
-  const reports: { user_email: string; user_id: string; removed: number }[] = [];
-  for await (const { uuid, user_email } of selectUsers(context, whom)) {
-    if ((await figuresWithErrors(store, uuid, options)) === null) continue;
-    const removed = await removeErrors(store, uuid, which);
-    if (removed > 0) reports.push({ user_email, user_id: uuid, removed });
-  }
-  const verb = dryRun ? 'would be removed' : 'removed';
-  const lines = reports.map(({ user_email, removed }) => `${user_email}: ${counted(removed, 'error')} ${verb}`);
-  await context.output.result({ users: reports }, () => lines.join('\n') || noErrorsText(options));
-  return {};
 }
 
 function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {

@@ -10,7 +10,6 @@ import { simulateMember } from '../../simulate/simulate-study.ts';
 import { townFeed } from '../../simulate/town-feed.ts';
 import { everyUser } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
-import { eraseUser } from '../../upkeep/erase-people.ts';
 import { refuseExisting } from '../../util/file-access.ts';
 import { DocumentedCommand, dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -38,12 +37,10 @@ People are named sim-<seed>-1@example.org and so on.`)
         'Four of the people have a problem: no data ever, silent, refused, no locations',
     )
     .option('--feed <file>', 'with --study: write the buses and trains of the town to a new GTFS file')
-    .option('--among-others', 'allow a store that has people who are not simulated')
-    .option('--remove', 'remove all simulated people of the seed from the store');
+    .option('--among-others', 'allow a store that has people who are not simulated');
 
 async function simulate(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
   const { users, days, seed } = options;
-  if (options.remove) return removeSimulated(context, seed);
   const [now, zone] = [context.now(), context.zone];
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
   const store = await simulatedStore(context, options.amongOthers);
@@ -106,30 +103,12 @@ async function findOrCreateStudy(context: CommandContext, name: string): Promise
   return { ...study, joins: 0 };
 }
 
-const isSimulated = (name: string, seed?: string): boolean => {
-  const [, found] = /^sim-(.*)-\d+@example\.org$/.exec(name) ?? [];
-  return found !== undefined && (seed === undefined || found === seed.toLowerCase());
-};
-
 async function simulatedStore(context: CommandContext, amongOthers = false): Promise<Store> {
   const store = await context.store({ make: true });
   for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
-    if (isSimulated(user_email)) continue;
+    if (/^sim-.*-\d+@example\.org$/.test(user_email)) continue;
     const next = 'name another store with --store, or add --among-others';
     throw usageError(`expected a store of simulated people only, found others in ${store.address}: ${next}`);
   }
   return store;
-}
-
-async function removeSimulated(context: CommandContext, seed: string): Promise<Outcome> {
-  const store = await context.store();
-  const removed: string[] = [];
-  for await (const { uuid, user_email } of everyUser(store)) {
-    if (!isSimulated(user_email, seed)) continue;
-    await eraseUser(store, uuid);
-    removed.push(user_email);
-  }
-  const people = counted(removed.length, 'simulated person', 'simulated people');
-  await context.output.result({ removed }, `removed ${people}`);
-  return {};
 }
