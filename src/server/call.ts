@@ -4,7 +4,6 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { AppParts } from './app-parts.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
@@ -47,8 +46,10 @@ type CallParts = Pick<Call, 'network' | 'share'> & { hold: (caller: string | nul
 /** Calls logged per minute and process: a flood must not push other lines out of the log. */
 export const mostUnauthenticated = 60;
 
+type CallLogOptions = { log: Log; console: (line: string) => void; now: () => number; thread: string };
+
 /** The returned function starts a call and writes START. It returns a function that writes END. */
-export function createCallLog({ log, console, now, thread }: Pick<AppParts, 'log' | 'console' | 'now' | 'thread'>) {
+export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
   // Unauthenticated calls of the minute that began at `since`. The log has no lines of `leftOut`.

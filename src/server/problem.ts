@@ -70,7 +70,7 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who must act on a failed call. `limit`: nobody, since a later call succeeds. */
+/** Who must act on a failed call. `limit`: no one, since a later call succeeds. */
 export type Cause = 'caller' | 'limit' | 'server';
 
 export const causeOf = ({ status }: Problem): Cause => (status >= 500 ? 'server' : status === 429 ? 'limit' : 'caller');
