@@ -78,7 +78,8 @@ describe('the last trip of a person who removes the app', () => {
     await store.trips.apply(uuid, { put: chained(before, beyond), remove: [], drafts: [draft] }, {}, taken.lease);
     const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
     const found = [];
-    for await (const [, row] of rowsOf(['trips'], { store, person, days: { from, to: from }, now })) found.push(row.trip_id);
+    for await (const [, row] of rowsOf(['trips'], { store, person, days: { from, to: from }, now }))
+      found.push(row.trip_id);
     expect(found).toEqual(['before', 'draft']);
   });
 
