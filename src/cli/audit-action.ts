@@ -20,7 +20,8 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
   const action = nameOf(command);
   const options = command.opts();
   if (!audited.has(action) || options.dryRun === true || options.worker === true) return;
-  const how = auditedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
+  const shown = auditedFlags.filter((name) => options[name] !== undefined);
+  const how = shown.map((name) => (options[name] === true ? `--${name}` : `--${name} ${valueText(options[name])}`));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
   const people = [...context.named];
   const act = { ts: context.now(), who: whoAmI(context), action, people, how: how.join(' '), outcome };
@@ -31,9 +32,6 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
 
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
-
-const flagText = (name: string, value: unknown): string =>
-  value === true ? `--${name}` : `--${name} ${valueText(value)}`;
 
 /** Days stay as given: the date of `today` follows from the time of the act. */
 function valueText(value: unknown): string {

@@ -98,7 +98,7 @@ export class CommandContext {
   /** Finds a user by name, UUID or unique pseudonym. Throws `MOBILITY_USER_UNKNOWN`. */
   async findUser(nameOrUuid: string): Promise<UserRecord> {
     const store = await this.store();
-    const user = await findUser(store, nameOrUuid);
+    const user = await findUserIn(store, nameOrUuid);
     // A damaged row of the user must not stop commands that look for the user.
     const [figures] = await store.users.figures({ uuid: user.uuid }).catch(() => []);
     if (figures !== undefined) this.named.add(figures.audit_key);
@@ -133,7 +133,7 @@ export async function openStoreAt(address: string, options: OpenOptions): Promis
   return openStore(address, { make: false, ...options });
 }
 
-async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
+async function findUserIn(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const uuid = nameOrUuid.toLowerCase();
   // Try the UUID first: a user may have the UUID of another user as a name.
   const user =

@@ -51,7 +51,10 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
         // Ctrl-C ends workers, too. This process may notice that before its own signal.
         if (!error.wasReady && !context.signal.aborted && error.how !== 'SIGINT') throw error;
         if (error.wasReady) lost.add(error);
-        return unfinished(context, userId, error.how);
+        const lease = await (await context.store()).leases.get(userId);
+        const message = `the worker ended (${error.how})`;
+        const report: UserReport = { user_id: userId, status: 'busy', stages: [], seconds: 0, message };
+        return lease === null ? report : { ...report, busy_until: lease.expires_ts };
       }
     },
     /** How processes ended that were working on a user, since the last call. */
@@ -62,13 +65,6 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
     },
     stop: pool.stop,
   };
-}
-
-async function unfinished(context: CommandContext, userId: string, how: string): Promise<UserReport> {
-  const lease = await (await context.store()).leases.get(userId);
-  const message = `the worker ended (${how})`;
-  const report: UserReport = { user_id: userId, status: 'busy', stages: [], seconds: 0, message };
-  return lease === null ? report : { ...report, busy_until: lease.expires_ts };
 }
 
 export async function runForParent(context: CommandContext): Promise<void> {

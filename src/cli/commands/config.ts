@@ -14,7 +14,10 @@ export function command(context: CommandContext) {
         const inForce = settingsInForce(context);
         const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
         await context.output.result({ settings: inForce }, () => listing(['VARIABLE', 'VALUE', 'FROM'], rows));
-        const unknown = unknownVariables(context.env);
+        // Other variables may be misspelt settings.
+        const known = ['MOBILITY_DEBUG', ...settings.map(({ variable }) => variable)];
+        const names = Object.keys(context.env).filter((name) => name.startsWith('MOBILITY_'));
+        const unknown = names.filter((name) => !known.includes(name));
         if (unknown.length > 0) context.output.note(`not settings, ignored: ${unknown.join(', ')}`);
       }),
     );
@@ -28,10 +31,4 @@ function settingsInForce(context: CommandContext) {
     const value = config[name];
     return { name, variable, value: typeof value === 'string' ? withoutCredentials(value) : value, source, meaning };
   });
-}
-
-/** They may be misspelt settings. */
-function unknownVariables(env: CommandContext['env']): string[] {
-  const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
-  return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));
 }

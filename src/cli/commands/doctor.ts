@@ -2,9 +2,7 @@ import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
-import type { Store } from '../../store/store.ts';
-import type { Check } from '../../upkeep/check-installation.ts';
-import { checkEverything } from '../../upkeep/check-installation.ts';
+import { type Check, checkEverything } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
 import { type DayAsked, DocumentedCommand, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -27,7 +25,11 @@ Changes nothing. Exit code 3: something is broken.`)
 
 async function examine(context: CommandContext, { user: name, day, url }: OptionsOf<typeof flags>): Promise<Outcome> {
   const store = await context.store();
-  if (name === undefined) return examineInstallation(context, store, url);
+  if (name === undefined) {
+    const checks = await checkEverything(context, store, url);
+    await context.output.result({ checks }, () => checks.map(checkText).join('\n'));
+    return checks.every(({ ok }) => ok) ? {} : { exitCode: 3 };
+  }
   const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id;
   try {
     return await examineUser(context, await context.findUser(owner ?? name), day);
@@ -65,12 +67,6 @@ async function pastDay(context: CommandContext, user: UserRecord, asked: DayAske
   const [day, today] = [await resolveDay(context, user, asked), await resolveDay(context, user, { asked: 'today' })];
   if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
   return day;
-}
-
-async function examineInstallation(context: CommandContext, store: Store, url?: string): Promise<Outcome> {
-  const checks = await checkEverything(context, store, url);
-  await context.output.result({ checks }, () => checks.map(checkText).join('\n'));
-  return checks.every(({ ok }) => ok) ? {} : { exitCode: 3 };
 }
 
 function checkText({ name, ok, text, next }: Check): string {

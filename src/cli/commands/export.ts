@@ -98,7 +98,9 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const users: UserRecord[] = [];
   // With `--all`, users are read one by one, because a list of all users may not fit in memory.
   if (!all) for await (const user of selectUsers(context, options)) users.push(user);
-  const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
+  const people = async function* () {
+    yield* all ? everyUser(store) : users;
+  };
   if (out !== undefined && format !== undefined)
     return removeFolderOnFailure(out, () => exportFiles(context, options, { people, days, out, format }));
   const given = tableFlags.find((flag) => options[flag] !== undefined);
@@ -117,10 +119,6 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const matched = count === 0 && options.key ? '0 entries matched: docs/keys.md lists the keys' : null;
   context.output.note(matched ?? (entries ? counted(count, 'entry', 'entries') : counted(count, 'trip')));
   return {};
-}
-
-async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord> {
-  yield* users;
 }
 
 const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'workers'] as const;

@@ -15,14 +15,9 @@ export function command(context: CommandContext) {
   mobility managers add mira --study sunny
   mobility managers list`)
     .addCommand(addFlags().action(context.run(add)))
-    .addCommand(
-      new DocumentedCommand('list', 'list the accounts')
-        .examples('  mobility managers list --json')
-        .action(context.run(list)),
-    )
+    .addCommand(new DocumentedCommand('list', 'list the accounts').action(context.run(list)))
     .addCommand(
       new DocumentedCommand('remove', 'remove an account, and end its sessions')
-        .examples('  mobility managers remove mira')
         .argument('<name>', 'name of the account')
         .action(context.run(remove)),
     );

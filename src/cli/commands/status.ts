@@ -3,7 +3,7 @@ import type { PersonState } from '../../diary/status/breakages.ts';
 import { troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { timeAndAge } from '../../diary/status/remedies.ts';
 import { day } from '../../model/time.ts';
-import { type RejectedSum, readStoreStatus, type StoreStatus, type TroubledPerson } from '../../upkeep/store-status.ts';
+import { readStoreStatus, type StoreStatus, type TroubledPerson } from '../../upkeep/store-status.ts';
 import { DocumentedCommand, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, outdatedText, table, withZone } from '../output.ts';
@@ -47,13 +47,15 @@ function statusText(status: StoreStatus, context: CommandContext): string {
   const lag = most === null ? null : `push to diary: median ${durationText(median!)}, most ${durationText(most)}`;
   const states = (Object.keys(personStates) as PersonState[]).filter((state) => people[state] > 0);
   const pending = counted(run.waiting, 'pending entry', 'pending entries');
+  const entries = set_aside.reduce((sum, one) => sum + one.entries, 0);
+  const [rejected, reasons] = [counted(entries, 'entry', 'entries'), counted(set_aside.length, 'reason')];
   const counts = states.map((state) => `${people[state]} ${personStates[state]}`).join(', ');
   const rows = [
     ['people', `${people.all}: ${counts || 'none'}`],
     ...(erasure_asked > 0 ? [['', `${erasure_asked} asked to be erased: mobility users list --asked-erasure`]] : []),
     ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
-    ['rejected', rejectedText(set_aside)],
+    ['rejected', set_aside.length === 0 ? 'nothing' : `${rejected}, ${reasons}: mobility errors`],
     ...set_aside.slice(0, listed).map(({ reason, fault, entries, people: some }) => {
       const count = `${counted(entries, 'entry', 'entries')} of ${counted(some, 'person', 'people')}`;
       return ['', `${count}: ${fault ? 'PROGRAM FAULT ' : ''}${reason}`];
@@ -84,12 +86,6 @@ function troubledRows(state: PersonState, people: readonly TroubledPerson[], con
   const more = people.length - listed;
   if (more > 0) rows.push(['', `and ${more} more: mobility users list --state ${state}`]);
   return rows;
-}
-
-function rejectedText(list: readonly RejectedSum[]): string {
-  if (list.length === 0) return 'nothing';
-  const entries = list.reduce((sum, one) => sum + one.entries, 0);
-  return `${counted(entries, 'entry', 'entries')}, ${counted(list.length, 'reason')}: mobility errors`;
 }
 
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };

@@ -9,19 +9,29 @@ export function command(context: CommandContext) {
     .examples(`
   mobility store init
   mobility store check`)
-    .addCommand(checkCommand(context))
-    .addCommand(initCommand(context));
-}
+    .addCommand(
+      new DocumentedCommand('check', 'compare all rows of the store with their checksums')
+        .examples(`
+  mobility store check
+  mobility store check --store /var/backups/mobility/2026-11-21
+  mobility store check --user ada@example.org --leave-out
 
-function initCommand(context: CommandContext) {
-  return new DocumentedCommand('init', 'create the store or its missing parts')
-    .examples(`
+The server and the pipeline can run meanwhile. Ctrl-C ends the check and shows what it has found.
+Exit code 3: something is damaged.`)
+        .option('--user <name>', 'check the rows of one user only')
+        .option('--leave-out', 'remove the damaged rows of that user')
+        .action(context.run(check)),
+    )
+    .addCommand(
+      new DocumentedCommand('init', 'create the store or its missing parts')
+        .examples(`
   mobility store init
   mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
 
 In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists.
 Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`)
-    .action(context.run(init));
+        .action(context.run(init)),
+    );
 }
 
 async function init(context: CommandContext): Promise<Outcome> {
@@ -30,20 +40,6 @@ async function init(context: CommandContext): Promise<Outcome> {
   await context.output.result({ address: store.address, warnings }, `${store.address}: ready`);
   for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
-}
-
-function checkCommand(context: CommandContext) {
-  return new DocumentedCommand('check', 'compare all rows of the store with their checksums')
-    .examples(`
-  mobility store check
-  mobility store check --store /var/backups/mobility/2026-11-21
-  mobility store check --user ada@example.org --leave-out
-
-The server and the pipeline can run meanwhile. Ctrl-C ends the check and shows what it has found.
-Exit code 3: something is damaged.`)
-    .option('--user <name>', 'check the rows of one user only')
-    .option('--leave-out', 'remove the damaged rows of that user')
-    .action(context.run(check));
 }
 
 async function check(context: CommandContext, options: { user?: string; leaveOut?: true }): Promise<Outcome> {

@@ -60,7 +60,6 @@ const pageOf = (address: string, study: StudyRecord, subgroup: string): string =
 
 export const newLinkCommand = (context: CommandContext) =>
   new DocumentedCommand('new-link', 'replace the link of a study: the old link admits no new people, members stay')
-    .examples('  mobility study new-link sunny')
     .argument('<name>', 'name of the study')
     .action(
       context.run(async (_, name) => {
@@ -91,9 +90,7 @@ const tokensFlags = () =>
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several');
 
-type TokensOptions = OptionsOf<typeof tokensFlags>;
-
-async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
+async function createTokens(context: CommandContext, name: string, options: OptionsOf<typeof tokensFlags>) {
   const [study, subgroup] = await findSubgroup(context, name, options.subgroup);
   const store = await context.store();
   const made: { user_email: string; uuid: string; token: string }[] = [];

@@ -31,14 +31,9 @@ export function command(context: CommandContext) {
   mobility study config sunny --server https://mobility.example.org --out .
   mobility study link sunny --subgroup west --qr`)
     .addCommand(createFlags().action(context.run(create)))
-    .addCommand(
-      new DocumentedCommand('list', 'list the studies')
-        .examples('  mobility study list --json')
-        .action(context.run(list)),
-    )
+    .addCommand(new DocumentedCommand('list', 'list the studies').action(context.run(list)))
     .addCommand(
       new DocumentedCommand('show', 'show a study, its members by subgroup, and who joined in the last hour')
-        .examples('  mobility study show sunny')
         .argument('<name>', 'name of the study')
         .action(context.run(show)),
     )
@@ -196,16 +191,13 @@ async function show(context: CommandContext, name: string): Promise<void> {
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean) {
   const description = open ? 'let new people join again' : 'stop new people from joining; members are served as before';
-  return new DocumentedCommand(word, description)
-    .examples(`  mobility study ${word} sunny`)
-    .argument('<name>', 'name of the study')
-    .action(
-      context.run(async (_, name) => {
-        await changeStudy(context, await findStudy(context, name), { open });
-        await context.output.result({ name, open }, name);
-        context.output.note(open ? 'open' : 'closed');
-      }),
-    );
+  return new DocumentedCommand(word, description).argument('<name>', 'name of the study').action(
+    context.run(async (_, name) => {
+      await changeStudy(context, await findStudy(context, name), { open });
+      await context.output.result({ name, open }, name);
+      context.output.note(open ? 'open' : 'closed');
+    }),
+  );
 }
 
 const configFlags = () =>

@@ -23,20 +23,12 @@ The next pipeline run derives again the days of people who were near the stops o
         .option('--dry-run', 'read and report, store nothing')
         .action(context.run(add)),
     )
+    .addCommand(new DocumentedCommand('list', 'list the feeds').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand('list', 'list the feeds')
-        .examples('  mobility transit list --json')
-        .action(context.run(list)),
-    )
-    .addCommand(
-      new DocumentedCommand('check')
-        .description('list ended timetables, the data that feeds lack, and counts of stops that no person was near')
-        .examples('  mobility transit check')
-        .action(context.run(check)),
+      new DocumentedCommand('check', 'list ended timetables, missing data, unvisited stops').action(context.run(check)),
     )
     .addCommand(
       new DocumentedCommand('remove', 'remove feeds; the next pipeline run derives the days near their stops again')
-        .examples('  mobility transit remove 3fa90c12')
         .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
         .action(context.run(remove)),
     )

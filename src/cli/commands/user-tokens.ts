@@ -35,9 +35,7 @@ const tokenFlags = () =>
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print a QR code: of the token, or with --app of the link');
 
-type TokenOptions = OptionsOf<typeof tokenFlags>;
-
-async function createToken(context: CommandContext, name: string, options: TokenOptions): Promise<void> {
+async function createToken(context: CommandContext, name: string, options: OptionsOf<typeof tokenFlags>) {
   const { app, replace, overlap, never, expires } = options;
   const user = await context.findUser(name);
   const address = app && phoneAddress(options.server, context.config().publicUrl);
@@ -118,7 +116,6 @@ async function createLink(context: CommandContext, name: string, options: Option
 
 export const tokensCommand = (context: CommandContext) =>
   new DocumentedCommand('tokens', "list a user's tokens, also revoked ones, with kind, expiry and last use")
-    .examples('  mobility users tokens ada')
     .argument('<name>', 'name or UUID of the user')
     .action(context.run(listTokens));
 
@@ -173,7 +170,6 @@ function tokensText(tokens: readonly TokenRecord[], sources: Sources, { now, zon
 
 export const revokeCommand = (context: CommandContext) =>
   new DocumentedCommand('revoke', 'revoke one token')
-    .examples('  mobility users revoke ada 1f6c02ab')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .action(context.run(revokeToken));

@@ -88,10 +88,9 @@ const listFlags = (context: CommandContext) =>
     .option('--never-pushed', 'only users without any stored entry')
     .option('--asked-erasure', 'only users who requested erasure on their page');
 
-type ListOptions = OptionsOf<typeof listFlags>;
 type ListedUser = ReturnType<typeof toStatusJson> & { trips?: number };
 
-async function list(context: CommandContext, options: ListOptions): Promise<void> {
+async function list(context: CommandContext, options: OptionsOf<typeof listFlags>): Promise<void> {
   const store = await context.store();
   const { counts = false, silent, state, joinedSince, neverPushed } = options;
   const people: PersonStatus[] = [];
@@ -146,9 +145,7 @@ To remove users with data, use \`mobility erase\`.`)
     .option('--joined-since <time>', 'with --study: only members who joined since then', timeArgument(context, 'from'))
     .option('--never-pushed', 'with --study: only members who never sent data');
 
-type RemoveOptions = OptionsOf<typeof removeFlags>;
-
-async function remove(context: CommandContext, name: string | undefined, options: RemoveOptions): Promise<void> {
+async function remove(context: CommandContext, name: string | undefined, options: OptionsOf<typeof removeFlags>) {
   const { study, joinedSince, neverPushed } = options;
   if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
   if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
