@@ -85,14 +85,8 @@ describe('resample', () => {
     );
     fc.assert(
       fc.property(steps, (list) => {
-        let now = 0;
-        const locations = [
-          at(0, 0),
-          ...list.map((step) => {
-            now += step.seconds;
-            return at(now, step.east);
-          }),
-        ];
+        const locations = [at(0, 0)];
+        for (const { seconds, east } of list) locations.push(at(since(locations.at(-1)!.ts) + seconds, east));
         const line = resample(through(...locations));
         expectAligned(line);
         const seconds = line.times.slice(1).map((ts, i) => ts - line.times[i]!);
