@@ -85,6 +85,12 @@ it.each<[string, object[], string[]]>([
     [one('split', 7402.5)],
     [first, '6967.5-7417.5, 2180 m, 6000 > 8180, car', '7417.5-7852.5, 3830 m, 8180 > 12000, car chain 7402.5', third],
   ],
+  // Its place in the chain is later: at 7200.
+  [
+    'is split right after its start: applied',
+    [one('split', 6975)],
+    [first, '6967.5-6997.5, 0 m, 6000 > 6000, car', '6997.5-7852.5, 6010 m, 6000 > 12000, car', third],
+  ],
   [
     'is split where two were joined: applied, applied',
     [one('join', 3000), one('split', 4000)],
