@@ -60,11 +60,15 @@ describe('failures', () => {
   it('a wrong field is named with what was expected and the kind of what was found, and no value of it', async () => {
     const find = '/datastreams/find_entries/timestamp';
     const insert = '/customlabel/insert';
+    const days = '/result/metrics/yyyy_mm_dd';
+    const noDay = { start_time: 'secret', end_time: '2016-05-17' };
     const label = (text: string) => ({ inserted_label: { key: 'mode', label: text } });
     const cases: [path: string, body: object | string, detail: string][] = [
       ['/usercache/put', { phone_to_server: {} }, '"phone_to_server" to be a list, found an object'],
       [find, { key_list: 'secret' }, '"key_list" to be a list or null, found a text'],
       [find, { trunc_method: 'secret' }, '"trunc_method" to be one of first, last, sample, found another text'],
+      [find, { start_time: 0 }, '"start_time" and "end_time" as numbers, found a number and nothing'],
+      [days, { ...noDay, metric_list: {} }, '"start_time" and "end_time" as days, YYYY-MM-DD, found another text'],
       [insert, label(''), '"inserted_label.label" to be a text with characters, found an empty text'],
       [insert, label('x'.repeat(5000)), '"inserted_label.label" to have at most 200 characters, found 5000'],
       [insert, { inserted_label: {} }, 'a field "inserted_label.key", found none'],

@@ -2,6 +2,7 @@
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
+import { kindOf } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -45,9 +46,10 @@ const timeNames = 'metadata.write_ts data.ts data.start_ts data.end_ts data.ente
 async function answer({ caller, body, store }: RouteCall): Promise<AsyncIterable<string>> {
   const { start_time: from, end_time: to, key_time: time, key_list: keys, max_entries: max } = body;
   if (typeof from !== 'number' || typeof to !== 'number')
-    throw badRequest('expected "start_time" and "end_time" as numbers');
+    throw badRequest(`expected "start_time" and "end_time" as numbers, found ${kindOf(from)} and ${kindOf(to)}`);
   const field = String(time ?? 'metadata.write_ts');
-  if (!timeNames.includes(field)) throw badRequest(`expected "key_time" to be one of ${timeNames.join(', ')}`);
+  if (!timeNames.includes(field))
+    throw badRequest(`expected "key_time" to be one of ${timeNames.join(', ')}, found another text`);
   const entries = findEntries(store, caller.uuid, {
     time: field.replace(/.*\./, '') as Selection['time'],
     from,

@@ -91,7 +91,8 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
-  if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');
+  if (!isDay(from) || !isDay(to))
+    throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD, found another text');
   const asked = body.metric_list as Record<string, string[]>;
   if (body.aggregate === true) return {};
   const trips = await readDayTrips(store, caller.uuid, { from, to });
