@@ -25,7 +25,8 @@ export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRe
   const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
   const located = await findLastLocationDay(store, uuid);
   if (start_ts === null || end_ts === null) {
-    if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;
+    if (located === null)
+      return `${user_email} has no trips yet and no locations: see \`mobility doctor --user ${user_email}\``;
     return `${user_email} has locations up to ${located}, but no trip whose end is certain: later data decide`;
   }
   const last = localDay(end_ts, 'UTC');
