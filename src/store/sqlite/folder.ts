@@ -23,7 +23,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   try {
     if (!isThere(path)) {
       // The database was lost. A new, empty store would hide the loss of all users.
-      if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
+      if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside the write-ahead log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
