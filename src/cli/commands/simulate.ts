@@ -81,7 +81,7 @@ async function simulate(context: CommandContext, options: OptionsOf<typeof flags
     // If the command is repeated tomorrow, the default of --from is another day.
     const next = `run the same command again with --from ${from} to continue`;
     const some = `${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')}`;
-    context.output.note(`interrupted: ${some} of phones were pushed and stay in the store; ${next}`);
+    context.output.note(`interrupted: the phones pushed ${some}, which stay in the store; ${next}`);
     return {};
   }
   context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);

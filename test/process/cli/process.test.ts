@@ -440,7 +440,7 @@ it('Ctrl-C ends a simulation with 130, and the command in its message adds the o
   const pushed = sumOf(first.map(({ days }) => days));
   expect([code, pushed < 120]).toEqual([130, true]);
   expect(stderr).toBe(
-    `interrupted: ${pushed} of 120 days of phones were pushed and stay in the store; run the same command again with --from 2024-03-12 to continue\n`,
+    `interrupted: the phones pushed ${pushed} of 120 days, which stay in the store; run the same command again with --from 2024-03-12 to continue\n`,
   );
   const again = await on(line);
   const second: Untyped[] = JSON.parse(again.stdout).users;
