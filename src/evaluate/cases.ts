@@ -65,7 +65,7 @@ export function readCase(folder: string, name: string): RecordedCase {
     const truth = JSON.parse(readFileSync(join(folder, `${name}.truth.json`), 'utf8')) as Truth;
     return { name, truth, ...observationsOf(put.phone_to_server as Entry[]) };
   } catch (cause) {
-    throw usageError(`cannot read the case ${name} in ${folder}: ${String(cause)}`, { cause });
+    throw usageError(`cannot read the case ${name} in ${folder}: ${errorText(cause)}`, { cause });
   }
 }
 
