@@ -432,7 +432,7 @@ export interface Trips {
   drafts(userId: string): Promise<TripRecord[]>;
   /** The last link before the first link whose `settled_ts` is `ts` or later. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
-  /** Trips by local start day, both included; here and below without dropped trips. */
+  /** Trips by local start day. Of the methods from here on, only `briefs` returns dropped links. */
   byDay(userId: string, days: DayRange): Promise<TripRecord[]>;
   starts(userId: string, days: DayRange): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
