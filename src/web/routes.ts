@@ -13,7 +13,7 @@ import type { WebRoute } from './web.ts';
 
 export const webRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/', who: 'anybody', answer: showHome },
-  // Apps use the address without a name, from the study configuration.
+  // The link of `mobility study link --scheme https` names the study in the query.
   { method: 'GET', path: '/join/', who: 'anybody', answer: showJoin },
   { method: 'GET', path: '/join/:name', who: 'anybody', answer: showJoin },
   { method: 'GET', path: '/sign-in', who: 'anybody', answer: sessions.explainLinks },

@@ -51,7 +51,7 @@ export function weekStrip(
   return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
 }
 
-/** Seconds. `past` is the time up to now that could have been recorded. */
+/** `past`, `recorded`: s; `past` is the time up to now that could have been recorded. */
 type DayFigures = Record<'metres' | 'past' | 'recorded' | 'flags', number>;
 export type DayRow = DayFigures & { day: string; row: Markup; trips: readonly Trip[] };
 
