@@ -13,7 +13,7 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** None has a free text as value. */
+/** The flags that the audit log shows. None has a free text as value. */
 const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {

@@ -12,7 +12,7 @@ import type { Unobserved } from './observed-time.ts';
 /** Chosen by hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
-  apart: 1000, // m beyond `speed` and accuracy; sources this far apart are of two people
+  apart: 1000, // m; added to accuracies and way at `speed`; sources farther apart are of two people
   together: 60, // s; locations of two sources are compared within this time
   speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };

@@ -205,13 +205,13 @@ export function summarise(scores: readonly CaseScore[]) {
     cases: scores.length,
     trips: matched + missed,
     f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
-    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // of pieces
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // F1 of pieces of trips
     start: errors((s) => s.startErrors), // s; median and 90th percentile of the absolute error
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
-    coarse: share(rightCoarse, motion), // with the right mode of foot, cycle, motor
-    macro_f1: share(sumOfF1, f1s.length), // by time
+    coarse: share(rightCoarse, motion), // share with the right mode of foot, cycle and motor
+    macro_f1: share(sumOfF1, f1s.length), // mean F1 of the modes by time
     false_s_per_hour: share(falsely, still / 3600),
     distance: figure(distances, 0.5), // %
   };

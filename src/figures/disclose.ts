@@ -8,7 +8,7 @@ export interface DisclosedCell {
   cell: string;
   people_at_least: number; // rounded down to a multiple of the minimum number of people
   trips: number; // rounded to a multiple of the minimum number of people
-  km: number; // two significant digits, like the figures below
+  km: number; // two significant digits, like minutes and rates
   minutes: number;
   observed_days: number | null; // days of 24 h; by weekday, only of that weekday
   trips_per_day: number | null; // of the rounded figures; null without `observed_days`

@@ -54,7 +54,7 @@ interface KeptMonth {
   observed: [weekday: string, seconds: number][];
 }
 
-/** A hash of the inputs besides entries: the modes of labels and this code (raise the number). */
+/** A hash of the modes of labels. Raise the number if this code derives other figures. */
 export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
 
 export function toKept(key: string, { tally, all, observed }: PersonMonth): JsonObject {

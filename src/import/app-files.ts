@@ -1,4 +1,4 @@
-// Reads files of OwnTracks (messages, and `.rec` of its Recorder) and Overland, like the endpoints.
+// Reads files of OwnTracks (messages, and `.rec` of its Recorder) and Overland.
 import type { Mapped } from '../intake/apps/other-entry.ts';
 import { fromOverland } from '../intake/apps/overland.ts';
 import { fromOwnTracks } from '../intake/apps/owntracks.ts';

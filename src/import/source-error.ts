@@ -1,6 +1,6 @@
 import { MobilityError } from '../model/mobility-error.ts';
 
-/** For texts in other languages than the messages. */
+/** Pages show a text for each problem in the language of the reader, not the message. */
 export type SourceProblem =
   | 'damaged' // or the file is incomplete
   | 'format' // no reader knows the format

@@ -7,7 +7,7 @@
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-// Limits of memory. Of more open calls, the oldest counts as unfinished.
+// Limits of memory. If more calls are open, the oldest counts as unfinished.
 const maxOpen = 10_000; // calls without an END
 const maxNotes = 5; // warnings per call
 

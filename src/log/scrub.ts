@@ -51,7 +51,7 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   return receipt;
 }
 
-/** So that old files get no more lines. */
+/** Lets other processes start new files, so that old files get no more lines. */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
   let isWritten = false;

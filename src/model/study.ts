@@ -93,7 +93,7 @@ export const joinWindow = 3600;
 /** s; an account without data expires then, as phones push every hour. */
 export const idleLife = 7 * 86_400;
 
-/** s from the first entries; then the limits of an account that joined by a link become usual. */
+/** s from the first entries; until then, an account that joined by a link has narrow limits. */
 const trialLength = 3 * 86_400;
 
 /** True for a person who joined by a link and has not sent data for `trialLength` yet. */

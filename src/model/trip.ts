@@ -15,7 +15,7 @@ export interface Place {
   enter_zone: string | null;
   /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
-  /** Method, such as `DwellSegmentationTimeFilter`, here and below. */
+  /** The method of the analysis, such as `DwellSegmentationTimeFilter`; of all parts of trips. */
   source: string;
   name?: string;
 }

@@ -10,7 +10,7 @@ export interface HeldLease {
 }
 
 export interface LeaseOptions {
-  owner?: string; // the name of this process in messages of others, "… works on user …"; default: a random name
+  owner?: string; // names this process in messages of other processes; default: a random name
   leaseSeconds?: number; // the lease expires after this time unless it is renewed; default 60
 }
 

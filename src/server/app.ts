@@ -21,7 +21,7 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-const longCall = 200; // ms; a scrub of the log waits longer, so shorter calls end before it
+const longCall = 200; // ms; shorter calls end before a scrub of the log, which waits longer
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Builds the app without a port. `serve` binds the app to a port; tests call `app.request`. */

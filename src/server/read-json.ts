@@ -31,7 +31,7 @@ export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-// The body and its list are two more levels.
+// An element is within the list and the body, which are two levels.
 const elementDepth = maxDepth - 2;
 
 // Characters. Each value and each level has at least two, so shorter elements are within the

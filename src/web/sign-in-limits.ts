@@ -49,7 +49,7 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /** Known browsers come first. null: the queue is full. `browser`: the hash of a known one. */
+  /** Known browsers come first. null: the queue is full. `browser`: the hash of a known browser. */
   async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -9,7 +9,7 @@ import { readPeople, type StudyPerson } from './study-people.ts';
 import type { FormFields, StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
-const mostPersonDays = 2000; // one process writes so many in a few minutes
+const mostPersonDays = 2000; // a process writes these in a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 

@@ -104,7 +104,7 @@ export class FigureCache {
   }
 }
 
-/** The returned store takes the state, and that nothing is pending, from the status of a person. */
+/** Answers reads of the state, and of an empty usercache, from the person's status. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

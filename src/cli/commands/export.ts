@@ -266,7 +266,7 @@ async function exportArchives(
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
   for (const { user_email, message } of leftOut) output.note(`${shownName(user_email)} is left out: ${message}`);
-  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // also if a signal came after the last file
+  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // not 130 if a signal came after the last file
 }
 
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {

@@ -50,7 +50,7 @@ export interface StatusOptions {
 export const usualSilentDays = 3;
 /** s; by hand: runs are made every few minutes to once a day */
 const longWait = 1.5 * day;
-/** s; a refused unknown token of a person who called within this time may be sent by others */
+/** s; an unknown token that is refused this soon after a call of the person may be a stranger's */
 const strangersWait = day;
 /** Among thousands of entries, a few rejected ones are normal. */
 const manyRejected = 10;

@@ -75,9 +75,9 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     answer: async (call) => {
       const { unread, query } = call;
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
-      // A body that is neither an object nor a file is stored as rejected: the app would repeat it.
+      // The app would repeat a refused body, so an unusable body is stored as rejected.
       else if (!(await putFile(call, unread))) {
-        // Nothing of the body is stored: it may contain the token or names of networks.
+        // Stores only its length, since it may contain the token or names of networks.
         const text = `${unread.length} characters`;
         await putMapped(call, notMapped(text, 'a JSON object or a file such as GPX as body'));
       }

@@ -27,7 +27,7 @@ export interface RouteCall {
 /** JSON, or its text in pieces if it may be long. e-mission phones expect an object. */
 export type Answer = object | AsyncIterable<string>;
 
-/** A route with a dialect gets any body: the app would send a refused body again for ever. */
+/** A route with a dialect accepts any body, since the app would repeat a refused body for ever. */
 export interface Dialect extends TokenRules {
   /** Answers a failure so that the app keeps its data: some apps delete data after any 4xx. */
   refuse(problem: Problem, requestId: string): Response;
