@@ -140,26 +140,22 @@ type Spinner = Progress & { done(): void };
 const silent: Spinner = { update: () => {}, done: () => {} };
 
 function spinner(first: string, sink: Sink, color: boolean): Spinner {
-  let text = first;
-  let spinning: { text: string; isSpinning: boolean; start(): unknown; stop(): unknown } | null = null;
-  let ended = false;
+  let text: string | null = first; // null: hidden
+  let spinning: { start(text: string): unknown; stop(): unknown } | null = null;
   const stream = sink as NodeJS.WriteStream;
   // `ora` is loaded only for a terminal, because loading it takes longer than many commands.
   void import('ora').then(({ default: ora }) => {
-    spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) });
-    if (!ended) spinning.start();
+    spinning = ora({ stream, discardStdin: false, ...(!color && { color }) });
+    if (text !== null) spinning.start(text);
   });
   return {
     update: (next) => {
       text = next;
-      ended = false;
-      if (spinning === null) return;
-      spinning.text = next;
-      if (!spinning.isSpinning) spinning.start();
+      spinning?.start(next);
     },
     done: () => {
-      if (!ended) spinning?.stop();
-      ended = true;
+      if (text !== null) spinning?.stop();
+      text = null;
     },
   };
 }

@@ -8,9 +8,8 @@ import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 export const mebibyte = 1024 * 1024;
 
 /**
- * Limits in bytes of one process. About 150 MiB of memory are enough for 64 phones that send 10,000
- * entries at the same time. `perNetwork` holds for all unauthenticated callers of a network
- * together. A single body or answer always fits.
+ * Bytes of one process. 150 MiB of memory are enough for 64 phones that send 10,000 entries at the
+ * same time. A single body or answer always fits.
  */
 export const byteLimits = {
   /** Bodies up to `smallSize` have their own pool, so that large bodies cannot keep them out. */

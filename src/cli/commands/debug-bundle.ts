@@ -14,8 +14,6 @@ import { counted, table } from '../output.ts';
 
 export const command = (context: CommandContext) => flags().action(context.run(write));
 
-type Options = OptionsOf<typeof flags>;
-
 const flags = () =>
   new DocumentedCommand('debug-bundle')
     .examples(`
@@ -28,7 +26,8 @@ Exit code 3: on an empty store, the case gives other trips. docs/cli.md says whi
     .requiredOption('--out <folder>', 'folder to write the case into')
     .option('--verify', 'compare the trips of the case with the trips of the diary');
 
-async function write(context: CommandContext, { user: name, out, verify, ...options }: Options): Promise<Outcome> {
+async function write(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
+  const { user: name, out, verify } = options;
   const { uuid } = await context.findUser(name);
   const day = await resolveDay(context, { uuid }, options.day);
   const store = await context.store();

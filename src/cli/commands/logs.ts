@@ -20,7 +20,7 @@ export function command(context: CommandContext) {
     .name('put')
     .description('show each put step by step, with the step that failed')
     .action(context.run((_, flags) => showCalls(context, flags, true)));
-  const errors = errorFlags(context)
+  const errors = withLogFlags(new Command('errors'), context)
     .description('show warnings, errors, and calls without an end')
     .action(context.run(showErrors));
   return new DocumentedCommand('logs')
@@ -39,8 +39,6 @@ Files and formats: docs/logs.md`)
     .addCommand(errors);
 }
 
-const errorFlags = (context: CommandContext) => withLogFlags(new Command('errors'), context);
-
 const callFlags = (context: CommandContext) =>
   withLogFlags(
     new Command()
@@ -51,7 +49,7 @@ const callFlags = (context: CommandContext) =>
     context,
   );
 
-type LogFlags = OptionsOf<typeof errorFlags>;
+type LogFlags = Pick<CallFlags, 'since' | 'until' | 'follow'>;
 type CallFlags = OptionsOf<typeof callFlags>;
 
 function withLogFlags<Flags extends OptionValues>(command: Command<[], Flags>, context: CommandContext) {
