@@ -27,7 +27,7 @@ export interface ContextOptions {
   zone: string;
 }
 
-/** Opens what a command needs on demand, and closes it. */
+/** Opens the store and the log files when a command first needs them, and closes them. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
@@ -70,7 +70,7 @@ export class CommandContext {
     return readConfig(this.env, { ...own, ...this.flags.settings });
   }
 
-  /** Only the first options count. Without `make`, a mistyped folder does not become a store. */
+  /** Later calls ignore `how`. Without `make`, a mistyped folder does not become a store. */
   store(how: OpenOptions = {}): Promise<Store> {
     if (this.#store !== undefined) return this.#store;
     const onWarning = (text: string): void => void this.storeWarnings.push(text);
@@ -85,7 +85,7 @@ export class CommandContext {
     return (await this.logFiles(kind)).log;
   }
 
-  /** Only the first `threadId` of a kind counts. */
+  /** Later calls for the same `kind` ignore `threadId`. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     const open = async (): Promise<FileLog> => {
       const { openFileLog } = await import('../log/files.ts');

@@ -177,9 +177,9 @@ function collectKnown({
     return [{ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip), unseen: untracked !== null }];
   });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // The distance of a gap must not count twice, so it is left out if a trip contains it: a trip
-  // that covers the end of the gap, or that a correction added in the gap. A trip after untracked
-  // time does not contain it, because it begins at the first location after the gap.
+  // If a trip contains a gap, the distance of the trip includes the distance of the gap. A trip
+  // contains a gap if it covers the end of the gap, or overlaps it and was added by a correction.
+  // A trip after untracked time begins at the first location after the gap, so it contains no gap.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),

@@ -233,7 +233,7 @@ export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, u
   return groupPlaces(userId, stays, placeNames(corrections), kept);
 }
 
-/** `store`: without pending entries. */
+/** `store` must return no pending entries. */
 export async function placesUntil(
   store: ChainStore,
   userId: string,

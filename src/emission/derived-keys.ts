@@ -4,8 +4,8 @@ import * as make from './entries.ts';
 
 export interface DerivedKey {
   key: string;
-  labels?: true; // it contains user inputs
-  suggests?: true; // it contains suggested labels
+  labels?: true; // the entries contain user inputs
+  suggests?: true; // the entries contain suggested labels
   make(element: Element, context: make.EntryContext): make.DerivedEntry[];
 }
 

@@ -60,7 +60,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** Also has the trip under way at the start of the range. */
+/** Also returns the time of the trip under way at the start of the range. */
 async function writingTimes(store: DerivedStore, userId: string, range: TimeRange) {
   const trips = correctedTrips(store);
   const under = await trips.previous(userId, range.from);

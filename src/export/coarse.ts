@@ -111,7 +111,7 @@ function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolea
   };
 }
 
-/** From minus to plus half a `turn`. */
+/** Returns an angle from minus to plus half a `turn`. */
 const wrapped = (angle: number, turn: number): number => angle - turn * Math.round(angle / turn);
 
 function visiblePart(section: Section, isVisible: readonly boolean[]): Section[] {

@@ -15,7 +15,7 @@ export interface Source {
   person: Person;
   days: Days;
   keys?: readonly string[] | undefined; // keys of the entries to export, for the kind `entries`
-  /** m, size of the cells to whose middle stays are moved; absent: exact places */
+  /** m; stays move to the middle of cells of this size; absent: exact places */
   coarse?: number | undefined;
   homes?: boolean; // true: the guessed home may be exported, as tours that begin there
   now: number; // seconds since the epoch

@@ -6,8 +6,8 @@ export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
 export interface Figures {
   trips: number;
-  metres: number; // m
-  seconds: number; // s
+  metres: number;
+  seconds: number;
 }
 
 export type PersonTally = Map<string, Figures>;

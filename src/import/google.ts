@@ -33,7 +33,7 @@ const readers: Record<string, (value: JsonObject, where: string) => Generator<Fo
 async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const record of jsonRecords(file, onBytes)) {
     const reader = 'unread' in record || record.member === null ? segmentFound : readers[record.member];
-    if (reader === undefined) continue; // such as a list that Google derived from other lists of the file
+    if (reader === undefined) continue; // not read, such as lists that Google derived from other lists
     if ('unread' in record) yield record;
     else if (isJsonObject(record.value)) yield* reader(record.value, record.where);
     else yield { unread: `expected a JSON object at ${record.where}, found another JSON value` };

@@ -26,7 +26,7 @@ export type UnusableReason = keyof typeof unusableReasons;
 /** The caller of a valid entry uses too many keys. The entry can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/** A valid entry exceeds the statements of a day. An operator can recover it. */
+/** A valid entry exceeds the daily limit of statements. An operator can recover the entry. */
 export const tooManyStatements = 'too_many_statements';
 
 const maxKeyLength = 255; // characters

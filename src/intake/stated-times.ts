@@ -33,7 +33,7 @@ export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry |
   if (metadata.key !== keys.correction || typeof kind !== 'string' || !Object.hasOwn(correctionKinds, kind))
     return null;
   const names = ['ts', 'start_ts', 'end_ts'].filter((name) => correctionKinds[kind].includes(name));
-  if (!names.every((name) => typeof data[name] === 'number')) return null; // its converter rejects it
+  if (!names.every((name) => typeof data[name] === 'number')) return null; // the converter rejects the entry
   const bounded = withinBounds(data as unknown as Correction, received_ts) as unknown as typeof data;
   const name = names.find((one) => bounded[one] !== data[one]);
   if (name === undefined) return null;

@@ -21,7 +21,7 @@ export function createStamp(zone: string): (ts: number) => string {
 export interface FileLine {
   time: number;
   level: Level;
-  /** Of process and call, such as `w1-42`. */
+  /** Process and call, such as `w1-42`. */
   thread: string;
   message: string;
 }

@@ -5,9 +5,9 @@ import type { Carry, LastSeen, Silence } from './trip.ts';
 export interface Exclusion {
   start_ts: number;
   end_ts: number;
-  /** Only entries of this platform or program; absent: entries of all. */
+  /** Only entries of this platform or program; absent: of all sources. */
   source?: string;
-  /** Only entries pushed with the token of this id; absent: with any. */
+  /** Only entries pushed with the token of this id; absent: with any token. */
   token_id?: string;
 }
 

@@ -6,7 +6,7 @@ import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { maxDepth, openingOf, parsed, quickElements, scan } from './scan-json.ts';
 
 export interface ReadJson<Element = never> {
-  /** The body. The requested list is empty in it. */
+  /** The body, with the requested list emptied. */
   value: JsonValue;
   /** The elements of the requested list. */
   list: Element[];

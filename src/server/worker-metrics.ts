@@ -39,7 +39,7 @@ function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promis
   });
 }
 
-/** In the primary. Also adds the metrics of ended workers, so that no counter ever decreases. */
+/** Runs in the primary. Adds the metrics of ended workers, so that no counter decreases. */
 export function answerMetricsRequests(): void {
   const latest = new Map<number, Figures>();
   const ended: Figures[] = [];

@@ -473,7 +473,7 @@ export interface Trips {
 
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
-  /** By UUID. Users without an account are missing. */
+  /** The keys of the map are UUIDs. Users without an account are missing. */
   of(userIds: readonly string[]): Promise<Map<string, PipelineState>>;
   /** Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;

@@ -22,7 +22,7 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer }
 
 const mostKept = 20; // imports in a profile
 
-/** ms; read entries stay, and the person can add the file again to import the rest */
+/** ms; then the import stops. Stored entries stay; adding the file again imports the rest. */
 const maxDuration = 300_000;
 
 const mostSpooled = 1024 ** 3; // bytes in the temporary folder; years of history have less

@@ -184,7 +184,7 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };
 }
 
-/** If clocks show the time twice, the first one. */
+/** If clocks show `clock` twice on the day, returns the first time. */
 function clockTs(day: string, clock: string, zone: string): number {
   const [hours, minutes] = clock.split(':').map(Number) as [number, number];
   return timeOnClocks(startOfDay(day, 'UTC') + hours * 3600 + minutes * 60, zone);

@@ -101,7 +101,7 @@ async function createTokens(context: CommandContext, name: string, options: Opti
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }
 
-/** `scheme`: of the links that set the app up. */
+/** `scheme`: how links that set up the app begin. */
 const familyApps = {
   'e-mission': { name: 'e-mission', scheme: 'emission' },
   openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },

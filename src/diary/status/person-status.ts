@@ -11,7 +11,7 @@ import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
-/** The most urgent first. `never_began` counts only a few days after the registration. */
+/** The most urgent first. Reminders ignore `never_began` for the first `usualSilentDays` days. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>

@@ -85,7 +85,7 @@ function typeOf(data: JsonObject): number {
   return set.length === 0 ? motionTypes.NONE : iosMotions[set[0]!];
 }
 
-/** Replaces the word by percent, and keeps it as `confidence_level`. */
+/** Adds `confidence` in percent, and the text of the phone as `confidence_level`. */
 function addConfidence(added: JsonObject, { confidence, confidence_level: level }: JsonObject): void {
   if (typeof level === 'string' && typeof confidence !== 'string') {
     checkNumber(confidence, 'data.confidence', percent);

@@ -44,7 +44,7 @@ export interface Rows {
     query: Query<Row>,
     columns: readonly Column[],
   ): Promise<Pick<Row & Summed, Column>[]>;
-  /** Without a column, the number of rows. */
+  /** The sum of the column, or the number of rows without `column`. */
   total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number>;
 }
 

@@ -20,7 +20,7 @@ export function inspectFile(path: string): MobilityError | null {
 
 const magic = 'SQLite format 3\0';
 
-/** The same bytes in every database: https://sqlite.org/fileformat2.html */
+/** Allowed values of header bytes, by offset: https://sqlite.org/fileformat2.html */
 const fixedBytes = { 18: [1, 2], 19: [1, 2], 20: [0], 21: [64], 22: [32], 23: [32], 47: [4], 59: [1] };
 
 function headerFault(path: string): MobilityError | null {

@@ -132,7 +132,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
         if (isFirst) setImmediate(() => void writes(drain));
       }),
-    /** Outside of a transaction, after earlier writes. */
+    /** Runs `work` outside of a transaction, after earlier writes. */
     execute: <T>(work: (connection: Connection) => T): Promise<T> =>
       writes(() =>
         withStoreErrors(async () => {
@@ -140,7 +140,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
           return retried(() => work(connection));
         }),
       ),
-    /** Outside of a transaction, after earlier reads. */
+    /** Runs `work` outside of a transaction, after earlier reads. */
     query: <T>(work: (connection: Connection) => T): Promise<T> => onReader(() => work(reader.connection)),
     close: async (): Promise<void> => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);

@@ -5,7 +5,7 @@ import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Per cent of the bar, on a phone of 390 px. */
+/** Width of a letter in per cent of the bar, on a phone of 390 px. */
 const letter = 2;
 const rowLetter = 3.7;
 
