@@ -225,7 +225,7 @@ async function formBody(
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });
     await refuseForeign(c, async () => {}).catch(() => {
-      throw forbidden("expected a form sent from this server's pages, found one sent from another site");
+      throw forbidden("expected a form of this server's pages, found one of another site: open the page again");
     });
   }
   const [found = ''] = (headers.get('Content-Type') ?? '').split(';');

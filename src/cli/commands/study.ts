@@ -92,7 +92,7 @@ export async function newStudy(
   const taken = before === null ? await (await context.store()).studies.byJoinName(name) : null;
   // If another study has or had this name, links to that study would lead to the new one.
   if (taken !== null)
-    throw usageError(`expected a new name, found ${name}, by which people join or joined the study ${taken.name}`);
+    throw usageError(`expected a new name, found ${name}, which the study ${taken.name} has or had: choose another`);
   const language = options.language ?? before?.language;
   return {
     name,

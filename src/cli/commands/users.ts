@@ -69,7 +69,7 @@ async function importFile(context: CommandContext, file: string): Promise<Outcom
   await context.output.result({ added, present, failed }, text);
   if (failed.length === 0) return {};
   if (added + present > 0) return { exitCode: 3 };
-  throw usageError(`no line of ${file} could be registered`);
+  throw usageError(`no line of ${file} could be registered: correct the lines named above`);
 }
 
 const stateNames = Object.keys(personStates) as PersonState[];

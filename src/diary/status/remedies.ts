@@ -113,7 +113,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
       : `mobility pipeline --user ${name} --debug`,
   }),
   run_stopped: ({ name, lease }) => ({
-    detail: `It was ${lease?.owner ?? 'another one'}.`,
+    detail: `Owner: ${lease?.owner ?? 'unknown'}.`,
     next: `the next run continues: mobility pipeline --user ${name}`,
   }),
   not_run: ({ name, waiting }) => ({

@@ -259,7 +259,7 @@ it.each([
     ask NAME: is location set to "always", the battery saver off, tracking on? (docs/phones.md) No change on the server can help`,
   remedy('run_failed', null, 'MOBILITY_STORE_FULL: x')`
     free space on the disk of the store; the next run continues by itself`,
-  remedy('run_stopped', 'It was another one.', 'It was host-1.')`the next run continues: mobility pipeline --user NAME`,
+  remedy('run_stopped', 'Owner: unknown.', 'Owner: host-1.')`the next run continues: mobility pipeline --user NAME`,
   remedy('not_run', '0 entries are pending.', '1 entry is pending.')`
     does the pipeline run? mobility pipeline --user NAME`,
   remedy('program_fault', '0 entries; nothing is lost.', null)`
