@@ -179,7 +179,7 @@ function collectKnown({
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
   // If a trip contains a gap, the distance of the trip includes the distance of the gap. A trip
   // contains a gap if it covers the end of the gap, or overlaps it and was added by a correction.
-  // A trip after untracked time begins at the first location after the gap, which it does not contain.
+  // A trip after untracked time does not contain the gap: it begins at the first location after it.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),
