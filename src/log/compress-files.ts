@@ -63,7 +63,7 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** If the clock was set back, a compressed file of the same name may exist: then appends to it. */
+/** Appends to a compressed file of the same name, which may exist if the clock was set back. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));
