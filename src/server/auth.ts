@@ -1,6 +1,6 @@
 // Identifies callers by their tokens, and counts calls against the limits of their callers.
 import { line } from '../log/messages.ts';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, kindOf } from '../model/json.ts';
 import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { noteUse } from '../web/sessions.ts';
@@ -28,7 +28,7 @@ export function createAuthMethod({ config, store, now }: AppParts): AuthMethod {
 function devMethod({ users }: Store, openRegistration: boolean): AuthMethod {
   const nameOf = (token: string): string => {
     const name = userNameOf(token);
-    if (!isUserName(name)) throw forbidden('expected a user name of 1 to 254 printable characters');
+    if (!isUserName(name)) throw forbidden('expected a user name of 1 to 254 printable characters, found another text');
     return name;
   };
   return {
@@ -72,7 +72,8 @@ export function headerTokens(authorization = '') {
 /** Throws a 400 `Problem` if a token is not a string, or body and header have different tokens. */
 export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string | null {
   const inBody = (field === null ? null : body[field]) ?? null;
-  if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected a string in "${field}"`);
+  if (inBody !== null && typeof inBody !== 'string')
+    throw badRequest(`expected a text in "${field}", found ${kindOf(inBody)}`);
   if (inBody !== null && inHeader !== null && inBody !== inHeader)
     throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
   return (inBody ?? inHeader) || null;
@@ -116,7 +117,8 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
         throw badRequest(
           'expected one token, found two that differ in the header, the query or the body: send one of them',
         );
-      if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
+      if (token.length > maxTokenLength)
+        throw forbidden(`expected a token of at most ${maxTokenLength} characters, found ${token.length}`);
       const caller = await (registers ? register(token) : find(token));
       self.token = token;
       enterCaller(call, caller, limiter);

@@ -84,7 +84,9 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   });
   const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);
   if (found !== undefined) return found;
-  throw badRequest(`expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}`);
+  throw badRequest(
+    `expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}, found another object`,
+  );
 }
 
 /** Never returns metrics of all users: if there are few users, they would reveal each person. */
