@@ -124,7 +124,9 @@ export function zoneArgument(text: string): string {
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '')
-    throw usageError('expected the address of the server for phones: --server https://… or MOBILITY_PUBLIC_URL');
+    throw usageError(
+      'expected the address of the server for phones, found none: add --server https://… or set MOBILITY_PUBLIC_URL',
+    );
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
     throw usageError(`expected an address such as https://example.org, without ? and #, found ${JSON.stringify(text)}`);

@@ -26,7 +26,7 @@ export function withUsersOrStudy(command: Command) {
 export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined)
-    throw usageError('expected --user NAME, --study NAME or --all');
+    throw usageError('expected --user NAME, --study NAME or --all, found none of them');
   if (subgroup !== undefined && study === undefined)
     throw usageError('expected --study with --subgroup, found --subgroup alone');
   for (const name of new Set(names)) yield await context.findUser(name);

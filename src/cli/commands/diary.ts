@@ -45,7 +45,7 @@ With --json: the trips as phones read them. --week and --month mean the week or 
 async function show(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const { geojson, html, week, month, allDays } = options;
   if (html === undefined && (allDays || week || month))
-    throw usageError('expected --html with --week, --month or --all-days: the terminal shows single days');
+    throw usageError('expected --html with --week, --month or --all-days, found none: the terminal shows single days');
   const user = await context.findUser(options.user);
   const store = await context.store();
   if (html !== undefined && allDays) return writeDiaryPages(context, user, html);

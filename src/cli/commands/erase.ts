@@ -59,7 +59,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 async function selectPeople(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {
   const { file, user = [], study } = options;
   if (study === undefined && user.length === 0 && file === undefined)
-    throw usageError('expected --user NAME, --study NAME or --file FILE');
+    throw usageError('expected --user NAME, --study NAME or --file FILE, found none of them');
   const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
   const people = study === undefined ? [] : await membersOf(context, store, options);
   for (const name of [...user, ...lines.filter((line) => line !== '')]) people.push(await findPerson(context, name));

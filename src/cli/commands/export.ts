@@ -105,7 +105,9 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     return removeFolderOnFailure(out, () => exportFiles(context, options, { people, days, out, format }));
   const given = tableFlags.find((flag) => options[flag] !== undefined);
   if (given !== undefined)
-    throw usageError(`expected --format and --out with --${given}, which applies to tables only`);
+    throw usageError(
+      `expected --format and --out with --${given}, which applies to tables only, found one or none of them`,
+    );
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
     return removeFolderOnFailure(out, () => exportArchives(context, options, { people, days, out }, single));

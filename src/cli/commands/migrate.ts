@@ -30,7 +30,9 @@ type Options = OptionsOf<typeof flags>;
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { from, to } = addressesOf(context, options);
   if (options.eraseMissing && (!options.overwrite || options.merge))
-    throw usageError('expected --erase-missing with --overwrite and without --merge');
+    throw usageError(
+      `expected --erase-missing with --overwrite and without --merge, found ${options.merge ? '--merge' : 'no --overwrite'}`,
+    );
   if (options.eraseMissing && !options.yes && !options.dryRun)
     throw usageError('--erase-missing erases people permanently: check with --dry-run, then add --yes');
   const progress = context.output.progress('comparing');

@@ -35,7 +35,9 @@ Exit code 3: some users could not be processed; repeat the command.`),
 async function run(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
   const { olderThan: before, what, dryRun = false, yes, ...whom } = options;
   if (!dryRun && !yes)
-    throw usageError('expected --dry-run, which shows what would be removed, or --yes, which removes it');
+    throw usageError(
+      'expected --dry-run, which shows what would be removed, or --yes, which removes it, found neither',
+    );
   const store = await context.store();
   const retention = { ...(await pipelineOptions(context)), before, what };
   const signal = context.interruptible();

@@ -149,7 +149,7 @@ async function remove(context: CommandContext, name: string | undefined, options
   const { study, joinedSince, neverPushed } = options;
   if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
   if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
-  throw usageError('expected the name of a user, or --study NAME with --never-pushed');
+  throw usageError('expected only the name of a user, or only --study NAME with --never-pushed, found neither');
 }
 
 async function removeOne(context: CommandContext, name: string): Promise<void> {
