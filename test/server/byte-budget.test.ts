@@ -311,7 +311,7 @@ it('bodies that wait start in the order of what their owners hold, the least fir
   expect(started).toEqual(['zoe', 'bob']);
 });
 
-/** Holds answers; `refusal` has the status and the limit of an answer that is refused. */
+/** Holds answers; `refusal` has the status, limit and next try of an answer that is refused. */
 function openAnswers(answers: ByteLimits['answers']) {
   const { budget, clock } = open({ answers });
   const cut: string[] = [];
@@ -324,7 +324,8 @@ function openAnswers(answers: ByteLimits['answers']) {
       hold(name, size);
     } catch (error) {
       const { status, options } = error as Problem;
-      return [status, options.members?.limit, options.members?.most];
+      const { limit, most } = options.members ?? {};
+      return [status, limit, most, options.headers?.['Retry-After']];
     }
     return [];
   };
@@ -335,7 +336,7 @@ it('answers over 16 KiB count, in the part of the caller or of the network', () 
   const { clock, cut, hold, refusal } = openAnswers({ total: 90_000, perCaller: 60_000, perNetwork: 40_000 });
   for (let i = 0; i < 20; i += 1) hold('ada', 16_384);
   const both = [hold('ada', 30_000), hold('ada', 30_000)];
-  expect(refusal('ada', 16_385)).toEqual([429, 'unsent_bytes', 60_000]);
+  expect(refusal('ada', 16_385)).toEqual([429, 'unsent_bytes', 60_000, '5']);
   for (const release of both) release();
   for (let i = 0; i < 2; i += 1) hold('net 1', 20_000);
   expect(refusal('net 1', 16_385)[0]).toBe(503);

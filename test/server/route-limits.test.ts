@@ -272,4 +272,5 @@ it('four diaries of each caller are made at a time, and the next when one is fin
   const calls = [...Array.from({ length: 12 }, () => look('ada')), look('ben')];
   expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([200]));
   expect([Math.max(...most), running.size]).toEqual([4, 2]);
+  for (let i = 0; i < 5; i += 1) expect((await look('ada')).status).toBe(200);
 });

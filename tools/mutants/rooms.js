@@ -18,6 +18,7 @@ export const rooms = {
       'test/server/caller-limiter.test.ts',
       'test/server/limits.test.ts',
       'test/server/route-limits.test.ts',
+      'test/process/server/leaked-link.test.ts',
       'test/server/byte-budget.test.ts',
       'test/server/read-body.test.ts',
     ],
