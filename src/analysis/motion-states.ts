@@ -17,7 +17,6 @@ const codes: readonly (readonly number[])[] = [
   [IN_VEHICLE, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR],
 ];
 
-/** The state that a motion reading of this type names, or `noState`. */
 export function readingState(type: number): number {
   const state = codes.findIndex((some) => some.includes(type));
   return state < 0 ? noState : state;

@@ -30,7 +30,6 @@ import { describeStops, findJourneys, journeyLimits } from './trips/journeys.ts'
 import { failedTrip, toSegmentedTrip } from './trips/segmented-trip.ts';
 import { unseenBefore } from './trips/trip-bounds.ts';
 
-/** The segmenter with some models replaced. */
 export function segmenterWith(changed: Partial<Models>, transit: TransitSource | null = null): Segmenter {
   const models = { ...shippedModels, ...changed };
   const { full, sparse, crf, crfSparse } = models;

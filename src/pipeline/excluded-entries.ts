@@ -45,7 +45,6 @@ export function withoutExcluded<T extends Pick<Timeseries, 'find'>>(
   return { ...timeseries, find };
 }
 
-/** True if the exclusion applies to the entry. */
 export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, entry: Entry): boolean {
   if (token_id !== undefined && token_id !== entry.metadata.token_id) return false;
   const ts = timeIn(entry);

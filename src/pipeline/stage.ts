@@ -58,16 +58,13 @@ export interface TripChange {
   after: ByMode | null;
 }
 
-/** The sums over the sections of a trip, by mode. */
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
-/** The result of a stage, with its duration. */
 export interface StageReport extends StageResult {
   stage: string;
   seconds: number;
 }
 
-/** Runs a stage, and logs its start and end. */
 export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
   const { log, userId, now } = context;
   log.write('INFO', line.stage(userId, stage.name));

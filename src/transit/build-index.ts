@@ -19,7 +19,6 @@ export interface GtfsTables {
   rows(table: string): AsyncIterable<GtfsRow>;
 }
 
-/** What a feed lacks, and what the index leaves out, for the operator. */
 export interface FeedNotes {
   no_shape: number; // patterns without a shape
   no_times: number; // patterns without times
@@ -35,7 +34,6 @@ const maxPatterns = 6_000;
 const shapeTolerance = 8; // m; largest distance by which a simplified shape differs from the shape of the feed
 const day = 86_400;
 
-/** Builds the index of a feed. Throws `MOBILITY_USAGE` if the feed cannot be used. */
 export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
   const notes: FeedNotes = {
     no_shape: 0,

@@ -57,5 +57,4 @@ export function kindOfType(type: number): TransitKind | null {
 export const formatIndex = (index: FeedIndex): string =>
   JSON.stringify(index, (_, value) => (typeof value === 'number' ? Math.round(value * 1e5) / 1e5 : value));
 
-/** Reads an index from a text of `formatIndex`. */
 export const parseIndex = (text: string): FeedIndex => JSON.parse(text) as FeedIndex;

@@ -26,7 +26,6 @@ export interface Motion {
   confidence: number; // 0 to 100
 }
 
-/** A change of the phone's state machine. */
 export interface PhoneEvent {
   ts: number;
   transition: number | null; // code of `transitions`
@@ -113,7 +112,6 @@ export const refusals = {
   remembered: 'an old location that the phone sent again',
 } as const;
 
-/** Why the location of an entry is not usable; null if it is. */
 export function whyUnusable({ metadata, data }: Entry, source: string): keyof typeof refusals | null {
   const { ts, latitude, longitude, accuracy, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return 'no_position';
@@ -125,7 +123,6 @@ export function whyUnusable({ metadata, data }: Entry, source: string): keyof ty
   return isOld ? 'remembered' : null;
 }
 
-/** The location of an entry; null if it is not usable. */
 export function toLocation(entry: Entry, source: string): ObservedLocation | null {
   if (whyUnusable(entry, source) !== null) return null;
   const { metadata, data } = entry;
@@ -191,7 +188,6 @@ function samplingOf(filter: unknown, source: string): Sampling {
 
 export const motionFields = ['ts', 'type', 'confidence'] as const;
 
-/** The motion reading of an entry; null if it is not usable. */
 export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | null {
   if (typeof ts !== 'number' || typeof type !== 'number') return null;
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };

@@ -16,7 +16,6 @@ const haltsCovered = 0.7;
 
 export type TransitSource = (legs: readonly LegEvidence[], track: Track) => readonly TransitEvidence[];
 
-/** Makes the function that matches the legs of a group with the feeds of a network. */
 export function transitOf(network: TransitNetwork): TransitSource {
   const forLeg = (leg: LegEvidence, track: Track): TransitEvidence => {
     if (leg.state === cellStates.walk || leg.start < minTime || leg.end > maxTime) return noEvidence;

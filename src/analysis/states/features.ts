@@ -64,7 +64,6 @@ const cellMargin = 29;
 export const cellWidth = featureNames.length;
 export const blockSize = 128; // cells, few enough for the processor's cache
 
-/** Consecutive cells with their features, cell after cell. */
 export interface Block {
   ts: number; // s since the epoch, the middle of the first cell
   first: number; // index of the first cell in the grid

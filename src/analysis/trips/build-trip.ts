@@ -19,7 +19,6 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
   return { ...measureTrip(sections, stops), sections, stops };
 }
 
-/** The fields of a trip that follow from its sections and stops. */
 export function measureTrip(sections: readonly Section[], stops: readonly Stop[]) {
   const [first, last] = [sections[0]!, sections.at(-1)!];
   return {

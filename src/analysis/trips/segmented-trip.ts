@@ -45,7 +45,6 @@ export function toSegmentedTrip(decoded: DecodedGroup, journey: Journey, stay: S
   });
 }
 
-/** The trip of a candidate on which the segmenter failed. */
 export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
   const isLast = candidate === stretch.group.candidates.at(-1);
   const common = commonFields(stretch, { ...candidate, last: candidate }, isLast);
