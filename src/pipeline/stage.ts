@@ -60,6 +60,7 @@ export interface TripChange {
 
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
+/** The result of a stage, with its duration. */
 export interface StageReport extends StageResult {
   stage: string;
   seconds: number;
