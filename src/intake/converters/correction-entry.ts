@@ -25,7 +25,7 @@ export function convertCorrection(entry: Entry): Conversion {
   }
   if (fields.includes('end_ts')) {
     const [start, end] = [data.start_ts as number, data.end_ts as number];
-    if (end <= start) throw outOfRange(`data.end_ts: expected a time after ${start}, found ${end}`);
+    if (end <= start) throw outOfRange(`data.end_ts: expected a time after data.start_ts (${start}), found ${end}`);
     if (data.kind !== 'set_aside' && end > metadata.write_ts + ahead)
       throw outOfRange('data.end_ts: expected a time up to a day after metadata.write_ts, found a later one');
   }
