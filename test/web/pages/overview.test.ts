@@ -14,6 +14,7 @@ import {
   weekStrip,
 } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+import { madeTrip } from '../../server/trips.ts';
 
 const t = textsFor(['en']);
 /** The text without the drawings of bars and without the line breaks of templates. */
@@ -101,7 +102,7 @@ const rowOf = (name: string, flags: number, began: Trip[], more: object = {}): D
       observed: observedOn(name, 800),
       began,
       trips: [],
-      before: null,
+      before: madeTrip(-250, [{ mode: 'CAR' }], 'UTC').trip,
       after: null,
       completeUntil: 1000,
       flagged: Array(flags).fill({}),
