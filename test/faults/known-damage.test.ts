@@ -7,9 +7,20 @@ import { onEngine } from '../../src/store/open.ts';
 import { checkRows } from '../../src/upkeep/check-store.ts';
 import { run } from '../cli/kit.ts';
 import { tempFolder } from '../support/clean-up.ts';
-import { changeRow, fillStore, garbage, pushesOf, withStore } from './kit.ts';
+import { allEntries } from '../support/diary.ts';
+import { changeRow, copyOf, fillStore, garbage, pushesOf, withStore } from './kit.ts';
 
 const people = (days: number) => ({ ada: pushesOf('ada', 'android', days), ben: pushesOf('ben', 'ios', days) });
+
+it('of a copy is found, although the process has the entries of the original in its cache', async () => {
+  const [original, copy] = [tempFolder(), join(tempFolder(), 'copy')];
+  const { ada = '' } = await fillStore(original, { ada: pushesOf('ada', 'android', 1) });
+  expect((await run(['pipeline', '--all', '--store', original])).code).toBe(0);
+  changeRow(await copyOf(original, copy), ada, ['chunks', 'entries'], garbage);
+  const read = (folder: string) => withStore(folder, ({ timeseries }) => allEntries(timeseries, ada));
+  expect(await read(original)).not.toEqual([]);
+  await expect(read(copy)).rejects.toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
+});
 
 it('of one user leaves this user out of an export of all users, with name and reason', async () => {
   const folder = tempFolder();

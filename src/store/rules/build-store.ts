@@ -14,11 +14,9 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** All stores of a process share it, so that a process with several stores needs no more memory. */
-const cache = new ChunkCache();
-
 /** Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
+  const cache = new ChunkCache();
   const running = new Set<Promise<unknown>>();
   let closed: Promise<void> | null = null;
   const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {

@@ -19,15 +19,24 @@ export interface UserRows<R extends Rows = Rows> {
 
 export type WritableUserRows = UserRows<WritableRows>;
 
-/** Characters of stored JSON in a cache: about 30,000 entries of a phone and 12 MB of memory. */
+/**
+ * Characters of stored JSON in the caches of all stores of a process, because a debug bundle opens a
+ * second store: about 30,000 entries of a phone and 12 MB of memory.
+ */
 const mostCharacters = 2 ** 20;
 
 const keptFor = 30_000; // ms after its last use, a chunk is dropped, because another process may have erased the user
 
-/** A full cache drops the chunks that were not used for the longest time. */
+const kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
+let size = 0;
+let caches = 0;
+
+/**
+ * The cached chunks of one store. Above `mostCharacters`, the chunks of any store that were not
+ * used for the longest time are dropped.
+ */
 export class ChunkCache {
-  readonly #kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
-  #size = 0;
+  readonly #id = caches++;
   #sweep: NodeJS.Timeout | undefined;
 
   /**
@@ -41,7 +50,7 @@ export class ChunkCache {
     isBulk = false,
   ): Promise<StoredEntries[]> {
     // All are looked up before any is cached, since caching one may drop another.
-    const found = heads.map((head) => this.#kept.get(nameOf(head))?.entries);
+    const found = heads.map((head) => kept.get(this.#nameOf(head))?.entries);
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
@@ -59,30 +68,32 @@ export class ChunkCache {
   }
 
   keep(head: ChunkHead, entries: StoredEntries): void {
-    const name = nameOf(head);
-    this.#drop(name);
-    this.#size += entries.size;
-    this.#kept.set(name, { entries, used: Date.now() });
+    const name = this.#nameOf(head);
+    drop(name);
+    size += entries.size;
+    kept.set(name, { entries, used: Date.now() });
     this.#sweep ??= setTimeout(() => this.#dropUnused(), keptFor).unref();
-    for (const oldest of this.#kept.keys()) {
-      if (this.#size <= mostCharacters) break;
-      this.#drop(oldest);
+    for (const oldest of kept.keys()) {
+      if (size <= mostCharacters) break;
+      drop(oldest);
     }
   }
 
   forget(user: string): void {
-    for (const name of this.#kept.keys()) if (name.startsWith(`${user} `)) this.#drop(name);
+    for (const name of kept.keys()) if (name.startsWith(`${this.#id} ${user} `)) drop(name);
   }
 
   #dropUnused(): void {
-    for (const [name, { used }] of this.#kept) if (Date.now() - used >= keptFor) this.#drop(name);
-    this.#sweep = this.#kept.size === 0 ? undefined : setTimeout(() => this.#dropUnused(), keptFor).unref();
+    for (const [name, { used }] of kept) if (Date.now() - used >= keptFor) drop(name);
+    this.#sweep = kept.size === 0 ? undefined : setTimeout(() => this.#dropUnused(), keptFor).unref();
   }
 
-  #drop(name: string): void {
-    this.#size -= this.#kept.get(name)?.entries.size ?? 0;
-    this.#kept.delete(name);
+  #nameOf({ user, first, key, sum }: ChunkHead): string {
+    return [this.#id, user, first, key, sum].join(' ');
   }
 }
 
-const nameOf = ({ user, first, key, sum }: ChunkHead): string => [user, first, key, sum].join(' ');
+function drop(name: string): void {
+  size -= kept.get(name)?.entries.size ?? 0;
+  kept.delete(name);
+}
