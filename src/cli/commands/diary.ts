@@ -37,15 +37,27 @@ With --json: the trips as phones read them. --week and --month mean the week or 
     .option('--day <days>', 'local day, or a range A..B; default: the last day with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the days as GeoJSON (RFC 7946) for a map; - for standard output')
-    .addOption(new Option('--html <file>', 'write an HTML page; - for standard output').conflicts('geojson'))
+    .addOption(
+      new Option(
+        '--html <file>',
+        'write an HTML page with a bar of the day, a map and a list; - for standard output',
+      ).conflicts('geojson'),
+    )
     .addOption(new Option('--week', 'with --html: the whole week, Monday to Sunday').conflicts('month'))
     .option('--month', 'with --html: the whole month')
-    .addOption(new Option('--all-days', 'with --html: a folder with a page a day').conflicts(['day', 'week', 'month']));
+    .addOption(
+      new Option(
+        '--all-days',
+        'with --html: a page for every day with trips, into this folder, and an index',
+      ).conflicts(['day', 'week', 'month']),
+    );
 
 async function show(context: CommandContext, options: OptionsOf<typeof flags>): Promise<void> {
   const { geojson, html, week, month, allDays } = options;
   if (html === undefined && (allDays || week || month))
-    throw usageError('expected --html with --week, --month or --all-days, found none: the terminal shows single days');
+    throw usageError(
+      'expected --html with --week, --month or --all-days, found no --html: the terminal shows single days',
+    );
   const user = await context.findUser(options.user);
   const store = await context.store();
   if (html !== undefined && allDays) return writeDiaryPages(context, user, html);

@@ -58,9 +58,17 @@ Exit code 3: some of several users are left out, because their rows are damaged.
         .choices([...(Object.keys(formats) as FormatName[]), 'emission'] as const)
         .conflicts(['entries', 'trips']),
     )
-    .addOption(new Option('--kind <kind...>', 'tables; default: all but entries, fixes and locations').choices(kinds))
+    .addOption(
+      new Option(
+        '--kind <kind...>',
+        'with --format: only these tables; default: all but entries, fixes and locations',
+      ).choices(kinds),
+    )
     .addOption(new Option('--names <names>', 'with csv or parquet: column names of this library').choices(nameSets))
-    .option('--pseudonyms <file>', 'with --format: pseudonyms for names and ids, with the secret in this file')
+    .option(
+      '--pseudonyms <file>',
+      'with --format: replace names, UUIDs and ids by pseudonyms, keyed by the secret in this file',
+    )
     .option(
       '--coarse <metres>',
       'with --format: show stays as grid cells of this size, such as 250m, and hide the paths around them',
@@ -106,7 +114,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const given = tableFlags.find((flag) => options[flag] !== undefined);
   if (given !== undefined)
     throw usageError(
-      `expected --format and --out with --${given}, which applies to tables only, found one or none of them`,
+      `expected --format and --out with --${given}, which applies to tables only, found that one of them is missing`,
     );
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)

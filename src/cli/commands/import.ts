@@ -29,11 +29,18 @@ const flags = () =>
 The format is recognised by the content. An interrupted import can be repeated. All formats: docs/import.md.
 Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`)
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
-    .option('--user <name>', 'owner of the data; of a source that names its users: the only user to import')
+    .option(
+      '--user <name>',
+      'owner of the data, if the source does not name one; for an e-mission database: import only this user',
+    )
     .option('--create', 'register the owner if no user has this name')
     .addOption(new Option('--format <name>', `read every file in this format: ${formats}`).choices(formats.split(', ')))
     .option('--zone <zone>', 'time zone of times that have no offset, such as Europe/Berlin', zoneArgument)
-    .option('--columns <names>', 'names of columns: time=when,lat=north,lon=east', columnsArgument)
+    .option(
+      '--columns <names>',
+      'names of columns or properties that import does not recognise: time=when,lat=north,lon=east',
+      columnsArgument,
+    )
     .option('--dry-run', 'read and count, store nothing');
 
 type Options = OptionsOf<typeof flags>;

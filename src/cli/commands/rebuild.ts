@@ -38,7 +38,11 @@ After an upgrade all days are derived again, also those before --from.
 Exit code 3: some users could not be processed; the others are done.`),
   )
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
-    .option('--zone <name>', 'only users with trips in this zone, from the first such trip on', zoneArgument)
+    .option(
+      '--zone <name>',
+      'only users with trips in this zone; derives days since their first such trip',
+      zoneArgument,
+    )
     .option('--sample <n>', 'at most this many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .addOption(

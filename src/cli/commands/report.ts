@@ -37,7 +37,12 @@ docs/cli.md says how the report protects people. With --exact nothing is hidden:
         .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])
         .default('mode'),
     )
-    .addOption(new Option('--exact', 'exact rates per observed day, not for publication').conflicts(['least', 'html']))
+    .addOption(
+      new Option('--exact', 'exact rates per observed day with 95 % intervals, not for publication').conflicts([
+        'least',
+        'html',
+      ]),
+    )
     .option('--weights <file>', 'with --exact: CSV of people with a weight for each')
     .option('--pseudonyms <file>', 'with --weights: the key of the pseudonyms that name the people')
     .option('--least <people>', 'fewest people that a figure may be based on', wholeNumber(3, 10_000), usualLeast)

@@ -21,7 +21,12 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
     .option('--workers <n>', 'processes that answer calls (MOBILITY_WORKERS; default 2)')
-    .addOption(new Option('--auth <method>', 'identification (MOBILITY_AUTH; default token)').choices(['token', 'dev']))
+    .addOption(
+      new Option(
+        '--auth <method>',
+        'how callers identify themselves: token, or dev (MOBILITY_AUTH; default token)',
+      ).choices(['token', 'dev']),
+    )
     .option('--open-registration', 'with dev: /profile/create registers any name (MOBILITY_OPEN_REGISTRATION)')
     .addOption(new Option('--archive', 'make an archive for a parent process').hideHelp())
     .action(

@@ -17,7 +17,11 @@ export function command(context: CommandContext) {
   mobility doctor --user ada@example.org
 
 Exit code 3: a person or a part of the installation needs attention.`)
-    .option('--silent <days>', `days until a person is silent; default: ${usualSilentDays}`, wholeNumber(1, 1000))
+    .option(
+      '--silent <days>',
+      `days without a call or a location after which a person is silent; default: ${usualSilentDays}`,
+      wholeNumber(1, 1000),
+    )
     .action(context.run(showStatus));
 }
 

@@ -110,7 +110,10 @@ const familyApps = {
 export const inviteCommand = (context: CommandContext) => inviteFlags().action(context.run(invite));
 
 const inviteFlags = () =>
-  new DocumentedCommand('invite', 'create accounts, and a sheet to print for each person')
+  new DocumentedCommand(
+    'invite',
+    'create accounts, and a sheet to print for each person: QR code, three steps, contact',
+  )
     .examples(`
   mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
 

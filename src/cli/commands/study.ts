@@ -62,7 +62,12 @@ const createFlags = () =>
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), defaults.hourLimit)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), defaults.totalLimit)
     .option('--listed', 'list the study on the home page of the server')
-    .addOption(new Option('--language <code>', 'language of the study; default: en').choices(Object.keys(languages)))
+    .addOption(
+      new Option(
+        '--language <code>',
+        'language of invitations, and of texts for readers of other languages; default: en',
+      ).choices(Object.keys(languages)),
+    )
     .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms');
 
 type CreateOptions = OptionsOf<typeof createFlags>;
@@ -204,7 +209,10 @@ const configFlags = () =>
   new DocumentedCommand('config', 'create, check and write the configuration that the app reads for a study')
     .examples('  mobility study config sunny --file texts.json --server https://mobility.example.org --out .')
     .argument('<name>', 'name of the study')
-    .option('--file <file>', 'JSON with texts, surveys and labels; the other fields keep their values')
+    .option(
+      '--file <file>',
+      'JSON with texts, surveys and labels for the configuration; fields that it leaves out keep their values',
+    )
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--out <folder>', 'folder for the file <name for joining>.nrel-op.json; default: standard output');
 

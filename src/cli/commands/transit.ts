@@ -25,7 +25,10 @@ The next pipeline run derives again the days of people who were near the stops o
     )
     .addCommand(new DocumentedCommand('list', 'list the feeds').action(context.run(list)))
     .addCommand(
-      new DocumentedCommand('check', 'list ended timetables, missing data, unvisited stops').action(context.run(check)),
+      new DocumentedCommand(
+        'check',
+        'list ended timetables, the data that feeds lack, and counts of stops that no person was near',
+      ).action(context.run(check)),
     )
     .addCommand(
       new DocumentedCommand('remove', 'remove feeds; the next pipeline run derives the days near their stops again')

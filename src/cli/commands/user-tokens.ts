@@ -26,12 +26,20 @@ const tokenFlags = () =>
   mobility users token ada --app owntracks --server https://mobility.example.org --qr
   mobility users token ada --import - < token.txt`)
     .argument('<name>', 'name or UUID of the user')
-    .option('--expires <days>', `days until the token expires; default: ${usualDays}`, wholeNumber(1, 36_500))
-    .addOption(new Option('--never', 'no expiry, the default with --app and --import').conflicts('expires'))
+    .option(
+      '--expires <days>',
+      `days until the token expires; default: ${usualDays}, never for --app and --import`,
+      wholeNumber(1, 36_500),
+    )
+    .addOption(new Option('--never', 'the token does not expire').conflicts('expires'))
     .option('--replace', 'revoke all other tokens of the user')
     .option('--overlap <days>', 'with --replace: keep the other tokens valid for this many days', wholeNumber(1, 365))
     .option('--import <token>', 'register a token that was made elsewhere; - reads it from standard input')
-    .addOption(new Option('--app <name>', 'token for another app, with its set-up').choices(appIds).conflicts('import'))
+    .addOption(
+      new Option('--app <name>', 'make a token for another app, and show how to set the app up')
+        .choices(appIds)
+        .conflicts('import'),
+    )
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print a QR code: of the token, or with --app of the link');
 

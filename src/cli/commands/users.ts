@@ -84,7 +84,11 @@ const listFlags = (context: CommandContext) =>
     .addOption(new Option('--state <state...>', 'only users in the named states').choices(stateNames))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
-    .option('--joined-since <time>', 'only users who joined by a link since then', timeArgument(context, 'from'))
+    .option(
+      '--joined-since <time>',
+      'only users who joined by a link since then: 2h, 10:00',
+      timeArgument(context, 'from'),
+    )
     .option('--never-pushed', 'only users without any stored entry')
     .option('--asked-erasure', 'only users who requested erasure on their page');
 
@@ -149,7 +153,9 @@ async function remove(context: CommandContext, name: string | undefined, options
   const { study, joinedSince, neverPushed } = options;
   if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
   if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
-  throw usageError('expected only the name of a user, or only --study NAME with --never-pushed, found neither');
+  throw usageError(
+    'expected only the name of a user, or only --study NAME with --never-pushed, found another combination',
+  );
 }
 
 async function removeOne(context: CommandContext, name: string): Promise<void> {
