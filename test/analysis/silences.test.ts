@@ -58,10 +58,15 @@ it.each<[title: string, fixes: Fix[], events: PhoneEvent[], expected: string[]]>
   ['a stay up to 1 km away', [0, [late, 999.9]], [atStart], []],
   ['movement farther away', [0, [late, 1000.1]], [atStart], [`0-${late} moved`]],
   ['silent if the phone was on the way', [0, late], [left], [`60-${late} silent`]],
-  ['silent if the phone said nothing about itself', [0, late], [event(60, 'NOP')], [`60-${late} silent`]],
+  ['silent if no event of the phone gives a reason', [0, late], [event(60, 'NOP')], [`60-${late} silent`]],
   ['off if the user turned tracking off', [0, late], [event(60, 'STOP_TRACKING')], [`60-${late} tracking off`]],
   ['off, also elsewhere', [0, [late, 5000]], [event(60, 'STOP_TRACKING')], [`60-${late} tracking off`]],
-  ['no permission if the phone said so', [0, late], [event(60, 'TRACKING_ERROR')], [`60-${late} no permission`]],
+  [
+    'no permission if the phone reports a tracking error',
+    [0, late],
+    [event(60, 'TRACKING_ERROR')],
+    [`60-${late} no permission`],
+  ],
   ['a phone that was off if it boots afterwards', [0, late], [left, event(late, 'BOOTED')], [`60-${late} phone off`]],
   ['silent if it boots after the next location', [0, late], [left, event(late + 100, 'BOOTED')], [`60-${late} silent`]],
   [

@@ -101,7 +101,7 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
   });
 
-  it('is that of the end of a trip that crossed a time zone, and of the start of one that lasted over a week', () => {
+  it('counts back from the end of a trip across time zones, and from the start of a trip of over a week', () => {
     const last = workday()[1]!;
     // 15 November in Auckland, and the 14th in Honolulu.
     const flight = { start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };

@@ -15,7 +15,7 @@ const uuid = (first: string): string => `${first}0000000-0000-4000-8000-00000000
 const putSurvey = (store: Store, user: string, write_ts = 1_700_000_000) =>
   put(store, user, [{ ...survey, metadata: { ...survey.metadata, write_ts } }], write_ts);
 
-/** Marks the user's trips as those of an older analysis. */
+/** Marks the user's trips as derived by an older analysis. */
 async function makeOutdated(store: Store, user: string): Promise<void> {
   const lease = await leaseOn(store, user, 'an older program');
   await store.pipeline.merge(user, { analysis_version: 'older' }, lease);

@@ -149,7 +149,7 @@ describe('sources that overlap', () => {
   });
 });
 
-it('all locations of the first source are taken, and those of others far from sources with higher priority', () => {
+it('all locations of the first source are taken, and locations of other sources far from sources with higher priority', () => {
   const fields = { latitude: 0, longitude: 0, altitude: null, accuracy: 5, speed: null, zone: 'UTC' };
   const at = (ts: number): Location => ({ ts, ...fields, sampling: 'distance', zoneGuessed: false });
   const times = fc

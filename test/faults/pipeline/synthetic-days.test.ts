@@ -80,7 +80,7 @@ it('two phones of different platforms, one after the other in a day, each give t
   expect(trips(chain).map(main)).toEqual(Array(3).fill('PredictedModeTypes.CAR'));
 });
 
-it('motion readings that are all unknown leave the mode to the speed, and those of a bicycle on a bus give no section', async () => {
+it('motion readings that are all unknown leave the mode to the speed, and readings of a bicycle on a bus give no section', async () => {
   const ride = [
     ...pushedMove(android, { from: 0, to: 600, speed: 10 }),
     ...pushedMove(android, { from: 630, to: 1200, east: 6000 }),

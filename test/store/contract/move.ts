@@ -71,13 +71,16 @@ export function moveTests(use: Use): void {
     expect((await use.store.counts(user.id)).timeseries).toBe(4);
   });
 
-  use.it('the keys of pending entries are named, not those of moved entries or others', async (user, other) => {
-    expect(await use.store.usercache.keys(user.id)).toEqual([]);
-    await user.moveIn([entry(battery, 1)]);
-    await other.put([entry(battery, 1)]);
-    await user.put([fix(1), fix(2), entry('odd.$key\\', 1)]);
-    expect((await use.store.usercache.keys(user.id)).sort()).toEqual([location, 'odd.$key\\']);
-  });
+  use.it(
+    'the keys of pending entries are named, not the keys of moved entries or of other users',
+    async (user, other) => {
+      expect(await use.store.usercache.keys(user.id)).toEqual([]);
+      await user.moveIn([entry(battery, 1)]);
+      await other.put([entry(battery, 1)]);
+      await user.put([fix(1), fix(2), entry('odd.$key\\', 1)]);
+      expect((await use.store.usercache.keys(user.id)).sort()).toEqual([location, 'odd.$key\\']);
+    },
+  );
 
   use.it('moves begin with the oldest puts, and report whether more entries are pending', async (user) => {
     for (const from of [90, 60, 30, 0]) await user.put(fixes(from, from + 10));
