@@ -80,7 +80,7 @@ export interface Fortnight {
 }
 
 const days = 14;
-const mostCached = 50_000; // values in memory; a value has only a few numbers, and no places
+const mostCached = 50_000; // values: a few numbers, or the table of a month with its people's UUIDs
 
 /** Reads a figure of a person again only after the data of the person changed. */
 export class FigureCache {
