@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
-import { defaultSubgroup, type StudyRecord, type StudySettings } from '../model/study.ts';
+import { type StudyRecord, type StudySettings, subgroupsOf } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/paging.ts';
 import { repeated } from './arguments.ts';
@@ -64,9 +64,6 @@ export async function changeStudy(context: CommandContext, before: StudyRecord, 
 export function nameError(expected: string, found: string): Error {
   return usageError(`expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
 }
-
-export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
-  subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 
 export async function refuseUnknownStudy(
   context: CommandContext,

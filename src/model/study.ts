@@ -35,6 +35,9 @@ export const joinNameOf = ({ join_names }: StudySettings): string => join_names.
 
 export const defaultSubgroup = 'default';
 
+export const subgroupsOf = ({ subgroups }: Pick<StudySettings, 'subgroups'>): readonly string[] =>
+  subgroups.length === 0 ? [defaultSubgroup] : subgroups;
+
 /** A name has no underscore, because tokens have the name between underscores. */
 export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
@@ -81,9 +84,8 @@ export function joinRefusal(
   { study: name, subgroup, byOperator = false }: StudyToken & { byOperator?: boolean },
 ): JoinRefusal | null {
   if (study === null || joinNameOf(study) !== name) return 'no_study';
-  const isPart = study.subgroups.length === 0 ? subgroup === defaultSubgroup : study.subgroups.includes(subgroup);
   if (!byOperator && !study.open) return 'closed';
-  if (!isPart) return 'no_subgroup';
+  if (!subgroupsOf(study).includes(subgroup)) return 'no_subgroup';
   return !byOperator && study.joining === 'list' ? 'list_only' : null;
 }
 

@@ -12,7 +12,7 @@ import type { Entry } from '../model/entry.ts';
 import { newToken } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
+import { joinNameOf, type StudyRecord, subgroupsOf } from '../model/study.ts';
 import { addDays, startOfDay } from '../model/time.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -104,8 +104,8 @@ async function enrol(
   { name, number }: Member,
   { now, sendsData }: { now: number; sendsData: boolean },
 ): Promise<{ user: UserRecord; hash: string | null }> {
-  const { subgroups } = study;
-  const subgroup = subgroups.length === 0 ? defaultSubgroup : subgroups[number % subgroups.length]!;
+  const subgroups = subgroupsOf(study);
+  const subgroup = subgroups[number % subgroups.length]!;
   const hash = tokenHash(newToken());
   const token = { hash, created_ts: now, expires_ts: null, kind: 'study' } as const;
   const person = { study: joinNameOf(study), subgroup, email: name, token, now };

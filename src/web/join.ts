@@ -1,4 +1,4 @@
-import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
+import { joinNameOf, type StudyRecord, subgroupsOf } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { icon } from './pages/mode-styles.ts';
@@ -49,7 +49,7 @@ function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup
   if (!study.open) return markup`<p class="note">${words.closed}</p>`;
   if (study.joining === 'list') return markup`<p class="note">${words.byList}</p>`;
   const scheme = query.app === 'nrelopenpath' ? 'nrelopenpath' : 'emission';
-  const groups = study.subgroups.length === 0 ? [defaultSubgroup] : study.subgroups;
+  const groups = subgroupsOf(study);
   const asked = query.sub_group ?? '';
   const group = groups.length === 1 ? groups[0]! : groups.find((one) => one === asked);
   const page = (one: string): string => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
-import { joinNameOf, type StudyRecord } from '../../model/study.ts';
+import { joinNameOf, type StudyRecord, subgroupsOf } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
 import { enrolMember, randomText, typedLetters } from '../../upkeep/enrol-member.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../../util/file-access.ts';
@@ -11,7 +11,7 @@ import { textsFor } from '../../web/pages/texts/texts.ts';
 import { DocumentedCommand, type OptionsOf, phoneAddress, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
-import { changeStudy, findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
+import { changeStudy, findStudy, noSubgroup } from '../user-options.ts';
 import { newPageLink, showTokens } from './user-tokens.ts';
 
 export const linkCommand = (context: CommandContext) => linkFlags().action(context.run(printLink));

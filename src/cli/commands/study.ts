@@ -12,6 +12,7 @@ import {
   readStudyToken,
   type StudyRecord,
   type StudySettings,
+  subgroupsOf,
 } from '../../model/study.ts';
 import { configFileName, configFlaws, studyConfig } from '../../model/study-config.ts';
 import { tokenHash } from '../../model/user.ts';
@@ -21,7 +22,7 @@ import { languages } from '../../web/pages/texts/texts.ts';
 import { DocumentedCommand, type OptionsOf, phoneAddress, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, listing, table, withZone } from '../output.ts';
-import { changeStudy, findStudy, nameError, subgroupsOf } from '../user-options.ts';
+import { changeStudy, findStudy, nameError } from '../user-options.ts';
 import { inviteCommand, linkCommand, newLinkCommand, studyTokensCommand } from './study-access.ts';
 
 export function command(context: CommandContext) {
