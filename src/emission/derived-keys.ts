@@ -1,4 +1,4 @@
-// The server makes entries of derived keys from trips on request. They are not stored.
+// Makes entries of derived keys from trips when a client asks for them. They are not stored.
 import type { Element } from './elements.ts';
 import * as make from './entries.ts';
 
@@ -54,7 +54,7 @@ export const derivedKeys: readonly DerivedKey[] = [
   plain('segmentation/raw_trip'),
 ];
 
-/** A request for all keys gets the composite trips, which contain the others. */
+/** Without `keys`, returns only the key of composite trips, which contain the other entries. */
 export function selectDerivedKeys(keys: readonly string[] | undefined): DerivedKey[] {
   return derivedKeys.filter(({ key }) => (keys === undefined ? key === 'analysis/composite_trip' : keys.includes(key)));
 }

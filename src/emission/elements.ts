@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 
 export interface PlaceStay extends StayTimes {
   place: Place;
-  /** The zone of the end of the stay, and of its start if the place has none. */
+  /** The time zone when the stay ends. It also applies to its start if the place names no zone. */
   zone: string;
 }
 
@@ -26,11 +26,11 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** For other elements, `before` is the `after` of an earlier element. */
+  /** True if no trip is before. Otherwise, an earlier element has the stay `before` as `after`. */
   first: boolean;
 };
 
-/** `links`: the links from the previous trip to the trip, both included. */
+/** A trip (`record`), the trips beside it, and all links from `previous` to `record`, inclusive. */
 interface Around extends Record<'previous' | 'next', TripLink | null> {
   record: TripLink;
   links: readonly TripRecord[];
@@ -103,9 +103,9 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
 type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**
- * The elements of trips with `chain_ts` in the range, and of the trip under way at its start, in
- * order. A trip may start before its `chain_ts`: callers that search by start add a day to the
- * range.
+ * Yields, in order, the elements of trips whose `chain_ts` is in the range, and of the trip that is
+ * under way when the range begins. A trip may start up to a day before its `chain_ts`, so callers
+ * that search by the start of trips extend the range by a day.
  */
 export async function* everyElement(
   store: ElementStore,

@@ -14,15 +14,15 @@ import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from 
 import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
-/** The id does not depend on key and `write_ts`. */
+/** Unlike the id of a pushed entry, `id` is not derived from `write_ts`. */
 export type DerivedEntry = Entry & { id: string };
 
 export interface EntryContext {
   userId: string;
   writtenTs: number; // when the trip was last written, seconds since the epoch
   labels: Labels;
-  suggestions: Suggestions | null; // suggested labels; null: none are suggested
-  nested?: true; // an entry within another entry has short metadata
+  suggestions: Suggestions | null; // suggested labels; null: entries get no suggestions
+  nested?: true; // the entry is a part of another entry, so it has short metadata
 }
 
 export type OfTrip = Element & { kind: 'trip' };
@@ -45,8 +45,9 @@ function nested({ id, metadata, data }: DerivedEntry): JsonObject {
 }
 
 /**
- * A hash of a trip's line: apps cache lines by the id of the trip. It need not be cryptographic,
- * as only versions of one trip must differ, and takes a tenth of the time.
+ * Returns a hash of the line of a trip, for the id of the composite trip: apps cache lines by this
+ * id. Only versions of one trip must differ, so the hash need not be cryptographic. A cryptographic
+ * hash would take ten times as long.
  */
 function shapeOf({ sections }: Trip): string {
   const sums = new Uint32Array(2);
@@ -111,7 +112,7 @@ function tripFields(element: Element, context: EntryContext): JsonObject {
 const zonesOf = (element: Element): [start: string, end: string] =>
   element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
 
-/** m in a straight line, because the path is not known */
+/** Returns the distance in a straight line, in m, because the path is not known. */
 function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
   return distance(locationOf(start_loc), locationOf(end_loc));
 }
@@ -194,7 +195,7 @@ export function untrackedTime(
   };
 }
 
-/** `analysis/cleaned_trip` and `segmentation/raw_trip` have no user inputs. */
+/** Makes an `analysis/cleaned_trip` or a `segmentation/raw_trip`. Both have no user inputs. */
 export function plainTrip(key: string, element: OfTrip, context: EntryContext): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';
@@ -242,7 +243,7 @@ export function inferredSections(element: OfTrip, context: EntryContext): Derive
   });
 }
 
-/** Speeds and distances are by vertex. The modes are the motion types of the phone. */
+/** `speeds` and `distances` have a value for each vertex. The modes are motion types of phones. */
 export function cleanedSections(element: OfTrip, context: EntryContext): DerivedEntry[] {
   return element.trip.sections.map((section, index) => {
     const { name, code } = motionMode(section.sensed_mode);

@@ -13,7 +13,7 @@ export interface Selection {
   time: DerivedTime; // the time by which entries are found and ordered
   from: number; // bounds of this time, both included
   to: number;
-  max: number; // of entries to return
+  max: number; // the maximum number of entries to return
   keep: 'first' | 'last' | 'sample';
 }
 
@@ -32,7 +32,7 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
   };
   let count = keep === 'first' ? 0 : await counted();
   if (count <= max && within.from > selection.from) {
-    within = selection; // entries were changed meanwhile
+    within = selection; // entries were removed since `startOfLast`: search the whole range
     count = await counted();
   }
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;
@@ -49,8 +49,8 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
 }
 
 /**
- * Returns a time after which the timeseries has more than `max` entries, so that the last ones are
- * found without reading the whole history; `selection.from` if it cannot find such a time.
+ * Returns a time after which the timeseries has more than `max` entries, so that the last entries
+ * are found without reading the whole history. Returns `selection.from` if it finds no such time.
  */
 async function startOfLast(store: Store, userId: string, selection: Selection): Promise<number> {
   const { keys, time, from, to, max } = selection;
@@ -117,7 +117,7 @@ async function* pushedEntries(store: Store, userId: string, query: Query): Async
   }
 }
 
-/** Yields stored entries after `after`, up to and including `until`. null: no bound. */
+/** Yields stored entries after `after`, up to and including `until`. A bound of null is ignored. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,
@@ -133,7 +133,7 @@ async function* storedWithin(
   }
 }
 
-/** Merges by time. Of two entries with equal time, key and `write_ts`, the pending entry counts. */
+/** Merges by time. If two entries have equal time, key and `write_ts`, yields the pending entry. */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   pending: readonly Entry[],

@@ -43,14 +43,15 @@ export async function* derivedEntries(
 
 type Written = { element: Element; writtenTs: number };
 
-/** NaN: the entry does not have the field. */
+/** Returns NaN if the entry does not have the field. */
 export function timeIn({ metadata, data }: Entry, time: DerivedTime): number {
   const ts = time === 'write_ts' ? metadata.write_ts : data[time];
   return typeof ts === 'number' ? ts : NaN;
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // A trip may start a day before its first location, and untracked time before the next trip.
+  // A trip may start a day before its first location. Untracked time is read with the trip after
+  // it, so the range includes the first trip after `to`.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });
@@ -60,7 +61,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** Also returns the time of the trip under way at the start of the range. */
+/** Returns `written_ts` by `chain_ts`, also for the trip under way when the range begins. */
 async function writingTimes(store: DerivedStore, userId: string, range: TimeRange) {
   const trips = correctedTrips(store);
   const under = await trips.previous(userId, range.from);

@@ -7,10 +7,10 @@ export interface Vertex {
   position: Position;
 }
 
-/** As in e-mission: few enough for the memory of the app. */
+/** The limit of e-mission, whose app does not have the memory for more locations. */
 const mostLocations = 100;
 
-/** A vertex that two sections share appears once. */
+/** Returns the vertices of all sections. A vertex that two sections share appears once. */
 export function verticesOf(sections: readonly Section[]): Vertex[] {
   const vertices: Vertex[] = [];
   for (const section of sections) {
@@ -26,8 +26,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
   a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
 
 /**
- * Keeps the ends of each section, and evenly spaced vertices between them, in proportion to the
- * inner vertices of the section. Returns at most `most` vertices, or all ends if these are more.
+ * Keeps the ends of each section, and evenly spaced vertices between them. All sections keep about
+ * the same share of these vertices. Returns at most `most` vertices, but always all ends.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);
