@@ -1,5 +1,5 @@
-// Makes a case of a day that can be given to others: the entries of the day, moved to another place
-// and other weeks, with only the fields that the analysis reads.
+// Makes a case for `mobility evaluate` that can be given to other people: the entries of a day,
+// moved to another place and another week, with only the fields that the analysis reads.
 //
 //   day     Tuesday 2024-05-14, 08:10    37.7793, -122.3940    line N from Embarcadero
 //   case    Tuesday 2021-05-04, 08:10    -12.6041, 51.2278     line 3 from stop 4
@@ -33,7 +33,7 @@ const keptFields: Record<string, readonly string[]> = {
 
 export const bundleKeys: readonly string[] = Object.keys(keptFields);
 
-/** Values that are kept besides numbers: users do not write them. */
+/** The values, other than numbers, that a case may contain. None is a text that a user wrote. */
 const keptValues = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
 export interface BundleSource {
@@ -43,7 +43,7 @@ export interface BundleSource {
   trips: readonly Trip[];
   /** null: there are no feeds. */
   transit: readonly CarriedEvidence[] | null;
-  now: number; // no moved time is later
+  now: number; // seconds since the epoch; no moved time is later
   random: () => number; // at least 0 and below 1
   /** 0 to 1: how much the latitude and the direction of north may change. Default: 1. */
   reach?: number;
@@ -74,7 +74,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // the analysis reads sources in this order
+  const sources = [...sourceNames].sort(); // as the analysis reads them; aliases keep the order
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);
@@ -115,7 +115,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   return { put: { platform, phone_to_server }, truth, moved, aliases };
 }
 
-/** null: the entry would be rejected. */
+/** Keeps only the fields that the analysis reads. Returns null for an unusable entry. */
 function reduceEntry(entry: Entry): Entry | null {
   const fields = keptFields[entry.metadata.key];
   if (fields === undefined) return null;
@@ -129,7 +129,7 @@ function reduceEntry(entry: Entry): Entry | null {
   }
 }
 
-/** Marks a location as a ping of OwnTracks, with its time shifted by `moved` s. */
+/** Returns the field that marks a ping of OwnTracks, with its time moved by `moved` s. */
 function pingOf(entry: Entry, moved: number): JsonObject {
   const ping = toPing(entry);
   return ping === null ? {} : { reported: { t: 'p', created_at: ping.created + moved } };
@@ -183,10 +183,10 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
 const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
 const fewest = 4; // weeks to move back
-const most = 520;
-const earliest = 2 ** 30; // s; up to 2 ** 31, times have the same precision as doubles
+const most = 520; // weeks
+const earliest = 2 ** 30; // s since the epoch; doubles are equally precise from 2 ** 30 to 2 ** 31
 
-/** A random number of weeks to move back, so that the zones have the same offsets then. */
+/** Returns a random number of weeks. That long before `hours`, all zones had the same offsets. */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>
@@ -203,7 +203,7 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 export interface TripDifference {
   most_s: number; // s; the largest difference of a start or end
   metres: number;
-  /** True if modes and lines are the same, times within 1 s, and distances within 0.5 %. */
+  /** True if zones, modes and lines are equal, times within 1 s, distances within 0.5 % or 1 m. */
   isAlike: boolean;
 }
 
@@ -237,7 +237,7 @@ export function compareTrips(
 
 const radians = Math.PI / 180;
 
-/** Rotates by `angle`, rad, around the line through the earth's centre and `axis` (Rodrigues). */
+/** Rotates by `angle` (rad) around the line through `axis` and the earth's centre (Rodrigues). */
 function rotation(axis: LatLon, angle: number): (at: LatLon) => LatLon {
   const [kx, ky, kz] = vectorOf(axis);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];

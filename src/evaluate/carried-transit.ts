@@ -1,5 +1,5 @@
-// Evidence of transit feeds within an evaluation case, whose locations are moved away from the
-// feeds.
+// An evaluation case contains the evidence of transit feeds, because its locations are moved away
+// from the stops of the feeds.
 //
 //   leg of the day    07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero
 //   leg of the case   14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4
@@ -53,7 +53,7 @@ export class Aliases {
   }
 }
 
-/** Exact figures, and the age of the feed, would confirm a guess of the place. */
+/** Hides exact figures, names and the age of the feed, which would confirm a guess of the place. */
 export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
   const evidence = JSON.stringify(given, (key, value) => {
     const kind = kinds[key as keyof LineFound];

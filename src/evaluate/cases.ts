@@ -22,7 +22,7 @@ import { errorText, usageError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
 import type { CarriedEvidence } from './carried-transit.ts';
 
-/** As the participants logged it. Times are seconds since the epoch. */
+/** The trips as the participants logged them. Times are seconds since the epoch. */
 export interface Truth {
   platform: string;
   regime: string; // sampling settings of the phone
@@ -69,7 +69,7 @@ export function readCase(folder: string, name: string): RecordedCase {
   }
 }
 
-/** Of two entries with one identity the later counts. Entries without conversion are left out. */
+/** Uses the last of several entries with one identity. Skips entries that cannot be converted. */
 export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();
   for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);

@@ -13,14 +13,14 @@ export interface LabelScore {
   share: number;
   interval: [from: number, to: number];
   said: number; // mean probability that the diary gives to its modes
-  instead: Partial<Record<ModeClass, number>>; // numbers of wrong modes, by the mode in the diary
+  instead: Partial<Record<ModeClass, number>>; // wrong labels by the mode in the diary
 }
 
 export interface LabelsReport {
   people: number;
   all: LabelScore;
   modes: Partial<Record<ModeClass, LabelScore>>;
-  not_compared: Record<string, number>; // labels without a mode of the diary, by text
+  not_compared: Record<string, number>; // labels that name no mode of the diary, by text
   without_trip: number;
 }
 
@@ -28,7 +28,7 @@ type Compared = { label: ModeClass; found: ModeClass; probability: number };
 
 const z = 1.96; // the 0.975 quantile of the normal distribution
 
-/** The 95 % interval of a proportion by Wilson, valid also near 0 and 1, and for small numbers. */
+/** Returns Wilson's 95 % interval of `right / of`, also valid near 0 and 1 and for few labels. */
 export function wilson(right: number, of: number): [from: number, to: number] {
   const share = right / of;
   const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
@@ -53,7 +53,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m by mode of the diary. `weighted`: m times the probability of the mode. */
+/** Metres by mode of the diary. `weighted`: metres times the probability of the mode. */
 type MetresByMode = Map<ModeClass, { metres: number; weighted: number }>;
 
 type Label = Interval & { text: string; mode: ModeClass; byMode: MetresByMode };
@@ -91,7 +91,7 @@ function longestMode(byMode: MetresByMode): { found: ModeClass; probability: num
   return { found, probability: metres > 0 ? weighted / metres : 0 };
 }
 
-/** The diary shows riding a scooter as cycling. */
+/** Replaces scooter by bike, because the diary shows riding a scooter as cycling. */
 const compareClass = (mode: ModeClass): ModeClass => (mode === 'scooter' ? 'bike' : mode);
 
 function labelClass(text: string): ModeClass {

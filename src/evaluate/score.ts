@@ -49,9 +49,9 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   const splitUsed = new Set(matchTrips(split.truth, split.found).values());
   const score = {
     matched: pairs.size, // pairs of a true and a found trip
-    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // without a partner
-    missed: scored.length - pairs.size, // true trips without a partner
-    // Pieces of trips between long waits.
+    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // found trips without a true trip
+    missed: scored.length - pairs.size, // true trips without a found trip
+    // The next three figures count the pieces of trips between long waits.
     splitTrue: split.truth.length,
     splitMatched: splitUsed.size,
     splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,
@@ -75,7 +75,7 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
   return score;
 }
 
-/** The pairs with the largest intersection over union come first, each trip at most once. */
+/** Matches each trip at most once, and the pairs with the largest intersection over union first. */
 function matchTrips<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
   const pairs = trues
     .flatMap((one) => found.map((trip) => ({ one, trip, shared: intersectionOverUnion(one, trip) })))
@@ -144,7 +144,7 @@ function addMotion(score: CaseScore, sections: readonly ModeSpan[], found: reado
   }
 }
 
-/** Where two sections overlap, the later one counts. */
+/** Where two sections overlap, uses the section that starts later. */
 function withoutOverlaps(sections: readonly ModeSpan[]): ModeSpan[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {
@@ -168,7 +168,7 @@ export type Summary = ReturnType<typeof summarise>;
 
 const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];
 
-/** Figures over several cases together; null: there was nothing to measure. */
+/** Returns figures of all cases together. A figure is null if there was nothing to measure. */
 export function summarise(scores: readonly CaseScore[]) {
   const total = (of: (score: CaseScore) => number): number => scores.reduce((sum, score) => sum + of(score), 0);
   const all = (of: (score: CaseScore) => number[]): number[] => scores.flatMap(of).map(Math.abs);
@@ -210,9 +210,9 @@ export function summarise(scores: readonly CaseScore[]) {
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
-    coarse: share(rightCoarse, motion), // share with the right mode of foot, cycle and motor
+    coarse: share(rightCoarse, motion), // the same, if only foot, cycle and motor are distinguished
     macro_f1: share(sumOfF1, f1s.length), // mean F1 of the modes by time
     false_s_per_hour: share(falsely, still / 3600),
-    distance: figure(distances, 0.5), // %
+    distance: figure(distances, 0.5), // % of the true distance; median of the absolute error
   };
 }
