@@ -17,7 +17,7 @@ const measures: ReadonlyMap<string, Measure> = new Map<string, Measure>([
 
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
-/** The sum for each label, such as `mode_confirm_bike`, or for `UNLABELED` trips. */
+/** Sums of a day by label, such as `mode_confirm_bike`, or `mode_confirm_UNLABELED`. */
 export interface DayFigures {
   date: string;
   nUsers: number; // always 1, because the figures are about the caller only
@@ -34,7 +34,7 @@ export async function readDayTrips(store: LabelStore, userId: string, days: DayR
   });
 }
 
-/** Days with trips, ascending. `asked`: the labels by which each metric is grouped. */
+/** Returns the days with trips, ascending. `asked`: the kinds of label to group each metric by. */
 export function figuresByDay(
   trips: readonly DayTrip[],
   asked: Readonly<Record<string, readonly string[]>>,

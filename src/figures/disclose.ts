@@ -1,4 +1,5 @@
-// Withholds figures of too few people, mostly of one person, or that subtraction could reveal.
+// Withholds figures of too few people, figures that are mostly about one person, and figures that
+// subtraction could reveal.
 import { createHash } from 'node:crypto';
 import { day } from '../model/time.ts';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';
@@ -10,8 +11,8 @@ export interface DisclosedCell {
   trips: number; // rounded to a multiple of the minimum number of people
   km: number; // two significant digits, like minutes and rates
   minutes: number;
-  observed_days: number | null; // days of 24 h; by weekday, only of that weekday
-  trips_per_day: number | null; // of the rounded figures; null without `observed_days`
+  observed_days: number | null; // days of 24 h; if `by` is weekday, only of that weekday
+  trips_per_day: number | null; // computed from rounded figures; null without `observed_days`
   km_per_day: number | null;
   minutes_per_day: number | null;
 }
@@ -20,13 +21,13 @@ export interface Disclosed {
   all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
   withheld: number; // the number of cells that are combined as the rest
-  rest: DisclosedCell | null; // all withheld cells; null if none, or of too few people
-  observed_days: number | null; // of 24 h, with noise, in two digits; null: too few people
+  rest: DisclosedCell | null; // all withheld cells together; null: none, or too few people
+  observed_days: number | null; // days of 24 h, with noise, two digits; null: too few people
 }
 
 type Cell = { name: string; people: Map<string, Figures> };
 
-/** Seconds by UUID, then by weekday; `all` is the sum. Only people with observed time are in it. */
+/** Observed seconds of people by UUID, then by weekday; `all` is the sum of the weekdays. */
 export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface Question {
@@ -135,15 +136,15 @@ function publishedDays(observed: ReadonlyMap<string, number>, least: number, occ
   return twoDigits(noisySum(parts, noiseOf(observed, occasion), 3) / day);
 }
 
-/** Seconds of each observed person on the weekdays `names` (`all`: on all days). */
+/** Returns the observed seconds of each person on the weekdays `names`; `all` means all days. */
 function observedOn(observed: ObservedTimes, names: readonly string[]): Map<string, number> {
   const on = (own: ReadonlyMap<string, number>) => names.reduce((sum, name) => sum + (own.get(name) ?? 0), 0);
   return new Map([...observed].flatMap(([person, own]) => (on(own) > 0 ? [[person, on(own)]] : [])));
 }
 
 /**
- * The observed days of each shown weekday, and of the others as `rest`. If one figure is of too few
- * people, all are null, because subtraction would reveal it:
+ * Returns the observed days of each shown weekday, and of the other weekdays as `rest`. If too few
+ * people were observed on one of them, all figures are null, because subtraction would reveal it:
  *
  *     all 100, Monday 50, Tuesday 46  ->  the other weekdays 4
  */
@@ -163,11 +164,11 @@ function noiseOf(people: ReadonlyMap<string, unknown>, occasion: string): Buffer
   return createHash('sha256').update(text).digest();
 }
 
-/** Changes the sum by at most the largest part. `place` selects 4 bytes of the noise. */
+/** Returns the sum, changed by at most the largest part. `place` selects 4 bytes of the noise. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
   return Math.max(0, sumOf(parts) + share * Math.max(...parts));
 }
 
-/** Hides the part of one person among many. */
+/** Rounds to two digits, to hide the part of one person among many. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));

@@ -36,14 +36,14 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
 ]);
 
-/** The units, in the same order: none, m, s, m/s, m/s. */
+/** The names of the metrics. Their units, in the same order: none, m, s, m/s, m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
 export const defaultMetric = 'distance';
 
 export const isMetric = (name: string): boolean => formulas.has(name);
 
-/** By mode, in alphabetical order. Modes with an undefined value are left out. */
+/** Returns the metric of each mode, in alphabetical order. Leaves out modes without a value. */
 export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
   const formula = formulas.get(metric);
   if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);

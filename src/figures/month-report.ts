@@ -25,10 +25,13 @@ export interface MonthReport extends Disclosed {
   by: Dimension;
 }
 
-/** Phones may still push entries of the month in these days after its end. */
+/** Days after the end of a month in which phones may still push entries of the month. */
 export const daysToSettle = 7;
 
-/** Two reports of an incomplete month would reveal the few people who sent data in between. */
+/**
+ * True if the month is complete. Two reports of an incomplete month would reveal the few people who
+ * sent data in between.
+ */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 
@@ -42,19 +45,22 @@ export interface MonthFigures {
 
 export interface PersonMonth {
   tally: PersonTally;
-  /** A trip with several modes counts once. null: there are no trips. */
+  /** The figures of all trips. A trip with several modes counts once. null: there are no trips. */
   all: Figures | null;
   observed: ReadonlyMap<string, number>;
 }
 
-/** All trips together have the mode `all`. `key`: see `monthKey`. */
+/** The form in the store. The mode `all` stands for all trips together. `key`: see `monthKey`. */
 interface KeptMonth {
   key: string;
   tally: [mode: string, trips: number, metres: number, seconds: number][];
   observed: [weekday: string, seconds: number][];
 }
 
-/** A hash of the modes of labels. Raise the number if this code derives other figures. */
+/**
+ * Returns a key that changes if kept figures are outdated. `config` of the study says which labels
+ * mean which modes. Raise the number in `month 1` if this code derives other figures.
+ */
 export const monthKey = (config: JsonObject | null): string => idOf('month 1', JSON.stringify(config));
 
 export function toKept(key: string, { tally, all, observed }: PersonMonth): JsonObject {
@@ -78,7 +84,7 @@ export function fromKept(key: string, value: JsonObject): PersonMonth | null {
   return { tally, all, observed: new Map(kept.observed) };
 }
 
-/** Ignores figures that the store keeps. */
+/** Derives the figures from trips and labels. Ignores figures that the store keeps. */
 export async function readPersonMonth(
   source: LabelStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -140,9 +146,9 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
 export interface ExactCell extends Figures {
   cell: string;
   people: number;
-  /** Per observed day of a person; null: no time was observed. */
+  /** km per observed day of a person; null: no time was observed. */
   km_per_day: number | null;
-  /** The 95 % confidence interval; null: fewer than two people were observed. */
+  /** The 95 % confidence interval of `km_per_day`; null: fewer than two people were observed. */
   km_range: readonly [from: number, to: number] | null;
   trips_per_day: number | null;
 }

@@ -37,12 +37,12 @@ export type UtcFrequency = (typeof utcFrequencies)[number];
 
 const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'year' } as const;
 
-/** Empty bins are left out beyond this number of bins. */
+/** If more bins than this are empty, all empty bins are left out. */
 const maxListedBins = 20_000;
 
 /**
- * Labels are the start of the day for `D`, else the last day of the period. Weeks end on Sunday,
- * two weeks on the Sunday of the first section's week. Bins between sections may be empty.
+ * The label of a period is the midnight (UTC) at which its last day begins. Weeks end on Sunday.
+ * The first period of two weeks ends with the week of the first section. Periods may be empty.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
@@ -78,7 +78,7 @@ export type LocalFrequency = (typeof localFrequencies)[number];
 
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/** The label is the start of the local day, month or year in the zone of its first section. */
+/** Labels each local day, month or year by its start in the time zone of its first section. */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = [...groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]))];

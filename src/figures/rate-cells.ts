@@ -22,7 +22,7 @@ export interface RatedCell {
   share_of_km: RateInterval; // the part of all kilometres, 0 to 1
 }
 
-/** With more draws, the bounds move by less than a tenth of the length of the interval. */
+/** More draws would move the bounds of an interval by less than a tenth of its length. */
 const draws = 1000;
 const seed = 20_240_312; // the seed is fixed, so that the same figures have the same intervals
 

@@ -11,9 +11,9 @@ const pageSize = 200; // links of the chain in memory at one time
 export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
-  // A trip may start a day before the `chain_ts` of its link.
+  // A trip may start up to a day before the `chain_ts` of its link.
   const to = range.to + day;
-  // Trips do not overlap: the last trip before may be under way at the start of the range.
+  // Trips do not overlap, so only the last trip before the range can reach into it.
   const from = (await trips.previous(userId, range.from))?.chain_ts ?? range.from;
   for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
     if (trip === null) continue;
