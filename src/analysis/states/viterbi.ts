@@ -4,8 +4,8 @@
 //   still           .9   .8   .3   .1   .1   .1
 //   walk            .1   .2   .6   .3   .8   .8
 //   motor            0    0   .1   .6   .1   .1
-//   best each        s    s    w    m    w    w        cell by cell: a ride of 15 s
-//   Viterbi          s    s    w    w    w    w        changes of state cost more than one odd cell
+//   best of each     s    s    w    m    w    w        contains a ride of 15 s
+//   Viterbi          s    s    w    w    w    w        more probable, because each change of state is improbable
 import type { Motion } from '../clean/observations.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { type Model, writeProbabilities } from './boosted-trees.ts';
@@ -19,12 +19,12 @@ import {
   forEachBlock,
 } from './features.ts';
 
-/** By hand, on the training days. */
+/** Weights of the decoding, chosen by hand on the training days. */
 export const decodeWeights = {
   evidence: 0.5, // exponent of a cell's probabilities; below 1, as neighbouring cells use the same locations
   floor: 1e-4, // A lower probability counts as this one
-  // Added to the logarithms for each change of state, from row to column, in the order of `stateNames`. -12: between a
-  // bicycle and a vehicle people rest or walk.
+  // Added to the logarithm of a sequence's probability for each change from the state of the row to the state of the
+  // column, in the order of `stateNames`. -12: people rest or walk between a bicycle and a vehicle.
   change: [
     [0, -3.5, -5, -5],
     [-3.5, 0, -4.5, -4.5],
@@ -56,7 +56,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 /** The feature that shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Computes the state probabilities of all cells. Consecutive cells within a gap share one run of the model. */
+/** Computes the state probabilities of all cells. The model runs once for consecutive cells with the same features. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perLocation = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
@@ -74,7 +74,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
     for (let i = 0, row = 0; i < count; i += 1, row += cellWidth) {
       ts[n + i] = start + i * cellSeconds;
       walking[n + i] = rows[row + walkingFeature]!;
-      if (!isSameGap(modelled, rows, row)) {
+      if (!hasSameFeatures(modelled, rows, row)) {
         starts[runs] = row;
         runs += 1;
         for (let f = 0; f < cellWidth; f += 1) modelled[f] = rows[row + f]!;
@@ -95,18 +95,18 @@ function classifyCells(input: CellInput, model: Model): Cells {
   };
 }
 
-/** s; cells within a gap differ only in `since` and `until`. If by less than this, one run of the model is used. */
-const sameGap = 60;
+/** s; cells of one gap differ only in `since` and `until`. If both differ by less than this, the model runs once. */
+const tolerance = 60;
 
-/** True if the cell at `row` differs from `modelled` only in `since` and `until`, and by less than `sameGap`. */
-function isSameGap(modelled: Float64Array, rows: Float64Array, row: number): boolean {
+/** True if the cell at `row` has the features `modelled`, except that `since` and `until` differ within `tolerance`. */
+function hasSameFeatures(modelled: Float64Array, rows: Float64Array, row: number): boolean {
   for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== modelled[f]) return false;
-  return Math.abs(rows[row]! - modelled[0]!) < sameGap && Math.abs(rows[row + 1]! - modelled[1]!) < sameGap;
+  return Math.abs(rows[row]! - modelled[0]!) < tolerance && Math.abs(rows[row + 1]! - modelled[1]!) < tolerance;
 }
 
 /**
- * Viterbi algorithm over the consecutive cells from `from` to before `to`: writes the most probable sequence of states.
- * Before these cells the user rests. If sequences are equally probable, the one with fewer changes wins.
+ * Writes the most probable sequence of states of the consecutive cells from `from` to before `to` (Viterbi algorithm).
+ * The user rests before these cells. Of equally probable sequences, writes the sequence with fewer changes.
  */
 export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
   const { evidence, floor, change } = decodeWeights;
@@ -145,7 +145,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 /** Use of confident motion readings of Android. Both values were counted on the training days. */
 const confident = {
   least: 75, // 0 to 100; only the model uses readings with a lower confidence
-  odds: 300, // against each other moving state: the median of the six pairs of states
+  odds: 300, // factor of the odds against each other moving state: the median of the six pairs of states
 };
 
 /**
@@ -156,7 +156,7 @@ const confident = {
 function applyReadings({ ts, probability }: Cells, motions: readonly Motion[]): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
-    // A reading counts for the first cell whose middle is not before it: the cell before may still be part of a ride.
+    // A reading counts for the first cell whose middle is at or after it: the cell before may still be part of a ride.
     while (next < motions.length && motions[next]!.ts <= ts[i]! - cellSeconds) next += 1;
     let named: number | null = null;
     let agree = true;
