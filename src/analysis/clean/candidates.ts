@@ -32,7 +32,7 @@ export const candidateLimits = {
   pointThreshold: 9,
   timeDistance: 100,
   timeSlack: 30, // s; the last locations may span this much less than `timeThreshold` in a dwell
-  longestRestStep: 60, // s; a near location belongs to the rest after a trip if it follows the last one this soon
+  longestRestStep: 60, // s; a near location belongs to the rest after a trip if it follows the last location this soon
   walkedOff: 250, // m in `timeThreshold` s; a longer move ends a rest: receivers at rest drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart
@@ -115,7 +115,7 @@ export function findCandidates(input: CandidateInput): { trips: Candidate[]; ope
   return isEnded ? { trips: [...trips, { ...open, endedBy: 'phone' }], open: null } : { trips, open };
 }
 
-/** True if location `i` still belongs to the rest after a trip. `last`: the last location that does. */
+/** True if location `i` still belongs to the rest after a trip. `last`: index of the last location of the rest. */
 function isSameRest(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.longestRestStep) return false;
@@ -151,7 +151,7 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
-/** For apps that send at rest: index where a rest of `gapThreshold` s until `i` begins, or null. */
+/** Index where a rest of `gapThreshold` s up to location `i` begins; null: none. Only some apps send at rest. */
 function restSince(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   for (let j = i - 1; j >= start; j -= 1) {
@@ -190,8 +190,8 @@ function middleOfDwell(locations: readonly Location[], start: number, i: number)
 }
 
 /**
- * Index of the first location of the trip that is at most `timeThreshold` s before location `i`. If this span is short
- * because locations are rare, the index of the location before it.
+ * Index of the first location of the trip that is at most `timeThreshold` s before location `i`. If locations are so
+ * rare that this span is short, the index of the previous location.
  */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
@@ -259,7 +259,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** The later of `settled` and the times of the entries that decide about doubted locations from `from` to `settled`. */
+/** The time up to which data decided about a group: `settled`, or later if a location of the group was in doubt. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);

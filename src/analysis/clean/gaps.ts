@@ -1,7 +1,7 @@
 // Gaps: times in which a phone sent nothing although it should have. A silent phone at rest is not a gap.
 //
 //   signs      o oo o o |rest                    o o o      o o          o oo o      o: location, reading or event
-//   time                 <-- 8 h, waits ------->       <20 min>  <2 h--->
+//   time                 <-- 8 h at rest ------>       <20 min>  <2 h--->
 //   result               stay: armed geofence,         gap       gap: 5 km away
 //                        back within 1 km              (silent)  afterwards (silent)
 //
@@ -148,14 +148,14 @@ function reasonOf(now: GapState, { from, to }: TimeRange, next?: Location, event
   return isStay ? null : 'silent';
 }
 
-/** True for confident readings of rest, such as `restOfPings` makes. */
+/** True for a confident reading of rest, such as the readings that `restOfPings` makes. */
 const isStill = ({ type, confidence }: Motion): boolean =>
   readingState(type) === cellStates.still && confidence >= gapLimits.sure;
 
 /**
- * True if the user was probably at rest, although no state machine reports it: the phone has none, or its last event
- * belongs to another place. No movement was reported since the last location, and the next entry is a location near it
- * or a reading of rest.
+ * True if the user was probably at rest, although the phone has no state machine, or its last event belongs to another
+ * place. The phone reported no movement after its last location, and its next entry is a reading of rest or a location
+ * near the last location.
  */
 function isInferredStay(now: GapState, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
   const isSilent = now.machine === undefined || now.unreported === true;
@@ -170,7 +170,7 @@ function movedIn({ at }: GapState, { to }: TimeRange, next: Location | undefined
   return metres > gapLimits.near ? Math.round(metres) : null;
 }
 
-/** The state of the phone by the transition of an event, or else by the state in the event. */
+/** The state of the phone by the transition of an event. `phoneIn`: by the event's state, for other transitions. */
 const phoneBy = codes(transitions, {
   waits: ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'],
   moves: ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'],

@@ -57,9 +57,9 @@ export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(t
 
 const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
 
-const readingGap = 420; // s between readings of continuous movement: trains stop this long at stations
+const readingGap = 420; // s; the longest gap between readings of one movement: trains stop this long at stations
 
-const sureReading = 75; // least confidence of a reading that shows movement
+const sureReading = 75; // 0 to 100; the lowest confidence of a reading that shows movement
 
 /** Start of the continuous movement that readings show up to `to`; `to` itself if they show none. */
 export function movingSince(motions: readonly Motion[], to: number): number {
@@ -83,11 +83,11 @@ export const inexactFrom = 200; // m; locations of this accuracy or worse are no
 
 const limits = {
   futureLimit: 86_400, // s; if `ts` is this much later than `write_ts`, the clock was wrong
-  staleLimit: 1000, // s; if `write_ts` is this much later than `ts`, Android cached the location (e-mission-server 457)
+  staleLimit: 1000, // s; if `write_ts` is this much later than `ts`, the location is old (e-mission-server issue 457)
 };
 
 export interface ObservedLocation extends Location {
-  zone: string; // the zone of the entry; empty if it has none, then `zoneGuessed` is true
+  zone: string; // the zone of the entry; empty, and `zoneGuessed` is true, if the entry has none
   source: string; // see `sourceOf`
   writeTs: number; // `write_ts` of the entry
 }
@@ -150,8 +150,8 @@ const isInvalid = (reported: unknown): boolean =>
   typeof reported === 'object' && String((reported as { valid?: unknown } | null)?.valid) === 'false';
 
 /**
- * Sorts locations by `ts` and keeps one per `ts`: the most accurate, then the one written first. `zoneOf` guesses
- * missing zones. The result does not depend on the order of `found`.
+ * Sorts locations by `ts` and keeps the most accurate location of each `ts`; of equally accurate locations, the first
+ * written. `zoneOf` guesses missing zones. The result does not depend on the order of `found`.
  */
 export function cleanLocations(
   found: readonly ObservedLocation[],
@@ -211,8 +211,8 @@ export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | 
 }
 
 /**
- * Returns a motion reading "still" for each ping, with the time when the phone sent it. Leaves out a ping if a later
- * location came before it was sent, or if a motion reading has the time of the location that the ping repeats.
+ * Returns a motion reading "still" for each ping, with the time when the phone sent the ping. Leaves out a ping if the
+ * phone recorded a later location before it, or if a motion reading has the time of the location that the ping repeats.
  */
 export function restOfPings(
   pings: readonly Ping[],
@@ -268,7 +268,7 @@ export type BySource = ReadonlyMap<string, readonly Location[]>;
  *   chosen  o o o o o      w w     o o o
  */
 export function chooseLocations(found: BySource): Location[] {
-  const sources = [...found.keys()].sort(); // the result depends on the entries alone
+  const sources = [...found.keys()].sort(); // sorted, so that the result does not depend on the order of arrival
   let before: Location[] = []; // locations of all higher ranking sources, used or not
   const chosen: Location[] = [];
   for (const source of sources) {

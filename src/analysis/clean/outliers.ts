@@ -10,8 +10,8 @@
 //   elsewhere            x x x x x x x          removed, though each x is near the one before: the first x cannot be
 //                                               reached in time, and the user is back within 30 locations
 //
-// A decision may need later locations: did the user come back? If they are not loaded yet, the result ends before the
-// location in question.
+// A decision may need later locations, which show whether the user came back. If these are not loaded yet, the result
+// ends before the location in question.
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';

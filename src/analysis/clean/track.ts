@@ -17,7 +17,7 @@ import type { Location } from './observations.ts';
 export const trackLimits = {
   repeatWithin: 60, // s; a location is stale if it repeats a position of at most this age less accurately (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
-  spikePasses: 4, // passes that remove spikes: of two neighbouring spikes, each hides the other in a pass (by hand)
+  spikePasses: 4, // number of passes that remove spikes, because neighbouring spikes hide each other (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is not a spike (by hand)
   spikeBeyond: 20, // m; the detour must exceed the distance between the neighbours by this (by hand)
@@ -37,7 +37,7 @@ export const trackLimits = {
 export class Track {
   readonly ts: Float64Array;
   readonly x: Float64Array; // m east of the first location
-  readonly y: Float64Array; // m north of it
+  readonly y: Float64Array; // m north of the first location
   readonly latitude: Float64Array;
   readonly longitude: Float64Array;
   readonly altitude: (number | null)[];
